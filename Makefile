@@ -1,0 +1,33 @@
+# Two commands to know: `make demo` and `make test`. Each sets up .venv first.
+PYTHON ?= python3
+BIN    := .venv/bin
+# Two test processes for two cores; a test never shares a port, a folder or a process with another.
+WORKERS ?= 2
+
+.PHONY: demo test lint bench coverage clean
+
+demo: .venv/.installed
+	$(BIN)/gitops-bg demo
+
+test: .venv/.installed
+	$(BIN)/pytest -n $(WORKERS) $(TESTS)
+
+lint: .venv/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/.installed
+	$(BIN)/python -m tests.bench
+
+coverage: .venv/.installed
+	$(BIN)/pytest -n $(WORKERS) --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 tests/core tests/spec
+
+.venv/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

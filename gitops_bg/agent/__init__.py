@@ -1,0 +1,1 @@
+"""The running process: gather, decide, act; the work queue, timers and wiring."""

@@ -1,0 +1,1 @@
+"""The command line: each verb prints what it reads, and decides through Git."""

@@ -1,0 +1,1 @@
+"""Kubernetes: the watch cache, observation, and carrying out actions."""

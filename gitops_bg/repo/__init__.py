@@ -1,0 +1,1 @@
+"""Git: the mirror, snapshots of desired state, promotion commits and the ledger."""

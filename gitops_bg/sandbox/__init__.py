@@ -1,0 +1,4 @@
+"""A small Kubernetes for demos and tests: API server, controllers and traffic in one process.
+
+Imports nothing of the rest, so that it cannot bend the truth to the agent's liking.
+"""

@@ -1,0 +1,1 @@
+"""What the agent shows over HTTP: health, metrics and the webhook that wakes it."""
