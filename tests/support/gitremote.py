@@ -1,0 +1,241 @@
+"""A real Git remote for tests, and the user who pushes to it.
+
+Everything runs the real `git`, shut off from the configuration of the machine. What a user does (`write`,
+`commit`, `push`, `revert`, `merge`) happens in a work clone; what a test looks at (`head`, `log`, `show`) is
+read from the bare remote, which is all the agent can see. Knows nothing of gitops-bg.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+# Set by the people who may write to a protected branch; the agent never sets it.
+MERGE_PERMIT = "TEST_MAY_MERGE"
+
+_UPDATE_HOOK = """#!/bin/sh
+# A protected branch: only what is merged by a person comes in.
+if [ "$1" = "refs/heads/{branch}" ] && [ -z "${{{permit}:-}}" ]; then
+  echo "protected branch hook declined: changes of {branch} must be made through a pull request" >&2
+  exit 1
+fi
+"""
+
+
+class Commit(NamedTuple):
+    """One line of a log."""
+
+    sha: str
+    author: str
+    subject: str
+
+
+class GitRefused(AssertionError):
+    """A git command of the test's user failed; the message holds what git said."""
+
+
+def locked_down_env(home: Path, **extra: str) -> dict[str, str]:
+    """The whole environment of a git command: nothing of the machine but PATH."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_EDITOR": "true",
+        "GIT_AUTHOR_NAME": "Ada Pusher",
+        "GIT_AUTHOR_EMAIL": "ada@example.com",
+        "GIT_COMMITTER_NAME": "Ada Pusher",
+        "GIT_COMMITTER_EMAIL": "ada@example.com",
+        **extra,
+    }
+
+
+class GitRemote:
+    """A bare remote at `url`, and one user's work clone of it in `clone`."""
+
+    def __init__(self, folder: Path, branch: str = "main") -> None:
+        self.folder = folder
+        self.bare = folder / "remote.git"
+        self.clone = folder / "clone"
+        self.branch = branch
+        folder.mkdir(parents=True, exist_ok=True)
+        self.run("init", "--quiet", "--bare", "-b", branch, str(self.bare), cwd=folder)
+        # As the forges serve it: partial clones, any reachable commit; and no gc behind the test's back.
+        for key, value in (
+            ("uploadpack.allowFilter", "true"),
+            ("uploadpack.allowAnySHA1InWant", "true"),
+            ("gc.auto", "0"),
+            ("receive.autogc", "false"),
+        ):
+            self.run("config", key, value, cwd=self.bare)
+        self.run("clone", "--quiet", "-c", "gc.auto=0", self.url, str(self.clone), cwd=folder)
+        self.run("symbolic-ref", "HEAD", f"refs/heads/{branch}")
+
+    @property
+    def url(self) -> str:
+        """Where the agent finds it."""
+        return self.bare.as_uri()
+
+    def run(self, *arguments: str, cwd: Path | None = None, **env: str) -> str:
+        """Run git in the clone (or `cwd`) and return what it printed, without the last newline."""
+        return self._output(*arguments, cwd=cwd, **env).removesuffix("\n")
+
+    def _output(self, *arguments: str, cwd: Path | None = None, **env: str) -> str:
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=cwd or self.clone,
+            env=locked_down_env(self.folder, **env),
+            capture_output=True,
+            timeout=60,
+        )
+        if done.returncode != 0:
+            raise GitRefused(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.decode()}")
+        return done.stdout.decode()
+
+    # What the user does in the clone.
+
+    def write(self, path: str, text: str) -> None:
+        """Put a file into the work tree, staged."""
+        file = self.clone / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="")
+        self.run("add", "--", path)
+
+    def read(self, path: str) -> str:
+        """A file of the work tree."""
+        return (self.clone / path).read_text(encoding="utf-8")
+
+    def remove(self, path: str) -> None:
+        """Delete a file or a folder, staged."""
+        self.run("rm", "-r", "--quiet", "--", path)
+
+    def commit(self, message: str, *, author: str | None = None, date: datetime | None = None) -> str:
+        """Commit what is staged (also nothing) and return its sha.
+
+        `author` is `Name <mail>`; `date` sets both dates of the commit.
+        """
+        env: dict[str, str] = {}
+        if date is not None:
+            env = {"GIT_AUTHOR_DATE": date.isoformat(), "GIT_COMMITTER_DATE": date.isoformat()}
+        by = ["--author", author] if author else []
+        self.run("commit", "--quiet", "--allow-empty", "-m", message, *by, **env)
+        return self.run("rev-parse", "HEAD")
+
+    def push(self, branch: str | None = None, *, permit: bool = False) -> None:
+        """Push a branch (default: the checked-out one). `permit` passes the protection of `protect`."""
+        name = branch or self.run("rev-parse", "--abbrev-ref", "HEAD")
+        self.run("push", "--quiet", "origin", f"{name}:{name}", **self._permit(permit))
+
+    def force_push(self, branch: str | None = None, to: str = "HEAD", *, permit: bool = False) -> None:
+        """Rewrite a branch of the remote (default: the tracked one) to point at `to`."""
+        target = f"+{to}:refs/heads/{branch or self.branch}"
+        self.run("push", "--quiet", "origin", target, **self._permit(permit))
+
+    def pull(self) -> str:
+        """Bring in what others pushed to the checked-out branch, own commits on top. Returns the new head."""
+        name = self.run("rev-parse", "--abbrev-ref", "HEAD")
+        self.run("pull", "--quiet", "--rebase", "origin", name)
+        return self.run("rev-parse", "HEAD")
+
+    def revert(self, sha: str) -> str:
+        """`git revert`; of a merge commit, against its first parent. Returns the new commit."""
+        parents = self.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
+        mainline = ["-m", "1"] if len(parents) > 1 else []
+        self.run("revert", "--no-edit", *mainline, sha)
+        return self.run("rev-parse", "HEAD")
+
+    def checkout(self, branch: str, *, new: bool = False) -> None:
+        """Switch to a branch; `new` makes it from here. A branch that only the remote has is tracked."""
+        if not new:
+            self.run("fetch", "--quiet", "origin")
+        self.run("checkout", "--quiet", *(["-b"] if new else []), branch)
+
+    def merge(self, branch: str, message: str | None = None) -> str:
+        """Merge a branch of the remote into the tracked one and push it, as a forge does on a click.
+
+        Passes the protection of `protect`. Leaves the clone on the tracked branch; returns the merge commit.
+        """
+        self.run("fetch", "--quiet", "origin")
+        self.run("checkout", "--quiet", "-B", self.branch, f"origin/{self.branch}")
+        text = message or f"Merge branch '{branch}'"
+        self.run("merge", "--quiet", "--no-ff", "-m", text, f"origin/{branch}")
+        self.push(permit=True)
+        return self.run("rev-parse", "HEAD")
+
+    def delete_branch(self, branch: str) -> None:
+        """Delete a branch of the remote."""
+        self.run("push", "--quiet", "origin", "--delete", branch)
+
+    def publish(self, message: str, files: dict[str, str]) -> str:
+        """Write, commit and push in one step; returns the commit."""
+        for path, text in files.items():
+            self.write(path, text)
+        sha = self.commit(message)
+        self.push(permit=True)
+        return sha
+
+    # What the remote looks like.
+
+    def head(self, ref: str | None = None) -> str | None:
+        """The commit a ref of the remote points to; None where there is none."""
+        try:
+            return self.run(
+                "rev-parse", "--verify", "--quiet", f"{ref or self.branch}^{{commit}}", cwd=self.bare
+            )
+        except GitRefused:
+            return None
+
+    def branches(self) -> dict[str, str]:
+        """Every branch of the remote, with its commit."""
+        lines = self.run(
+            "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads", cwd=self.bare
+        )
+        return dict(line.split(" ", 1) for line in lines.splitlines())  # type: ignore[misc]
+
+    def log(self, ref: str | None = None) -> list[Commit]:
+        """The commits of a ref of the remote, newest first; empty where there is no such ref."""
+        if self.head(ref) is None:
+            return []
+        lines = self.run("log", "--format=%H%x09%an%x09%s", ref or self.branch, "--", cwd=self.bare)
+        return [Commit(*line.split("\t", 2)) for line in lines.splitlines()]
+
+    def message(self, ref: str | None = None) -> str:
+        """The whole message of the newest commit of a ref, trailers included."""
+        return self.run("log", "-1", "--format=%B", ref or self.branch, "--", cwd=self.bare)
+
+    def show(self, ref: str, path: str) -> str | None:
+        """A file at a ref of the remote, byte for byte; None where it is not there."""
+        try:
+            return self._output("show", f"{ref}:{path}", cwd=self.bare)
+        except GitRefused:
+            return None
+
+    # What the remote refuses.
+
+    def protect(self, branch: str | None = None) -> None:
+        """Refuse every push to the branch but a person's merge: the agent's is refused by a real hook."""
+        hook = self.bare / "hooks" / "update"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(_UPDATE_HOOK.format(branch=branch or self.branch, permit=MERGE_PERMIT))
+        hook.chmod(0o755)
+
+    def unprotect(self) -> None:
+        """Let every push in again."""
+        (self.bare / "hooks" / "update").unlink(missing_ok=True)
+
+    def go_down(self) -> None:
+        """The remote stops answering: from now on every fetch and push fails."""
+        self.bare.rename(self.bare.with_suffix(".down"))
+
+    def come_back(self) -> None:
+        """The remote answers again, as it was."""
+        self.bare.with_suffix(".down").rename(self.bare)
+
+    @staticmethod
+    def _permit(given: bool) -> dict[str, str]:
+        return {MERGE_PERMIT: "yes"} if given else {}
