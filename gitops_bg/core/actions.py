@@ -1,0 +1,199 @@
+"""What is to be done, as data. Each action says itself in one sentence: log line, Event, line of `plan`.
+
+A new side effect starts here; `match` over `Action` ends in `assert_never`, so the type checker points at every
+place that must learn it.
+"""
+
+from dataclasses import dataclass
+
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import Color, Snapshot, Version
+from gitops_bg.core.record import Event, Lane, LedgerEntry
+
+
+def label(number: int | None, digest: str) -> str:
+    """How sentences name a version.
+
+    >>> label(7, "v1:3f9c0123456789")
+    'v7 (3f9c012345)'
+    """
+    return f"v{number} ({short(digest)})" if number else short(digest)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyApp:
+    """Create the BlueGreenDeployment, or repair its spec to what Git says."""
+
+    def __str__(self) -> str:
+        return "apply the BlueGreenDeployment as Git describes it"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteApp:
+    """Delete the BlueGreenDeployment; everything it owns goes with it."""
+
+    def __str__(self) -> str:
+        return "delete the app and all it owns: its folder left main with deletionPolicy: delete"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateReplicaSet:
+    """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's."""
+
+    number: int
+    snapshot: Snapshot
+    color: Color
+    replicas: int
+    min_ready_seconds: int = 0
+    repair: bool = False
+
+    def __str__(self) -> str:
+        verb = "repair" if self.repair else "create"
+        return f"{verb} the {self.color} ReplicaSet of {label(self.number, self.snapshot.digest)} at {self.replicas}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleReplicaSet:
+    """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2)."""
+
+    digest: str
+    number: int
+    current: int
+    replicas: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReplicaSet:
+    """Delete the ReplicaSet of an archived version, or one no version knows. Refused like a scale-down."""
+
+    name: str
+    digest: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete ReplicaSet {self.name}: {self.reason}"
+
+
+class Role:
+    """Which of the app's Services; plain strings, because they are part of sentences."""
+
+    ACTIVE = "active"
+    PREVIEW = "preview"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyService:
+    """Create a Service, or repair what somebody else changed on it, with the selector of ``digest``."""
+
+    role: str
+    name: str
+    digest: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"apply the {self.role} Service {self.name} -> {short(self.digest)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointPreview:
+    """Move the preview Service: one write, compare-and-swap on ``expected_selector``."""
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    digest: str
+
+    def __str__(self) -> str:
+        return f"point the preview Service {self.name} to {short(self.digest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTraffic:
+    """Move live traffic: one write, compare-and-swap on ``expected_selector`` (DESIGN §4.3).
+
+    Carried out only if the ReplicaSet of ``digest`` still has ``needs_available`` available pods when read live.
+    ``create`` where there is no active Service yet.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    from_number: int | None
+    from_digest: str
+    number: int
+    digest: str
+    lane: Lane
+    needs_available: int
+    create: bool = False
+
+    def __str__(self) -> str:
+        origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
+        verb = "roll live traffic back" if self.lane is Lane.ROLLBACK else "switch live traffic"
+        return f"{verb}{origin} to {label(self.number, self.digest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPrimary:
+    """Commit ``primary.yaml`` to main: a promotion, the first deployment, or a rollback that Git did not ask for."""
+
+    version: Version
+    event: Event
+    from_digest: str
+    from_number: int | None
+    reason: str
+    by: str = ""
+
+    def __str__(self) -> str:
+        return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class OfferPromotion:
+    """Put the commit of ``primary.yaml`` on the promotion branch, for somebody to merge."""
+
+    version: Version
+    event: Event
+    from_digest: str
+    from_number: int | None
+    reason: str
+    by: str = ""
+
+    def __str__(self) -> str:
+        return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawPromotion:
+    """Delete the promotion branch: merged, cancelled, held or superseded by nothing."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete the promotion branch: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishLedger:
+    """Write these entries to the state branch; they stay in the record until Git has them."""
+
+    epoch: str
+    entries: tuple[LedgerEntry, ...]
+
+    def __str__(self) -> str:
+        return f"write {len(self.entries)} ledger entries: " + ", ".join(entry.event for entry in self.entries)
+
+
+ClusterAction = (
+    ApplyApp
+    | DeleteApp
+    | CreateReplicaSet
+    | ScaleReplicaSet
+    | DeleteReplicaSet
+    | ApplyService
+    | PointPreview
+    | SwitchTraffic
+)
+GitAction = CommitPrimary | OfferPromotion | WithdrawPromotion | PublishLedger
+Action = ClusterAction | GitAction

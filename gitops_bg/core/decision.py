@@ -1,0 +1,75 @@
+"""What `decide` answers: the record to save first, the actions to carry out then, and what to tell people."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.actions import Action
+from gitops_bg.core.record import Record
+
+
+class Phase(StrEnum):
+    """One word for where an app is; first match wins, see ``core.conditions``."""
+
+    INVALID = "Invalid"
+    SUSPENDED = "Suspended"
+    DEPLOYING = "Deploying"
+    ROLLING_BACK = "RollingBack"
+    DEGRADED = "Degraded"
+    PROMOTING = "Promoting"
+    PROGRESSING = "Progressing"
+    AWAITING_PROMOTION = "AwaitingPromotion"
+    HEALTHY = "Healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
+
+    The time of the last transition is kept by who writes the status: it is not part of the decision.
+    """
+
+    type: str
+    status: bool
+    reason: str
+    message: str
+
+
+class GateKind(StrEnum):
+    """A reason to wait before traffic moves (DESIGN §2)."""
+
+    AVAILABILITY = "availability"
+    ENDPOINTS = "endpoints"
+    ANALYSIS = "analysis"
+    PAUSE = "pause"
+    APPROVAL = "approval"
+    HOLD = "hold"
+    SUSPENSION = "suspension"
+    HISTORY = "history"
+    SPEC = "spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate for one version: open or shut, why, and until when where that is known."""
+
+    kind: GateKind
+    open: bool
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The record is saved before any action; an action that fails leaves a record that leads to it again.
+
+    ``gates`` are those of the version that traffic is to move to next. ``wake_at`` is when time alone changes
+    the decision; None where only an event can.
+    """
+
+    actions: tuple[Action, ...]
+    record: Record
+    phase: Phase
+    conditions: tuple[Condition, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    wake_at: datetime | None = None

@@ -1,0 +1,86 @@
+"""What Git says about one app at one commit of main, and what the ledger remembers of it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_bg.core.model import Snapshot, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """``target.yaml``: what the author wants next. ``replicas`` belongs to the app, not to the snapshot."""
+
+    snapshot: Snapshot
+    replicas: int
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """``primary.yaml``: what live traffic must follow (DESIGN §4, the one rule).
+
+    ``changed_by`` is the commit of main that last changed the file: the promotion or the revert itself.
+    ``source`` is what the file says about where the snapshot came from.
+    """
+
+    snapshot: Snapshot
+    version: int
+    source: Source
+    changed_by: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with a file: where, what, and what would be right. Lines and columns count from 1."""
+
+    file: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    field: str = ""
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        subject = f"{self.field}: " if self.field else ""
+        hint = f" ({self.remedy})" if self.remedy else ""
+        return f"{place}: {subject}{self.message}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerHold:
+    """A hold as the ledger remembers it, for a cluster that was rebuilt."""
+
+    digest: str
+    reason: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerMemory:
+    """What the state branch knows of an app: read only where the record is gone (DESIGN §4.7)."""
+
+    rollout: int = 0
+    last_version: int = 0
+    active_digests: tuple[str, ...] = ()
+    """Digests that carried live traffic before, oldest first."""
+    holds: tuple[LedgerHold, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """The app at ``commit`` of main.
+
+    ``target`` is None where the file is absent or broken, ``primary`` where nothing was promoted yet or the file is
+    broken; ``problems`` says which. ``in_git`` is False once the folder of the app has left main.
+    ``history_rewritten`` holds promotions until somebody accepts the new history (reference gitops.md §3).
+    """
+
+    commit: str
+    target: Target | None
+    primary: Primary | None
+    problems: tuple[Problem, ...] = ()
+    in_git: bool = True
+    history_rewritten: str = ""
+    """Empty, or what was rewritten: the commit seen before that main no longer contains."""
+    memory: LedgerMemory | None = None

@@ -1,0 +1,75 @@
+"""The digest of a snapshot: what identifies a version, for ever (DESIGN §3 "Digest").
+
+A change of this file starts a rollout in every repository; the golden digests in the tests guard it. A new
+algorithm gets a new prefix, and snapshots with an unknown prefix are compared as text instead.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from gitops_bg.core.model import Snapshot
+
+PREFIX = "v1:"
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+def without_empties(value: Json) -> Json:
+    """``value`` without the map entries that say nothing: nulls and empty maps, also those that become empty.
+
+    List items keep their places: an empty map in a list is an item.
+
+    >>> without_empties({"a": None, "b": {"c": {}}, "d": [{}, None], "e": ""})
+    {'d': [{}, None], 'e': ''}
+    """
+    if isinstance(value, Mapping):
+        kept = {key: without_empties(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not None and item != {}}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [without_empties(item) for item in value]
+    return value
+
+
+def canonical_json(value: Json) -> str:
+    """The one text for a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 as it is.
+
+    Raises ``ValueError`` for numbers JSON does not have (NaN, infinity).
+
+    >>> canonical_json({"b": 1, "a": {"x": None}})
+    '{"b":1}'
+    """
+    return json.dumps(
+        without_empties(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def digest_of(text: str) -> str:
+    """The digest of a canonical text: ``v1:`` and 64 hex digits of SHA-256."""
+    return PREFIX + hashlib.sha256(text.encode()).hexdigest()
+
+
+def snapshot_of(template: Mapping[str, Json]) -> Snapshot:
+    """The snapshot of a pod template as written in Git (never of a live, server-defaulted object)."""
+    text = canonical_json(template)
+    return Snapshot(digest=digest_of(text), text=text)
+
+
+def short(digest: str) -> str:
+    """The first ten hex digits: what names and labels carry.
+
+    >>> short("v1:3f9c0123456789abcdef")
+    '3f9c012345'
+    """
+    return digest.rpartition(":")[2][:10]
+
+
+def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots are the same version: by digest, or by text where a prefix is not ours.
+
+    An agent that does not know a prefix must not start a rollout because of it (DESIGN §3).
+    """
+    if one.digest == other.digest:
+        return True
+    known = one.digest.startswith(PREFIX) and other.digest.startswith(PREFIX)
+    return not known and bool(one.text) and one.text == other.text

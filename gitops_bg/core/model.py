@@ -1,0 +1,93 @@
+"""The nouns of DESIGN §2: app, colour, stage, snapshot, version. Frozen data, no behaviour that decides."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AppKey:
+    """One app: a namespace and a name, as in ``apps/<namespace>/<app>/``."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Color(StrEnum):
+    """The two names a person tells stacks apart by; the digest decides, never the colour."""
+
+    BLUE = "blue"
+    GREEN = "green"
+
+    @property
+    def other(self) -> "Color":
+        """The colour this one is not."""
+        return Color.GREEN if self is Color.BLUE else Color.BLUE
+
+
+class Stage(StrEnum):
+    """Where a version is in its life: candidate → active → legacy → archived."""
+
+    CANDIDATE = "candidate"
+    ACTIVE = "active"
+    LEGACY = "legacy"
+    ARCHIVED = "archived"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The commit that brought a template: where it came from, and which commits its message says it reverts."""
+
+    commit: str
+    author: str = ""
+    date: datetime | None = None
+    subject: str = ""
+    reverts: tuple[str, ...] = ()
+    """Full ids from lines ``This reverts commit <id>`` and from ``Bg-Rollback-To`` trailers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One immutable pod template: its canonical JSON and the digest of it (``core.digest``)."""
+
+    digest: str
+    text: str
+    """Canonical JSON of the pod template as written in Git; empty where only the digest is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A snapshot with a number and a life. What the record remembers of it; times are UTC.
+
+    ``activated_at`` is None as long as the version never carried live traffic.
+    ``scale_down_at`` is set while the version is on its way out; None means no deadline.
+    """
+
+    number: int
+    snapshot: Snapshot
+    color: Color
+    stage: Stage
+    source: Source
+    rollout: int
+    rollout_started_at: datetime
+    available_since: datetime | None = None
+    activated_at: datetime | None = None
+    left_at: datetime | None = None
+    scale_down_at: datetime | None = None
+    retiring: bool = False
+    """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
+    failure: str = ""
+    """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
+
+    @property
+    def digest(self) -> str:
+        """The full digest; what decides."""
+        return self.snapshot.digest
+
+    @property
+    def was_active(self) -> bool:
+        """Whether live traffic ever went to it."""
+        return self.activated_at is not None

@@ -1,0 +1,64 @@
+"""Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3)."""
+
+import hashlib
+
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import AppKey
+
+GROUP = "gitops-bg.dev"
+API_VERSION = f"{GROUP}/v1alpha1"
+KIND = "BlueGreenDeployment"
+PLURAL = "bluegreendeployments"
+FIELD_MANAGER = "gitops-bg"
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+MANAGER = "gitops-bg"
+APP = f"{GROUP}/app"
+DIGEST = f"{GROUP}/digest"
+COLOR = f"{GROUP}/color"
+VERSION = f"{GROUP}/version"
+
+# Annotations.
+FULL_DIGEST = f"{GROUP}/full-digest"
+SNAPSHOT = f"{GROUP}/snapshot"
+REQUEST = f"{GROUP}/request"
+RECONCILE = f"{GROUP}/reconcile-requested-at"
+
+# Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
+LONGEST_NAME = 63
+
+
+def fit(name: str) -> str:
+    """``name`` itself, or, where it would pass 63 characters, its start and a hash of the whole.
+
+    >>> fit("web-primary-3f9c012345")
+    'web-primary-3f9c012345'
+    """
+    if len(name) <= LONGEST_NAME:
+        return name
+    tail = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: LONGEST_NAME - len(tail) - 1].rstrip('-.')}-{tail}"
+
+
+def replica_set_name(app: AppKey, digest: str) -> str:
+    """The name of the ReplicaSet that runs a version.
+
+    >>> replica_set_name(AppKey("shop", "web"), "v1:3f9c0123456789")
+    'web-primary-3f9c012345'
+    """
+    suffix = f"-primary-{short(digest)}"
+    if len(app.name) + len(suffix) <= LONGEST_NAME:
+        return app.name + suffix
+    hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]
+    room = LONGEST_NAME - len(suffix) - len(hashed) - 1
+    return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
+
+
+def app_label(app: AppKey) -> str:
+    """The value of the ``gitops-bg.dev/app`` label."""
+    return fit(app.name)
+
+
+def selector(app: AppKey, digest: str) -> dict[str, str]:
+    """What a Service or ReplicaSet selects the pods of one version by."""
+    return {APP: app_label(app), DIGEST: short(digest)}

@@ -1,0 +1,118 @@
+"""What Kubernetes and Git show of one app right now, as plain data. Adapters fill it; only the core reads it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSetView:
+    """One ReplicaSet that has the name or the labels of a version of the app."""
+
+    name: str
+    snapshot: Snapshot
+    """From the annotations; an empty text where somebody removed it."""
+    replicas: int
+    available: int
+    ours: bool = True
+    """Labelled as ours and controlled by our BlueGreenDeployment (or by nobody: it is taken back)."""
+    owner: str = ""
+    """Whose it is, for the condition, where it is not ours."""
+    deleting: bool = False
+    min_ready_seconds: int = 0
+    drifted: bool = False
+    """Labels, annotations or template differ from what the version renders to."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceView:
+    """A live Service. ``digest`` is the short digest its selector carries, or empty where it is not one of ours."""
+
+    name: str
+    digest: str
+    selector: tuple[tuple[str, str], ...]
+    ours: bool = True
+    owner: str = ""
+    drifted: bool = False
+    """Ports, type, labels differ from what Git asks for (the selector apart)."""
+    ready_endpoints: int = 0
+    """Ready addresses in its EndpointSlices."""
+
+
+class Outcome(StrEnum):
+    """What a check outside the core says."""
+
+    OPEN = "open"
+    SHUT = "shut"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The word of one analysis or policy about one digest: the seam for ``analysis/`` and ``policy/``."""
+
+    gate: str
+    digest: str
+    outcome: Outcome
+    reason: str
+    until: datetime | None = None
+
+
+class Verb(StrEnum):
+    """What an operator may ask of the cluster directly (``gitops-bg abort``, ``rollback --offline``)."""
+
+    ABORT = "abort"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """An operator's request, kept as an annotation of the BlueGreenDeployment until it was carried out once."""
+
+    id: str
+    verb: Verb
+    by: str
+    at: datetime
+    reason: str = ""
+    to_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PromotionBranch:
+    """What the promotion branch of the app holds: the digest it would promote, and main's digest it starts from."""
+
+    digest: str
+    base_digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class GitView:
+    """What Git showed last: the promotion branch, what main refused, how far the ledger got."""
+
+    promotion: PromotionBranch | None = None
+    main_refused: str = ""
+    """Why main refuses the agent's pushes (a protected branch), or empty."""
+    unreachable: str = ""
+    """Why the remote cannot be reached, or empty."""
+    ledger_epoch: str = ""
+    ledger_sequence: int = 0
+    """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The live world of one app. ``app_uid`` is empty as long as there is no BlueGreenDeployment."""
+
+    app_uid: str = ""
+    app_drifted: bool = False
+    """The live spec of the BlueGreenDeployment is not what Git says."""
+    app_foreign: str = ""
+    """Whose BlueGreenDeployment it is, where it is not ours."""
+    replica_sets: tuple[ReplicaSetView, ...] = ()
+    active_service: ServiceView | None = None
+    preview_service: ServiceView | None = None
+    request: Request | None = None
+    verdicts: tuple[Verdict, ...] = ()
+    git: GitView = field(default_factory=GitView)

@@ -1,0 +1,153 @@
+"""The record: what the agent must remember of an app because nobody can observe it (DESIGN §2, §5).
+
+It is the status of the BlueGreenDeployment, saved before the actions it leads to and locked by its
+resourceVersion. Whatever can be seen in the cluster or in Git is not in it.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model import Version
+
+
+class Event(StrEnum):
+    """What a ledger entry says happened; the value of the trailer ``Bg-Event``."""
+
+    DEPLOYED = "deployed"
+    CANDIDATE = "candidate"
+    PROMOTED = "promoted"
+    ROLLED_BACK = "rolled-back"
+    SUPERSEDED = "superseded"
+    CANCELLED = "cancelled"
+    ABORTED = "aborted"
+    RETRIED = "retried"
+    FAILED = "failed"
+    RECOVERED = "recovered"
+    HELD = "held"
+    HOLD_LIFTED = "hold-lifted"
+    SUSPENDED = "suspended"
+    RESUMED = "resumed"
+    INVALID = "invalid"
+    VALID = "valid"
+    DIVERGED = "diverged"
+    CONVERGED = "converged"
+    ORPHANED = "orphaned"
+
+
+class Lane(StrEnum):
+    """Why traffic moves: first deployment, forward through every gate, or back through none."""
+
+    FIRST = "first"
+    PROMOTION = "promotion"
+    ROLLBACK = "rollback"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerEntry:
+    """One line of an app's history, on its way to the state branch."""
+
+    sequence: int
+    at: datetime
+    event: Event
+    rollout: int = 0
+    from_version: int | None = None
+    from_digest: str = ""
+    to_version: int | None = None
+    to_digest: str = ""
+    commit: str = ""
+    """The commit of main that asked for it, where there is one."""
+    source_commit: str = ""
+    """The commit that brought the template."""
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """This digest is not to be promoted again until somebody says so."""
+
+    digest: str
+    reason: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Traffic goes where Git does not say yet: an emergency, waiting for Git to follow (DESIGN §4.5)."""
+
+    from_digest: str
+    """What ``primary.yaml`` named when the override was made; any other value there ends it."""
+    to_digest: str
+    reason: str
+    by: str
+    at: datetime
+    diverged: bool = False
+    """Main refused the commit; it is offered on the promotion branch and the ledger says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch that was decided and may or may not have reached the Service yet: the write-ahead of I4."""
+
+    from_digest: str
+    to_digest: str
+    lane: Lane
+    decided_at: datetime
+    commit: str = ""
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All the agent remembers of one app. A new app has the empty record."""
+
+    epoch: str = ""
+    """Tells the ledger entries of one life of the record from those of another; from the object's uid."""
+    sequence: int = 0
+    """Of the last ledger entry made."""
+    rollout: int = 0
+    last_version: int = 0
+    versions: tuple[Version, ...] = ()
+    """Ordered by number."""
+    traffic: str = ""
+    """The digest live traffic goes to; empty until the first switch."""
+    preview: str = ""
+    """The digest the preview Service goes to."""
+    primary: str = ""
+    """The digest of ``primary.yaml`` seen last."""
+    switch: Switch | None = None
+    override: Override | None = None
+    holds: tuple[Hold, ...] = ()
+    past_digests: tuple[str, ...] = ()
+    """Digests that were active before, by the ledger of a former life; oldest first."""
+    request: str = ""
+    """The id of the last operator request carried out."""
+    retry: int = 0
+    """The number of the last ``spec.retry`` carried out."""
+    suspended: bool = False
+    invalid: str = ""
+    """The problems that the ledger already knows of."""
+    orphaned: bool = False
+    history: str = ""
+    """The rewritten history the ledger already knows of."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Entries that have not reached Git yet."""
+
+    def version(self, digest: str) -> Version | None:
+        """The version of this digest, or None."""
+        return next((version for version in self.versions if version.digest == digest), None)
+
+    def numbered(self, number: int) -> Version | None:
+        """The version of this number, or None."""
+        return next((version for version in self.versions if version.number == number), None)
+
+    def held(self, digest: str) -> Hold | None:
+        """The hold on this digest, or None."""
+        return next((hold for hold in self.holds if hold.digest == digest), None)
+
+    def with_version(self, changed: Version) -> "Record":
+        """A copy in which ``changed`` stands in place of the version with its digest, or is added."""
+        others = [version for version in self.versions if version.digest != changed.digest]
+        return replace(self, versions=tuple(sorted([*others, changed], key=lambda version: version.number)))

@@ -1,0 +1,79 @@
+"""What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (reference argo-rollouts.md §1.1)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model import AppKey
+
+
+class PreviewSwitch(StrEnum):
+    """When the preview Service moves to a candidate: once its pods are ready, or in Argo's order, at once."""
+
+    ON_READY = "onReady"
+    IMMEDIATE = "immediate"
+
+
+class PromoteVia(StrEnum):
+    """How a promotion gets into main: by a promotion branch somebody merges, or by a commit of the agent."""
+
+    PULL_REQUEST = "pullRequest"
+    COMMIT = "commit"
+
+
+class DeletionPolicy(StrEnum):
+    """What happens when the folder of an app leaves main: keep serving, or delete what the agent made."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
+
+    active_service: str
+    preview_service: str | None = None
+    preview_replica_count: int | None = None
+    preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
+    auto_promotion_enabled: bool = True
+    auto_promotion_seconds: int = 0
+    scale_down_delay_seconds: int | None = 30
+    scale_down_delay_revision_limit: int | None = None
+    abort_scale_down_delay_seconds: int | None = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """``spec.suspend``: everything stops but going back, until somebody removes it or ``until`` passes."""
+
+    reason: str
+    by: str = ""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """``spec.retry``: a new rollout of this digest, whatever holds it; counted, so each is done once."""
+
+    digest: str
+    number: int
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AppSpec:
+    """One app as its author wants it run."""
+
+    app: AppKey
+    strategy: Strategy
+    promote_via: PromoteVia = PromoteVia.COMMIT
+    min_ready_seconds: int = 0
+    progress_deadline_seconds: int = 600
+    revision_history_limit: int = 10
+    rollback_window_revisions: int | None = None
+    deletion_policy: DeletionPolicy = DeletionPolicy.KEEP
+    suspend: Suspension | None = None
+    retry: Retry | None = None
+    external_gates: tuple[str, ...] = field(default=())
+    """Names of analyses and policies whose verdict must be in before traffic moves (``observed.Verdict``)."""
