@@ -184,17 +184,13 @@ class GitRemote:
     def head(self, ref: str | None = None) -> str | None:
         """The commit a ref of the remote points to; None where there is none."""
         try:
-            return self.run(
-                "rev-parse", "--verify", "--quiet", f"{ref or self.branch}^{{commit}}", cwd=self.bare
-            )
+            return self.run("rev-parse", "--verify", "--quiet", f"{ref or self.branch}^{{commit}}", cwd=self.bare)
         except GitRefused:
             return None
 
     def branches(self) -> dict[str, str]:
         """Every branch of the remote, with its commit."""
-        lines = self.run(
-            "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads", cwd=self.bare
-        )
+        lines = self.run("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads", cwd=self.bare)
         return dict(line.split(" ", 1) for line in lines.splitlines())  # type: ignore[misc]
 
     def log(self, ref: str | None = None) -> list[Commit]:

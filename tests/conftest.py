@@ -1,0 +1,65 @@
+"""The fixtures that all tests share: above all `cluster`, by which a test runs on both clusters of DESIGN §9.
+
+Each pytest-xdist worker has clusters of its own, made when first asked for (the control plane takes about four
+seconds); each test has a namespace of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
+from tests.support.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.gitremote import GitRemote
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs the real control plane where the machine has none, with the way to get it."""
+    if assets() is not None:
+        return
+    skip = pytest.mark.skip(reason=HOW_TO_GET_THEM)
+    for item in items:
+        if item.get_closest_marker("control_plane"):
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def sandbox_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxCluster]:
+    """The sandbox that tests share. One who injects faults runs a `SandboxCluster.run` of their own."""
+    with SandboxCluster.run(tmp_path_factory.mktemp("sandbox")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def control_plane_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
+    """The real control plane; a test that asks for it directly carries the mark `control_plane`."""
+    binaries = assets()
+    if binaries is None:
+        pytest.skip(HOW_TO_GET_THEM)
+    with ControlPlaneCluster.run(binaries, tmp_path_factory.mktemp("control-plane")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=["sandbox", pytest.param("control-plane", marks=pytest.mark.control_plane)])
+def cluster(request: pytest.FixtureRequest) -> TestCluster:
+    """One cluster after the other: a test with this fixture runs on both."""
+    name = {"sandbox": "sandbox_cluster", "control-plane": "control_plane_cluster"}[request.param]
+    chosen: TestCluster = request.getfixturevalue(name)
+    return chosen
+
+
+@pytest.fixture
+def namespace(cluster: TestCluster) -> Iterator[str]:
+    """A namespace of the test's own, deleted at its end (without waiting for that)."""
+    name = cluster.namespace()
+    yield name
+    cluster.request("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def git_remote(tmp_path: Path) -> GitRemote:
+    """An empty Git remote, and a user's clone of it."""
+    return GitRemote(tmp_path / "git")

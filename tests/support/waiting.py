@@ -1,0 +1,29 @@
+"""Waiting for what will be true in a moment, with a deadline and a useful last word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(probe: Callable[[], T], timeout: float = 15, every: float = 0.02, what: str = "") -> T:
+    """Call `probe` until what it returns is true, and return that; its AssertionErrors count as "not yet".
+
+    After `timeout` seconds: an AssertionError that names `what`, and the last answer or error.
+    """
+    deadline = time.monotonic() + timeout
+    while True:
+        try:
+            answer = probe()
+            last: object = answer
+            if answer:
+                return answer
+        except AssertionError as error:
+            last = error
+        if time.monotonic() > deadline:
+            cause = last if isinstance(last, AssertionError) else None
+            raise AssertionError(f"not within {timeout} s: {what or 'the condition'}; last: {last!r}") from cause
+        time.sleep(every)
