@@ -71,7 +71,7 @@ class TestCluster(RawApi):
         path, spec = path_of(manifest), manifest["spec"]
 
         def is_served() -> bool:
-            conditions = self.get(path).get("status", {}).get("conditions", [])
+            conditions = self.get(path).get("status", {}).get("conditions") or []
             established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
             resources = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
             return established and self.request("GET", resources)[0] == 200

@@ -1,0 +1,71 @@
+"""The smallest manifests that a test of a cluster needs."""
+
+from __future__ import annotations
+
+from tests.support.rawapi import Json
+
+
+def config_map(namespace: str, name: str = "one", labels: dict[str, str] | None = None, **data: str) -> Json:
+    """A ConfigMap, the plainest of objects."""
+    metadata: Json = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def service(namespace: str, name: str = "web", **selector: str) -> Json:
+    """A Service on port 80."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "selector": selector,
+            "ports": [{"name": "http", "port": 80, "protocol": "TCP", "targetPort": 8080}],
+        },
+    }
+
+
+def replica_set(
+    namespace: str, name: str = "web", replicas: int = 1, image: str = "registry.example/web:v1", **spec: object
+) -> Json:
+    """A ReplicaSet whose pods carry the label `app` with its name."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": name}},
+            "template": {
+                "metadata": {"labels": {"app": name}},
+                "spec": {"containers": [{"name": "web", "image": image}]},
+            },
+            **spec,
+        },
+    }
+
+
+def custom_resource_definition(kind: str, group: str) -> Json:
+    """A CRD of a namespaced kind with a status, that takes any field."""
+    plural = f"{kind.lower()}s"
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [version],
+        },
+    }
