@@ -2,3 +2,7 @@
 
 Imports nothing of the rest, so that it cannot bend the truth to the agent's liking.
 """
+
+from gitops_bg.sandbox.sandbox import Sandbox
+
+__all__ = ["Sandbox"]
