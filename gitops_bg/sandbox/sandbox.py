@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
+from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
+from gitops_bg.sandbox.controllers.endpoints import Endpoints
+from gitops_bg.sandbox.controllers.garbage import Garbage
+from gitops_bg.sandbox.controllers.kubelet import Kubelet
+from gitops_bg.sandbox.controllers.loop import Loop
+from gitops_bg.sandbox.controllers.replicasets import ReplicaSets
 from gitops_bg.sandbox.definitions import Definitions
 from gitops_bg.sandbox.errors import ApiError
 from gitops_bg.sandbox.faults import Faults
@@ -14,6 +21,8 @@ from gitops_bg.sandbox.objects import Manifest, copy_of, to_json
 from gitops_bg.sandbox.requests import Requests
 from gitops_bg.sandbox.server import ApiServer
 from gitops_bg.sandbox.store import Store
+from gitops_bg.sandbox.traffic.pods import PodServers
+from gitops_bg.sandbox.traffic.proxy import ServiceProxy
 from gitops_bg.sandbox.wire import Acceptor
 from gitops_bg.sandbox.writing import Options, Writer
 
@@ -23,30 +32,59 @@ _OWN = Options(manager="sandbox")
 class Sandbox:
     """A small Kubernetes on 127.0.0.1; use it as a context manager, or call `start` and `stop`."""
 
-    def __init__(self, ready_after: float = 0.1, traffic: bool = True, history: int = 20_000) -> None:
+    def __init__(
+        self,
+        ready_after: float = 0.1,
+        traffic: bool = True,
+        rules: Sequence[ImageRule] = IMAGE_RULES,
+        drain_after: float = 1.0,
+        history: int = 20_000,
+    ) -> None:
+        """Make a sandbox that is not running yet.
+
+        `ready_after` is how many seconds a pod takes to get ready, `rules` how images behave otherwise,
+        `drain_after` how many seconds an ending pod keeps idle connections, `history` how many changes
+        of each resource a watch can resume over.
+        """
         self._kinds = Kinds()
         self._store = Store(history)
         self._writer = Writer(self._store, self._kinds)
-        self._definitions = Definitions(self._store, self._kinds)
+        Definitions(self._store, self._kinds)
+        self._loop = Loop(self._store)
+        self._endpoints = Endpoints(self._writer, self._loop)
+        self.kubelet = Kubelet(self._writer, self._loop, ready_after, rules, drain_after)
+        for controller in (ReplicaSets(self._writer, self._loop), self.kubelet, self._endpoints):
+            self._loop.add(controller)
+        self._loop.add(Garbage(self._writer, self._loop))
         self.faults = Faults(self._store)
         self.requests = Requests()
         self._server = ApiServer(self._store, self._kinds, self._writer, self.faults, self.requests)
+        self._proxy = self._connect_traffic() if traffic else None
         self._acceptor: Acceptor | None = None
         self._socket: socket.socket | None = None
+
+    def _connect_traffic(self) -> ServiceProxy:
+        pods = PodServers(self.kubelet.behaviour, self.kubelet.drained_now)
+        self.kubelet.end, self.kubelet.close_idle = pods.end, pods.close_idle
+        return ServiceProxy(self._store, self._endpoints.pods_of, pods)
 
     def start(self) -> Sandbox:
         """Open the API port and start the controllers."""
         self._acceptor = Acceptor()
         self._socket = self._acceptor.listen(self._server.serve)
+        self._loop.start()
         for name in ("default", "kube-system"):
             self.create_namespace(name)
         return self
 
     def stop(self) -> None:
-        """Close every port and connection and end every thread."""
+        """Close every port and connection and end every thread; the objects remain."""
         self._store.end_watches()
         if self._acceptor:
             self._acceptor.stop()
+        if self._proxy:
+            self._proxy.clear()
+        self._loop.stop()
         self._acceptor = self._socket = None
 
     def __enter__(self) -> Sandbox:
@@ -62,6 +100,12 @@ class Sandbox:
         """Return the address of the API server."""
         assert self._socket is not None, "the sandbox is not running"
         return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+
+    def service_url(self, namespace: str, name: str) -> str:
+        """Return an address that carries HTTP to the ready pods of a Service, like its cluster IP would."""
+        if self._proxy is None or self._acceptor is None:
+            raise RuntimeError("the sandbox carries no traffic: it is not running, or was made with traffic=False")
+        return f"http://127.0.0.1:{self._proxy.port_of((namespace, name), self._acceptor)}"
 
     def kubeconfig(self, path: Path | str) -> Path:
         """Write a kubeconfig for this sandbox (context `sandbox`) and return its path."""

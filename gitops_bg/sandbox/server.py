@@ -24,7 +24,6 @@ from gitops_bg.sandbox.errors import (
 )
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.kinds import Kind, Kinds
-from gitops_bg.sandbox.managers import Manager
 from gitops_bg.sandbox.objects import Manifest, to_json
 from gitops_bg.sandbox.requests import Requests
 from gitops_bg.sandbox.store import Store, Stored
@@ -32,8 +31,6 @@ from gitops_bg.sandbox.strategic import strategic_merge
 from gitops_bg.sandbox.watches import Change
 from gitops_bg.sandbox.wire import Connection, Request, Response
 from gitops_bg.sandbox.writing import Options, Writer
-
-__all__ = ["ApiServer", "Manager"]
 
 _APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 _PATCHES: dict[str, Callable[[Any, Any], Any]] = {
@@ -57,7 +54,7 @@ class ApiServer:
         """Answer the requests of one connection until it ends."""
         while (request := connection.read()) is not None:
             response = self.answer(request)
-            if response is None or not connection.send(response):
+            if response is None or not connection.send(response, request):
                 return
 
     def answer(self, request: Request) -> Response | None:

@@ -180,7 +180,7 @@ def _service(obj: Manifest, old: Manifest | None) -> Causes:
         yield _wrong("spec.clusterIPs[0]", spec.get("clusterIP"), "may not change once set")
 
 
-def _definition(obj: Manifest, old: Manifest | None) -> Causes:
+def _definition(obj: Manifest, _: Manifest | None) -> Causes:
     spec = obj["spec"]
     plural, group = dig(spec, ("names", "plural"), ""), spec.get("group", "")
     if obj["metadata"]["name"] != f"{plural}.{group}":
@@ -204,7 +204,7 @@ def _immutable(obj: Manifest, old: Manifest | None) -> Causes:
             yield cause(field, message, "FieldValueForbidden")
 
 
-def _lease(obj: Manifest, old: Manifest | None) -> Causes:
+def _lease(obj: Manifest, _: Manifest | None) -> Causes:
     seconds = dig(obj, ("spec", "leaseDurationSeconds"))
     if seconds is not None and seconds <= 0:
         yield _wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")

@@ -24,6 +24,13 @@ class Request:
     target: str
     headers: dict[str, str]
     body: bytes
+    protocol: str = "HTTP/1.1"
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether the client closes the connection after this request (RFC 9112 §9.3)."""
+        wish = self.headers.get("connection", "").lower()
+        return wish == "close" or (self.protocol == "HTTP/1.0" and wish != "keep-alive")
 
 
 @dataclass(slots=True)
@@ -53,7 +60,7 @@ class Connection:
             if len(parts) != 3:
                 return None
             headers = self._read_headers()
-            return Request(parts[0], parts[1], headers, self._read_body(headers))
+            return Request(parts[0], parts[1], headers, self._read_body(headers), parts[2])
         except (OSError, ValueError):
             return None
 
@@ -77,13 +84,15 @@ class Connection:
         self._read_headers()
         return b"".join(chunks)
 
-    def send(self, response: Response) -> bool:
-        """Send an answer; return whether the connection can carry another request."""
+    def send(self, response: Response, request: Request) -> bool:
+        """Send the answer to a request; return whether the connection can carry another one."""
+        response.close = response.close or request.is_last
         try:
             if response.stream is not None:
                 self._send_stream(response, response.stream)
             else:
-                self._sock.sendall(_head(response) + response.body)
+                body = b"" if request.method == "HEAD" else response.body
+                self._sock.sendall(_head(response) + body)
         except OSError:
             return False
         return not response.close
@@ -107,6 +116,13 @@ class Connection:
         """End the connection from another thread; its reader sees the end of the stream."""
         try:
             self._sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return
+
+    def shut_reading(self) -> None:
+        """Let the reader see the end of the stream after what has come in already."""
+        try:
+            self._sock.shutdown(socket.SHUT_RD)
         except OSError:
             return
 

@@ -7,7 +7,7 @@ the real server, which retries it. It must not know HTTP. Deletion is in `deleti
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gitops_bg.sandbox import managers, rules
 from gitops_bg.sandbox.errors import ApiError, already_exists, cause, conflict, forbidden, invalid, not_found
@@ -114,7 +114,7 @@ class Writer:
     def apply(self, kind: Kind, namespace: str, name: str, intent: Manifest, options: Options) -> tuple[Stored, bool]:
         """Server-side apply; return the object and whether it was created."""
         shape, manager = rules.shape_of(kind), options.as_manager(kind)
-        intent = rules.in_order(kind, intent, namespace)
+        intent = _own_part(kind, rules.in_order(kind, intent, namespace), options.subresource)
         if intent["metadata"].get("managedFields"):
             raise ApiError(400, "BadRequest", "metadata.managedFields must be nil")
         with self.store.lock:
@@ -147,6 +147,13 @@ class Writer:
                 raise
 
 
+def _own_part(kind: Kind, intent: Manifest, subresource: str) -> Manifest:
+    """Return what an apply to this subresource may own: the status there, everything else elsewhere."""
+    if subresource == "status":
+        return {key: value for key, value in intent.items() if key in ("kind", "apiVersion", "metadata", "status")}
+    return {key: value for key, value in intent.items() if not (kind.has_status and key == "status")}
+
+
 def _versioned(merged: Manifest, intent: Manifest) -> Manifest:
     """An apply with a resourceVersion is a compare-and-swap."""
     version = intent["metadata"].get("resourceVersion")
@@ -164,8 +171,3 @@ def _is_released(obj: Manifest) -> bool:
 def served_as(kind: Kind, obj: Manifest) -> Manifest:
     """Return an object in the version of `kind` (the conversion strategy `None`: only apiVersion differs)."""
     return obj if obj["apiVersion"] == kind.api_version else {**obj, "apiVersion": kind.api_version}
-
-
-def for_subresource(options: Options, subresource: str) -> Options:
-    """Return the same options for a subresource."""
-    return replace(options, subresource=subresource)

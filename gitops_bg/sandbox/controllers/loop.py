@@ -1,0 +1,115 @@
+"""One thread for all controllers: a queue without duplicates and a heap of timers. It must not poll.
+
+A controller gets told of changes inside the store's lock and may only note them (`notice`); it acts in
+`reconcile`, on the loop's thread, one key at a time.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import time
+from collections.abc import Hashable
+from itertools import count
+from threading import Condition, Thread
+from typing import Protocol
+
+from gitops_bg.sandbox.kinds import ResourceKey
+from gitops_bg.sandbox.store import Store
+from gitops_bg.sandbox.watches import Change
+
+_log = logging.getLogger(__name__)
+
+
+class Controller(Protocol):
+    """What the loop drives."""
+
+    def notice(self, resource: ResourceKey, change: Change) -> None:
+        """Take note of a change: update indexes, put keys on the queue; must be quick and write nothing."""
+
+    def reconcile(self, key: Hashable) -> None:
+        """Bring the world for one key to where it should be."""
+
+
+Entry = tuple[Controller, Hashable]
+
+
+class Loop:
+    """Drives the controllers of one sandbox."""
+
+    def __init__(self, store: Store) -> None:
+        self._controllers: list[Controller] = []
+        self._queue: dict[Entry, None] = {}
+        self._timers: list[tuple[float, int, Entry]] = []
+        self._numbers = count()
+        self._news = Condition()
+        self._stopping = False
+        self._busy = False
+        self._thread: Thread | None = None
+        store.listeners.append(self._tell)
+
+    def add(self, controller: Controller) -> None:
+        """Let a controller take part."""
+        self._controllers.append(controller)
+
+    def _tell(self, resource: ResourceKey, change: Change) -> None:
+        for controller in self._controllers:
+            controller.notice(resource, change)
+
+    def put(self, controller: Controller, key: Hashable, after: float = 0.0) -> None:
+        """Ask for `reconcile(key)` now or `after` some seconds."""
+        entry = (controller, key)
+        with self._news:
+            if after > 0:
+                heapq.heappush(self._timers, (time.monotonic() + after, next(self._numbers), entry))
+            else:
+                self._queue[entry] = None
+            self._news.notify()
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._stopping = False
+        self._thread = Thread(target=self._run, name="sandbox-controllers", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the step it is in."""
+        with self._news:
+            self._stopping = True
+            self._news.notify()
+        if self._thread:
+            self._thread.join()
+        self._thread = None
+
+    def is_idle(self) -> bool:
+        """Return whether nothing is queued or under way; timers may still be running."""
+        with self._news:
+            return not self._queue and not self._busy
+
+    def _run(self) -> None:
+        while (entry := self._take()) is not None:
+            controller, key = entry
+            try:
+                controller.reconcile(key)
+            except Exception:
+                _log.exception("%s failed on %s", type(controller).__name__, key)
+                self.put(controller, key, after=1.0)
+
+    def _take(self) -> Entry | None:
+        with self._news:
+            self._busy = False
+            while not self._stopping:
+                self._release_timers()
+                if self._queue:
+                    entry = next(iter(self._queue))
+                    del self._queue[entry]
+                    self._busy = True
+                    return entry
+                left = self._timers[0][0] - time.monotonic() if self._timers else None
+                self._news.wait(left)
+            return None
+
+    def _release_timers(self) -> None:
+        now = time.monotonic()
+        while self._timers and self._timers[0][0] <= now:
+            self._queue[heapq.heappop(self._timers)[2]] = None

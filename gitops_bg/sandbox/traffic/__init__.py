@@ -1,0 +1,1 @@
+"""Traffic in the sandbox: what kube-proxy and the containers do."""
