@@ -34,7 +34,7 @@ class Write(NamedTuple):
 
     agent: str  # the User-Agent
     method: str  # POST, PUT, PATCH or DELETE
-    path: str
+    path: str  # without the query
     status: int  # the HTTP code of the answer
 
 
@@ -120,7 +120,10 @@ class TestCluster(RawApi):
         raise NotImplementedError
 
     def writes(self) -> list[Write]:
-        """Every write so far that neither the tests themselves nor the cluster's own controllers asked for."""
+        """Every write so far but those of the tests themselves and of the cluster's own controllers.
+
+        Refused ones too; dry runs not. On the sandbox `sandbox.requests.clear` starts the count anew.
+        """
         raise NotImplementedError
 
 
@@ -150,9 +153,11 @@ class ControlPlaneCluster(TestCluster):
         lines = self.control_plane.audit_log.read_text().splitlines()
         events = (json.loads(line) for line in lines)
         return [
-            Write(each.get("userAgent", ""), _WRITING[each["verb"]], each["requestURI"], _code(each))
+            Write(each.get("userAgent", ""), _WRITING[each["verb"]], _path(each), _code(each))
             for each in events
-            if each["stage"] == "ResponseComplete" and each.get("userAgent") not in _OWN_AGENTS
+            if each["stage"] == "ResponseComplete"
+            and each.get("userAgent") not in _OWN_AGENTS
+            and "dryRun=All" not in each["requestURI"]
         ]
 
 
@@ -178,6 +183,17 @@ class SandboxCluster(TestCluster):
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         self.sandbox.kubelet.set_ready(namespace, dict(selector), ready)
+
+    def writes(self) -> list[Write]:
+        return [
+            Write(each.user_agent, _WRITING[each.verb], each.path, each.status)
+            for each in self.sandbox.requests.writes()
+            if each.user_agent not in _OWN_AGENTS
+        ]
+
+
+def _path(event: Json) -> str:
+    return str(event["requestURI"]).partition("?")[0]
 
 
 def _code(event: Json) -> int:
