@@ -38,7 +38,7 @@ class Sandbox:
         traffic: bool = True,
         rules: Sequence[ImageRule] = IMAGE_RULES,
         drain_after: float = 1.0,
-        history: int = 20_000,
+        history: int = 5_000,
     ) -> None:
         """Make a sandbox that is not running yet.
 

@@ -55,7 +55,7 @@ Listener = Callable[[ResourceKey, Change], None]
 class Store:
     """All objects of the cluster; `lock` makes a read and the write that follows one step."""
 
-    def __init__(self, history: int = 20_000) -> None:
+    def __init__(self, history: int = 5_000) -> None:
         self.lock = RLock()
         self.version = 1
         self.listeners: list[Listener] = []

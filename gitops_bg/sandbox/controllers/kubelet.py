@@ -6,7 +6,7 @@ What a status looks like in each state: kubernetes.io "Pod Lifecycle".
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -36,6 +36,10 @@ class _Override:
         return self.namespace == key_of(pod)[0] and selectors.accepts(self.selector, labels_of(pod))
 
 
+def _selector(given: str | Mapping[str, str]) -> selectors.LabelSelector:
+    return selectors.parse_labels(given) if isinstance(given, str) else selectors.from_object({"matchLabels": given})
+
+
 @dataclass(eq=False)
 class Kubelet:
     """Runs the pods.
@@ -56,13 +60,13 @@ class Kubelet:
     _started: dict[ObjectKey, float] = field(default_factory=dict)
     _addresses: Any = field(default_factory=lambda: count(2))
 
-    def set_ready(self, namespace: str, pod_label_selector: str, ready: bool) -> None:
+    def set_ready(self, namespace: str, pod_label_selector: str | Mapping[str, str], ready: bool) -> None:
         """Make pods ready or unready now, and those that come later too, whatever their image says."""
-        self._override(_Override(namespace, selectors.parse_labels(pod_label_selector), ready=ready))
+        self._override(_Override(namespace, _selector(pod_label_selector), ready=ready))
 
-    def set_behaviour(self, namespace: str, pod_label_selector: str, behaviour: Behaviour) -> None:
+    def set_behaviour(self, namespace: str, pod_label_selector: str | Mapping[str, str], behaviour: Behaviour) -> None:
         """Let pods behave otherwise than their image says, from now on."""
-        self._override(_Override(namespace, selectors.parse_labels(pod_label_selector), behaviour=behaviour))
+        self._override(_Override(namespace, _selector(pod_label_selector), behaviour=behaviour))
 
     def forget_overrides(self) -> None:
         """Let every pod behave as its image says again."""
