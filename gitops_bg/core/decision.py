@@ -19,6 +19,7 @@ class Phase(StrEnum):
     PROMOTING = "Promoting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
+    HELD = "Held"
     HEALTHY = "Healthy"
 
 

@@ -74,6 +74,8 @@ class Version:
     rollout: int
     rollout_started_at: datetime
     available_since: datetime | None = None
+    waiting_since: datetime | None = None
+    """Since when its rollout makes no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     left_at: datetime | None = None
     scale_down_at: datetime | None = None

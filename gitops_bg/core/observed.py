@@ -16,6 +16,8 @@ class ReplicaSetView:
     """From the annotations; an empty text where somebody removed it."""
     replicas: int
     available: int
+    number: int = 0
+    """The version number it is labelled with; 0 where the label is gone."""
     ours: bool = True
     """Labelled as ours and controlled by our BlueGreenDeployment (or by nobody: it is taken back)."""
     owner: str = ""

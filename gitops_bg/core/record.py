@@ -33,6 +33,10 @@ class Event(StrEnum):
     DIVERGED = "diverged"
     CONVERGED = "converged"
     ORPHANED = "orphaned"
+    ADOPTED = "adopted"
+    DELETED = "deleted"
+    HISTORY_REWRITTEN = "history-rewritten"
+    HISTORY_ACCEPTED = "history-accepted"
 
 
 class Lane(StrEnum):
@@ -122,6 +126,8 @@ class Record:
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
     """Digests that were active before, by the ledger of a former life; oldest first."""
+    target_revert: str = ""
+    """The commit that reverted the target back to an older version, and was carried out."""
     request: str = ""
     """The id of the last operator request carried out."""
     retry: int = 0

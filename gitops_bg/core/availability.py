@@ -1,0 +1,57 @@
+"""The step that watches candidates come up: since when they are available, and whether they take too long."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.sizes import wanted_size
+from gitops_bg.core.world import World
+
+DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
+
+
+def note_availability(world: World) -> World:
+    """Keep the times of every version that is on its way forward."""
+    for version in world.record.versions:
+        if is_coming(world, version):
+            world = _note(world, version)
+    return world
+
+
+def is_coming(world: World, version: Version) -> bool:
+    """Whether a version is on its way to live traffic: the candidate, or what ``primary.yaml`` names."""
+    on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
+    return version.digest != world.record.traffic and (on_its_way or version.digest == world.goal)
+
+
+def is_available(world: World, version: Version) -> bool:
+    """Whether all pods that the version is to have now are available."""
+    view = world.replica_set(version.digest)
+    return view is not None and view.available >= wanted_size(world, version)
+
+
+def progress_deadline(world: World, version: Version) -> datetime | None:
+    """When a version that makes no progress is said to have failed; None while it is available."""
+    if version.waiting_since is None:
+        return None
+    return version.waiting_since + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+def _note(world: World, version: Version) -> World:
+    if is_available(world, version):
+        return world if version.available_since else _came_up(world, version)
+    if version.available_since or version.waiting_since is None:
+        return world.with_version(replace(version, available_since=None, waiting_since=world.now))
+    deadline = progress_deadline(world, version)
+    if version.failure or deadline is None or world.now < deadline or world.suspended:
+        return world
+    failed = replace(version, failure=DEADLINE_EXCEEDED)
+    reason = f"not available within {world.spec.progress_deadline_seconds} s; live traffic is untouched"
+    return world.with_version(failed).noting(Event.FAILED, to=failed, reason=f"{DEADLINE_EXCEEDED}: {reason}")
+
+
+def _came_up(world: World, version: Version) -> World:
+    up = replace(version, available_since=world.now, waiting_since=None, failure="")
+    world = world.with_version(up)
+    return world.noting(Event.RECOVERED, to=up, reason="its pods are available after all") if version.failure else world

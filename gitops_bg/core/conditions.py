@@ -1,0 +1,149 @@
+"""What people are told: the phase, and conditions that ``kubectl wait`` can use. Nothing here decides anything."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import Lane
+from gitops_bg.core.world import World
+
+
+def phase_of(world: World) -> Phase:
+    """One word for where the app is; the first that fits."""
+    return next(phase for phase, fits in _phases(world) if fits)
+
+
+def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
+    coming, candidate = world.moving_to, world.candidate
+    yield Phase.INVALID, bool(world.desired.problems)
+    yield Phase.SUSPENDED, world.suspended
+    yield Phase.ROLLING_BACK, coming is not None and world.lane is Lane.ROLLBACK
+    yield Phase.DEGRADED, bool(_degraded(world))
+    yield Phase.DEPLOYING, not world.record.traffic
+    yield Phase.PROMOTING, coming is not None
+    yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
+    yield Phase.AWAITING_PROMOTION, candidate is not None
+    yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
+    yield Phase.HEALTHY, True
+
+
+def _degraded(world: World) -> str:
+    """Why the app is degraded, or empty."""
+    return foreign_object(world) or _failure(world) or _unavailable(world)
+
+
+def _failure(world: World) -> str:
+    coming = world.moving_to or world.candidate
+    return f"{coming.failure}: {_name(coming)} did not become available" if coming and coming.failure else ""
+
+
+def _unavailable(world: World) -> str:
+    active = world.active
+    if active is None or world.full_size == 0 or world.available(active.digest) > 0:
+        return ""
+    return f"no pod of the active {_name(active)} is available"
+
+
+def foreign_object(world: World) -> str:
+    """Whose object stands in the way, and how it is handed over; empty where none does."""
+    observed = world.observed
+    if observed.app_foreign:
+        return observed.app_foreign
+    views = (observed.active_service, observed.preview_service, *observed.replica_sets)
+    return next((view.owner for view in views if view and not view.ours), "")
+
+
+def conditions_of(world: World) -> tuple[Condition, ...]:
+    """All conditions, always all of them, so that waiting for one never waits for its birth."""
+    return (
+        _available(world),
+        _healthy(world),
+        _candidate_ready(world),
+        _on_hold(world),
+        _suspended(world),
+        _invalid(world),
+        _foreign(world),
+        _diverged(world),
+        _git_reachable(world),
+    )
+
+
+def _available(world: World) -> Condition:
+    active = world.active
+    if active is None:
+        return Condition("Available", False, "NothingServes", "no version was deployed yet")
+    if _unavailable(world):
+        return Condition("Available", False, "NoPodAvailable", _unavailable(world))
+    return Condition("Available", True, "Serving", f"live traffic goes to {_name(active)}")
+
+
+def _healthy(world: World) -> Condition:
+    phase = phase_of(world)
+    if phase is Phase.HEALTHY:
+        return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
+    return Condition("Healthy", False, phase.value, _degraded(world) or _story(world))
+
+
+def _story(world: World) -> str:
+    coming = world.moving_to or world.candidate
+    if coming:
+        return f"{_name(coming)} is on its way"
+    return "waiting for a first version" if not world.record.traffic else "see the other conditions"
+
+
+def _candidate_ready(world: World) -> Condition:
+    candidate = world.candidate
+    if candidate is None:
+        return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
+    if candidate.available_since:
+        return Condition("CandidateReady", True, "Available", f"{_name(candidate)} is available")
+    return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{_name(candidate)} comes up")
+
+
+def _on_hold(world: World) -> Condition:
+    hold = world.record.held(world.target_digest)
+    if hold is None:
+        return Condition("OnHold", False, "NoHold", "the target is not on hold")
+    return Condition("OnHold", True, "Hold", f"{hold.reason}; `gitops-bg resume` lifts the hold")
+
+
+def _suspended(world: World) -> Condition:
+    suspend = world.spec.suspend
+    if not world.suspended or suspend is None:
+        return Condition("Suspended", False, "NotSuspended", "the app is not suspended")
+    return Condition("Suspended", True, "Suspended", f"{suspend.by or 'somebody'}: {suspend.reason}")
+
+
+def _invalid(world: World) -> Condition:
+    if not world.desired.problems:
+        return Condition("InvalidSpec", False, "Valid", "every file of the app is valid")
+    return Condition("InvalidSpec", True, "InvalidSpec", "; ".join(map(str, world.desired.problems)))
+
+
+def _foreign(world: World) -> Condition:
+    whose = foreign_object(world)
+    return Condition(
+        "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
+    )
+
+
+def _diverged(world: World) -> Condition:
+    override = world.record.override
+    if override is None:
+        return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
+    reason = "MainRefusesCommit" if override.diverged else "CommitPending"
+    return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
+
+
+def _git_reachable(world: World) -> Condition:
+    why = world.observed.git.unreachable
+    if why:
+        return Condition("GitReachable", False, "Unreachable", why)
+    if not world.desired.in_git:
+        return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
+    return Condition("GitReachable", True, "Reachable", "the remote answers")
+
+
+def _name(version: Version) -> str:
+    return label(version.number, version.digest)

@@ -1,0 +1,90 @@
+"""The engine: ``decide(spec, desired, observed, record, now) -> Decision`` (DESIGN §5).
+
+Read it top to bottom. First the record is brought up to date, step by step: each step takes a world and returns
+one with another record. Then the actions are read off as the difference between that record and what is live.
+The record is saved before the actions are carried out, so any of them may be the last one that happens.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
+from gitops_bg.core.availability import note_availability
+from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.decision import Decision
+from gitops_bg.core.desired import Desired
+from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
+from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.invariants import check
+from gitops_bg.core.memory import acknowledge_ledger, restore_memory
+from gitops_bg.core.observed import Observed
+from gitops_bg.core.preview import choose_preview
+from gitops_bg.core.promotion import write_to_git
+from gitops_bg.core.record import Record
+from gitops_bg.core.requests import answer_request, answer_retry
+from gitops_bg.core.scaling import grow, shrink
+from gitops_bg.core.services import route
+from gitops_bg.core.spec import AppSpec, DeletionPolicy
+from gitops_bg.core.standing import note_standing
+from gitops_bg.core.switching import decide_switch, settle_switch
+from gitops_bg.core.timers import wake_at
+from gitops_bg.core.versions import archive, choose_candidate, forget
+from gitops_bg.core.world import World
+
+STEPS: tuple[Callable[[World], World], ...] = (
+    acknowledge_ledger,  # what Git has by now need not be remembered
+    restore_memory,  # a record that begins takes what the ledger and the cluster still know
+    settle_switch,  # a switch decided before is true once the Service shows it
+    follow_primary,  # somebody changed primary.yaml: that is a decision
+    answer_request,  # abort, rollback --offline
+    answer_retry,  # retry
+    follow_target_revert,  # the commit that brought the active version was reverted
+    choose_candidate,  # register, supersede, cancel, let go
+    note_availability,  # who is ready since when, and who takes too long
+    decide_switch,  # every gate open: write the switch down
+    archive,  # warm versions whose time is up
+    choose_preview,  # where the preview Service points
+    forget,  # history beyond its limit
+    note_divergence,  # main refuses the commit of an emergency
+    note_standing,  # suspended, invalid, orphaned, rewritten
+)
+
+
+def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:
+    """What is to be done about one app now, and what is to be remembered. Pure; all times are UTC."""
+    world = World(spec, desired, observed, record, now)
+    if not observed.app_uid or observed.app_foreign:
+        return _answer(world, _begin(world))
+    for step in STEPS:
+        world = step(world)
+    actions = _actions(world)
+    check(world, actions)
+    return _answer(world, actions)
+
+
+def _begin(world: World) -> tuple[Action, ...]:
+    """There is nowhere to keep a record yet: create its object first, unless it is somebody else's."""
+    return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
+
+
+def _actions(world: World) -> tuple[Action, ...]:
+    """In the order that keeps every prefix safe: grow, route, shrink, then Git."""
+    if _is_to_go(world):
+        return write_to_git(world) or (DeleteApp(),)
+    repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
+    return (*repair, *grow(world), *route(world), *shrink(world), *write_to_git(world))
+
+
+def _is_to_go(world: World) -> bool:
+    return not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE and not world.suspended
+
+
+def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
+    return Decision(
+        actions=actions,
+        record=world.record,
+        phase=phase_of(world),
+        conditions=conditions_of(world),
+        gates=gates_to_show(world),
+        wake_at=wake_at(world),
+    )

@@ -1,0 +1,135 @@
+"""The gates: every reason to wait before traffic moves, each with its sentence and, where known, its end (DESIGN §4).
+
+Two chains: what must be open before a promotion is written to Git, and what must be open before traffic moves.
+The way back has only one gate, availability.
+"""
+
+from datetime import timedelta
+
+from gitops_bg.core.decision import Gate, GateKind
+from gitops_bg.core.model import Version
+from gitops_bg.core.observed import Outcome, Verdict
+from gitops_bg.core.record import Lane
+from gitops_bg.core.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.world import World
+
+
+def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
+    """What the agent waits for before it writes or offers the promotion of a candidate."""
+    return (
+        _candidate_available(world, version),
+        *_verdicts(world, version),
+        _countdown(world, version),
+        *_standing_gates(world, version),
+    )
+
+
+def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
+    """What must be open at the moment traffic would move to ``version``."""
+    if world.lane is not Lane.PROMOTION:
+        return (_enough_available(world, version),)
+    return (
+        _enough_available(world, version),
+        _endpoints_ready(world, version),
+        *_verdicts(world, version),
+        *_standing_gates(world, version),
+    )
+
+
+def gates_to_show(world: World) -> tuple[Gate, ...]:
+    """The gates of the version that is next: the one traffic is on its way to, else the target's."""
+    coming = world.moving_to
+    if coming:
+        return gates_before_switch(world, coming)
+    version = world.record.version(world.target_digest)
+    if version is None or version.digest == world.record.traffic:
+        return ()
+    if world.record.traffic == "":
+        return (_candidate_available(world, version), *_standing_gates(world, version))
+    return (*gates_before_commit(world, version), _approval(world))
+
+
+def all_open(gates: tuple[Gate, ...]) -> bool:
+    """Whether nothing stands in the way."""
+    return all(gate.open for gate in gates)
+
+
+def _candidate_available(world: World, version: Version) -> Gate:
+    size = wanted_size(world, version)
+    if version.available_since:
+        return Gate(GateKind.AVAILABILITY, True, "its pods are available")
+    if version.failure:
+        return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
+    return Gate(GateKind.AVAILABILITY, False, f"waiting for its {size} pods to become available")
+
+
+def _enough_available(world: World, version: Version) -> Gate:
+    needed = needed_to_switch(world)
+    if world.replica_set(version.digest) and world.available(version.digest) >= needed:
+        return Gate(GateKind.AVAILABILITY, True, "its pods are available")
+    return Gate(GateKind.AVAILABILITY, False, f"waiting for {needed} available pods")
+
+
+def _endpoints_ready(world: World, version: Version) -> Gate:
+    """The preview Service shows whether Kubernetes really routes to the pods, before live traffic has to."""
+    service, needed = world.observed.preview_service, needed_to_switch(world)
+    watched = service is not None and bool(service.digest) and service.digest in version.digest
+    if service is None or not watched or service.ready_endpoints >= needed:
+        return Gate(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
+    return Gate(GateKind.ENDPOINTS, False, f"waiting for {needed} ready endpoints of Service {service.name}")
+
+
+def _verdicts(world: World, version: Version) -> tuple[Gate, ...]:
+    said = {one.gate: one for one in world.observed.verdicts if one.digest == version.digest}
+    return tuple(_verdict(name, said.get(name)) for name in world.spec.external_gates)
+
+
+def _verdict(name: str, verdict: Verdict | None) -> Gate:
+    if verdict is None:
+        return Gate(GateKind.ANALYSIS, False, f"{name}: no verdict yet")
+    return Gate(GateKind.ANALYSIS, verdict.outcome is Outcome.OPEN, f"{name}: {verdict.reason}", verdict.until)
+
+
+def _countdown(world: World, version: Version) -> Gate:
+    seconds = world.spec.strategy.auto_promotion_seconds
+    if not world.spec.strategy.auto_promotion_enabled or not seconds:
+        return Gate(GateKind.PAUSE, True, "no pause asked for")
+    if version.available_since is None:
+        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when its pods are available")
+    until = version.available_since + timedelta(seconds=seconds)
+    return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
+
+
+def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
+    """Those that have nothing to do with the pods; shown only while they are shut."""
+    spec, desired = world.spec, world.desired
+    hold = world.record.held(version.digest)
+    shut = []
+    if hold:
+        shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume` lifts it"))
+    if world.suspended and spec.suspend:
+        by = f" by {spec.suspend.by}" if spec.suspend.by else ""
+        shut.append(Gate(GateKind.SUSPENSION, False, f"suspended{by}: {spec.suspend.reason}", spec.suspend.until))
+    if desired.problems:
+        shut.append(Gate(GateKind.SPEC, False, str(desired.problems[0])))
+    if not desired.in_git:
+        shut.append(Gate(GateKind.SPEC, False, "the app's folder has left main"))
+    if desired.history_rewritten:
+        lost = desired.history_rewritten[:10]
+        shut.append(
+            Gate(GateKind.HISTORY, False, f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on")
+        )
+    return tuple(shut)
+
+
+def _approval(world: World) -> Gate:
+    strategy = world.spec.strategy
+    if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
+        return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")
+    if strategy.auto_promotion_enabled:
+        reason = f"main refuses the agent's commit ({world.observed.git.main_refused}): merge the promotion branch"
+        return Gate(GateKind.APPROVAL, False, reason)
+    if world.spec.promote_via is PromoteVia.COMMIT:
+        return Gate(GateKind.APPROVAL, False, "waiting for `gitops-bg promote`")
+    return Gate(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged")

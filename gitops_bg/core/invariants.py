@@ -1,0 +1,69 @@
+"""The invariants of DESIGN §5, stated once. `decide` checks its own answer with them before it gives it.
+
+I4, I5 and I6 speak of histories, not of one decision; the property tests check those over runs of the engine.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.actions import Action, DeleteReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.digest import short
+from gitops_bg.core.record import Lane
+from gitops_bg.core.world import World
+
+
+class InvariantBroken(AssertionError):
+    """The engine contradicted itself: a bug of ours. Nothing of the decision may be carried out."""
+
+
+def check(world: World, actions: tuple[Action, ...]) -> None:
+    """Raise ``InvariantBroken`` if the actions on this world break I1, I2, I3 or I7."""
+    broken = list(violations(world, actions))
+    if broken:
+        raise InvariantBroken(f"{world.spec.app}: " + "; ".join(broken))
+
+
+def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
+    """What is wrong with these actions on this world, one sentence each."""
+    switches = [action for action in actions if isinstance(action, SwitchTraffic)]
+    if len(switches) > 1:
+        yield "I4: more than one switch in one decision"
+    for switch in switches:
+        yield from _no_worse_than_before(world, switch)
+        yield from _asked_for(world, switch)
+        yield from _decided_before(world, switch)
+    for action in actions:
+        yield from _live_is_left_alone(world, action, switches)
+
+
+def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
+    coming, serving = world.available(switch.digest), world.available(world.record.traffic)
+    if coming < serving:
+        yield f"I1: {switch} with {coming} available pods, while {serving} serve"
+
+
+def _asked_for(world: World, switch: SwitchTraffic) -> Iterator[str]:
+    version, override = world.record.version(switch.digest), world.record.override
+    named = switch.digest == world.primary_digest
+    returned_to = override is not None and override.to_digest == switch.digest and version and version.was_active
+    # Aborting a promotion that never moved traffic leads to the version that serves anyway.
+    if not (named or world.record.traffic == "" or returned_to):
+        yield f"I3: {switch}, which neither primary.yaml names nor served before"
+
+
+def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
+    decided = world.record.switch
+    if decided is None or decided.to_digest != switch.digest or decided.lane is not switch.lane:
+        yield f"I7: {switch}, which the record has not decided"
+    if switch.lane is Lane.FIRST and world.record.traffic:
+        yield f"I7: {switch} as a first deployment, while something serves"
+
+
+def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraffic]) -> Iterator[str]:
+    if not isinstance(action, ScaleReplicaSet | DeleteReplicaSet):
+        return
+    service = world.observed.active_service
+    selected = service is not None and service.digest == short(action.digest)
+    about_to_be = any(switch.digest == action.digest for switch in switches)
+    smaller = isinstance(action, DeleteReplicaSet) or action.replicas < min(action.current, world.full_size)
+    if smaller and (selected or about_to_be):
+        yield f"I2: {action}, which live traffic goes to"

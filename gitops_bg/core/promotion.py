@@ -1,0 +1,97 @@
+"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6).
+
+Promotion: the commit comes first, traffic second. Emergency rollback: traffic first, the commit afterwards.
+"""
+
+from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.gates import all_open, gates_before_commit
+from gitops_bg.core.model import Version
+from gitops_bg.core.observed import PromotionBranch
+from gitops_bg.core.record import Event
+from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.world import World
+
+
+def write_to_git(world: World) -> tuple[GitAction, ...]:
+    """What main, the promotion branch and the ledger are to receive; nothing while the remote is away."""
+    if world.observed.git.unreachable:
+        return ()
+    return (*_ledger(world), *_promotion(world))
+
+
+def _ledger(world: World) -> tuple[GitAction, ...]:
+    return (PublishLedger(world.record.epoch, world.record.ledger),) if world.record.ledger else ()
+
+
+def _promotion(world: World) -> tuple[GitAction, ...]:
+    wanted = _return_of_override(world) or _first_commit(world) or _promotion_of_candidate(world)
+    branch = world.observed.git.promotion
+    if isinstance(wanted, OfferPromotion):
+        return () if _is_offered(world, wanted.version, branch) else (wanted,)
+    stale = _stale_branch(world, branch)
+    return tuple(action for action in (wanted, stale) if action)
+
+
+def _return_of_override(world: World) -> GitAction | None:
+    override, active = world.record.override, world.active
+    if override is None or active is None or active.digest != override.to_digest:
+        return None
+    left = world.record.version(override.from_digest)
+    return _write(world, active, Event.ROLLED_BACK, left, override.reason, override.by)
+
+
+def _first_commit(world: World) -> GitAction | None:
+    """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
+    first = world.active or world.candidate
+    if world.record.primary or world.desired.primary or first is None or world.frozen:
+        return None
+    if first.available_since is None:
+        return None
+    return _write(world, first, Event.DEPLOYED, None, "first deployment", "")
+
+
+def _promotion_of_candidate(world: World) -> GitAction | None:
+    """A candidate whose gates are open, unless ``primary.yaml`` names it or an override waits for Git."""
+    candidate, strategy = world.candidate, world.spec.strategy
+    if candidate is None or not world.record.traffic or candidate.digest == world.primary_digest:
+        return None
+    if world.record.override or not all_open(gates_before_commit(world, candidate)):
+        return None
+    reason = candidate.source.subject or "promotion"
+    if strategy.auto_promotion_enabled and not _goes_back(world, candidate):
+        return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
+    if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
+        return None
+    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason)
+
+
+def _goes_back(world: World, candidate: Version) -> bool:
+    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3)."""
+    return candidate.was_active and world.active is not None and candidate.number < world.active.number
+
+
+def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
+    """To main, or, where main refuses the agent, as an offer on the promotion branch."""
+    if world.observed.git.main_refused:
+        return OfferPromotion(to, event, *_origin(origin), reason, by)
+    return CommitPrimary(to, event, *_origin(origin), reason, by)
+
+
+def _origin(version: Version | None) -> tuple[str, int | None]:
+    return (version.digest, version.number) if version else ("", None)
+
+
+def _is_offered(world: World, version: Version, branch: PromotionBranch | None) -> bool:
+    return branch is not None and (branch.digest, branch.base_digest) == (version.digest, world.primary_digest)
+
+
+def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:
+    """A promotion branch that nothing asks for. A candidate whose gates shut for a moment keeps its branch."""
+    if branch is None or world.suspended or world.desired.problems:
+        return None
+    if branch.digest == world.primary_digest:
+        return WithdrawPromotion("main has it")
+    candidate = world.candidate
+    if candidate and candidate.digest == branch.digest and not world.record.override:
+        return None
+    return WithdrawPromotion("its version is not wanted any more")

@@ -1,0 +1,61 @@
+"""Steps that answer what operators ask: `abort` and `rollback --offline` of the cluster, `retry` through Git."""
+
+from dataclasses import replace
+
+from gitops_bg.core.following import override, put_hold
+from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.record import Event
+from gitops_bg.core.versions import lift_hold, start_rollout
+from gitops_bg.core.world import World
+
+
+def answer_request(world: World) -> World:
+    """Carry out the operator's request once; its id stays in the record."""
+    request = world.observed.request
+    if request is None or request.id == world.record.request:
+        return world
+    world = world.with_record(replace(world.record, request=request.id))
+    return _abort(world, request) if request.verb is Verb.ABORT else _roll_back(world, request)
+
+
+def _abort(world: World, request: Request) -> World:
+    """Stop what is on its way; with nothing on its way, leave a version whose predecessor is still warm."""
+    reason = request.reason or "aborted"
+    coming, active, candidate = world.moving_to, world.active, world.candidate
+    if coming and active:
+        world = put_hold(world, coming, reason=reason, by=request.by, event=Event.ABORTED)
+        return override(world, active, reason=reason, by=request.by)
+    if candidate:
+        return put_hold(world, candidate, reason=reason, by=request.by, event=Event.ABORTED)
+    good = world.last_good
+    if active and good and good.stage is Stage.LEGACY and good.retiring:
+        return override(world, good, reason=reason, by=request.by)
+    return world
+
+
+def _roll_back(world: World, request: Request) -> World:
+    version = destination(world, request.to_version)
+    if version is None or version.digest == world.record.traffic:
+        return world
+    return override(world, version, reason=request.reason or "rolled back by hand", by=request.by)
+
+
+def destination(world: World, number: int | None) -> Version | None:
+    """The version a rollback leads to: the last good one, or that of ``number`` if it ever served; else None."""
+    version = world.last_good if number is None else world.record.numbered(number)
+    return version if version and version.was_active and world.snapshot(version).text else None
+
+
+def answer_retry(world: World) -> World:
+    """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
+    retry = world.spec.retry
+    if retry is None or retry.number <= world.record.retry or world.frozen:
+        return world
+    world = world.with_record(replace(world.record, retry=retry.number))
+    world = lift_hold(world, retry.digest, reason="retried", by=retry.by)
+    version = world.record.version(retry.digest)
+    if version is None or version.digest == world.record.traffic or version.digest != world.target_digest:
+        return world
+    world = start_rollout(world, version)
+    return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=retry.by)

@@ -1,0 +1,64 @@
+"""Actions on Services: the one switch of live traffic, the preview, and repairs of what somebody else changed."""
+
+from gitops_bg.core.actions import ApplyService, ClusterAction, PointPreview, Role, SwitchTraffic
+from gitops_bg.core.digest import short
+from gitops_bg.core.observed import ServiceView
+from gitops_bg.core.record import Switch
+from gitops_bg.core.sizes import needed_to_switch
+from gitops_bg.core.world import World
+
+
+def route(world: World) -> tuple[ClusterAction, ...]:
+    """The writes that bring the Services where the record says."""
+    switch = world.record.switch
+    active = _switch(world, switch) if switch else _keep_active(world)
+    return (*active, *_keep_preview(world))
+
+
+def _switch(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
+    service, version = world.observed.active_service, world.record.version(switch.to_digest)
+    if version is None or (service and not service.ours):
+        return ()
+    origin = world.record.version(switch.from_digest)
+    move = SwitchTraffic(
+        name=world.spec.strategy.active_service,
+        expected_selector=service.selector if service else (),
+        from_number=origin.number if origin else None,
+        from_digest=switch.from_digest,
+        number=version.number,
+        digest=version.digest,
+        lane=switch.lane,
+        needs_available=needed_to_switch(world),
+        create=service is None,
+    )
+    return (move,)
+
+
+def _keep_active(world: World) -> tuple[ClusterAction, ...]:
+    """A foreign change of the live Service is repaired, never read as a decision (I7)."""
+    if not world.record.traffic or world.suspended:
+        return ()
+    name = world.spec.strategy.active_service
+    return _keep(Role.ACTIVE, name, world.observed.active_service, world.record.traffic)
+
+
+def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
+    name, service, digest = world.spec.strategy.preview_service, world.observed.preview_service, world.record.preview
+    if name is None or not digest or world.suspended:
+        return ()
+    moved = service is not None and service.digest not in ("", short(digest))
+    if service and moved and service.ours and not service.drifted:
+        return (PointPreview(name, service.selector, digest),)
+    return _keep(Role.PREVIEW, name, service, digest)
+
+
+def _keep(role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
+    if service is None:
+        return (ApplyService(role, name, digest, "it does not exist"),)
+    if not service.ours:
+        return ()
+    if service.digest != short(digest):
+        return (ApplyService(role, name, digest, "somebody changed its selector"),)
+    if service.drifted:
+        return (ApplyService(role, name, digest, "it differs from what Git asks for"),)
+    return ()

@@ -1,0 +1,61 @@
+"""The step that tells the ledger when an app begins or ceases to be suspended, invalid, orphaned or rewritten."""
+
+from dataclasses import replace
+
+from gitops_bg.core.record import Event
+from gitops_bg.core.spec import DeletionPolicy
+from gitops_bg.core.world import World
+
+# Enough for a person to find the line; the condition and `gitops-bg check` show all of it.
+LONGEST_REASON = 500
+
+
+def note_standing(world: World) -> World:
+    """One ledger entry for each change of an app's standing."""
+    for step in (_suspension, _validity, _presence, _history):
+        world = step(world)
+    return world
+
+
+def _suspension(world: World) -> World:
+    if world.suspended == world.record.suspended:
+        return world
+    suspend = world.spec.suspend
+    world = world.with_record(replace(world.record, suspended=world.suspended))
+    if not world.suspended:
+        return world.noting(Event.RESUMED, commit=world.desired.commit)
+    reason, by = (suspend.reason, suspend.by) if suspend else ("", "")
+    return world.noting(Event.SUSPENDED, commit=world.desired.commit, by=by, reason=reason)
+
+
+def _validity(world: World) -> World:
+    problems = "; ".join(str(problem) for problem in world.desired.problems)[:LONGEST_REASON]
+    if problems == world.record.invalid:
+        return world
+    world = world.with_record(replace(world.record, invalid=problems))
+    event = Event.INVALID if problems else Event.VALID
+    return world.noting(event, commit=world.desired.commit, reason=problems)
+
+
+def _presence(world: World) -> World:
+    orphaned = not world.desired.in_git
+    if orphaned == world.record.orphaned:
+        return world
+    world = world.with_record(replace(world.record, orphaned=orphaned))
+    if not orphaned:
+        return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
+    if world.spec.deletion_policy is DeletionPolicy.DELETE:
+        return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit)
+    reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
+    return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
+
+
+def _history(world: World) -> World:
+    lost = world.desired.history_rewritten
+    if lost == world.record.history:
+        return world
+    world = world.with_record(replace(world.record, history=lost))
+    if not lost:
+        return world.noting(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
+    reason = f"main no longer contains {lost[:10]}; promotions wait"
+    return world.noting(Event.HISTORY_REWRITTEN, commit=world.desired.commit, reason=reason)

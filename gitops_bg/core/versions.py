@@ -1,0 +1,203 @@
+"""The life of versions: registering them, wanting them again, letting them go. Steps and their helpers."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.world import World
+
+
+def next_color(world: World) -> Color:
+    """The colour that the active version does not have; blue for the first (DESIGN §2)."""
+    serving = world.active or world.record.version(world.goal)
+    return serving.color.other if serving else Color.BLUE
+
+
+def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
+    """Give a snapshot that the record does not know a version, a colour and a rollout of its own.
+
+    ``number`` is kept where it is free, so that ``primary.yaml`` and a rebuilt cluster agree.
+    """
+    record = world.record
+    if not number or record.numbered(number):
+        number = record.last_version + 1
+    served = snapshot.digest in record.past_digests
+    version = Version(
+        number=number,
+        snapshot=snapshot,
+        color=next_color(world),
+        stage=Stage.CANDIDATE,
+        source=source,
+        rollout=record.rollout + 1,
+        rollout_started_at=world.now,
+        waiting_since=world.now,
+        activated_at=world.now if served else None,
+        left_at=world.now if served else None,
+    )
+    record = replace(record, rollout=version.rollout, last_version=max(record.last_version, number))
+    return world.with_record(record.with_version(version))
+
+
+def start_rollout(world: World, version: Version, source: Source | None = None) -> World:
+    """Begin a new, numbered attempt to bring a known version forward; nothing of an earlier one counts."""
+    started = replace(
+        keep(world, version),
+        stage=Stage.CANDIDATE,
+        color=next_color(world) if version.stage is Stage.ARCHIVED else version.color,
+        source=source or version.source,
+        rollout=world.record.rollout + 1,
+        rollout_started_at=world.now,
+        available_since=None,
+        waiting_since=world.now,
+        failure="",
+    )
+    record = replace(world.record, rollout=started.rollout)
+    return world.with_record(record.with_version(started))
+
+
+def keep(world: World, version: Version) -> Version:
+    """``version`` wanted again: its deadline cleared, its text at hand, out of the archive."""
+    stage = Stage.LEGACY if version.stage is Stage.ARCHIVED else version.stage
+    return replace(version, snapshot=world.snapshot(version), stage=stage, retiring=False, scale_down_at=None)
+
+
+def release(world: World, version: Version, delay_seconds: int | None) -> Version:
+    """``version`` no longer wanted: warm for ``delay_seconds`` (None: for ever), then to be archived."""
+    return replace(version, retiring=True, scale_down_at=_deadline(world.now, delay_seconds), waiting_since=None)
+
+
+def choose_candidate(world: World) -> World:
+    """Follow the target: register what is new, supersede or cancel what is not wanted any more (DESIGN §4)."""
+    if not world.frozen:
+        world = _follow_target(world)
+    return _release_unwanted(world)
+
+
+def _follow_target(world: World) -> World:
+    target, digest = world.target, world.target_digest
+    if target is None or digest == world.record.traffic or world.record.held(digest):
+        return world
+    version = world.record.version(digest)
+    if version is None:
+        world = register(_lift_holds(world), target.snapshot, target.source)
+    elif digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring):
+        return world
+    else:
+        world = start_rollout(world, version, target.source)
+    return world.noting(
+        Event.CANDIDATE,
+        to=world.record.version(digest),
+        origin=world.active,
+        commit=world.desired.commit,
+        by=target.source.author,
+        reason=target.source.subject,
+    )
+
+
+def _lift_holds(world: World) -> World:
+    """A new digest in the target ends every hold: what was held is not asked for any more (gitops.md §3)."""
+    for hold in world.record.holds:
+        world = lift_hold(world, hold.digest, reason="the target names a new version")
+    return world
+
+
+def lift_hold(world: World, digest: str, *, reason: str, by: str = "") -> World:
+    """End the hold on a digest, if there is one, and say so in the ledger."""
+    if not world.record.held(digest):
+        return world
+    holds = tuple(hold for hold in world.record.holds if hold.digest != digest)
+    world = world.with_record(replace(world.record, holds=holds))
+    return world.noting(Event.HOLD_LIFTED, to=world.record.version(digest), reason=reason, by=by)
+
+
+def _release_unwanted(world: World) -> World:
+    for version in world.record.versions:
+        if not version.retiring and version.stage is not Stage.ARCHIVED and not _is_wanted(world, version):
+            world = _release(world, version)
+    return world
+
+
+def _is_wanted(world: World, version: Version) -> bool:
+    if version.digest in (world.record.traffic, world.goal):
+        return True
+    if world.record.held(version.digest):
+        return False
+    # Where the target is broken or frozen, what it named before is kept as it is.
+    return version.stage is Stage.CANDIDATE and (world.frozen or version.digest == world.target_digest)
+
+
+def _release(world: World, version: Version) -> World:
+    strategy = world.spec.strategy
+    held = world.record.held(version.digest)
+    delay = strategy.abort_scale_down_delay_seconds if held else strategy.scale_down_delay_seconds
+    world = world.with_version(release(world, version, delay))
+    if held or version.stage is not Stage.CANDIDATE:
+        return world
+    cancelled = world.target_digest == world.record.traffic
+    newer = world.record.version(world.target_digest)
+    reason = "the target names the active version again" if cancelled else "the target names a newer version"
+    event = Event.CANCELLED if cancelled else Event.SUPERSEDED
+    return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
+
+
+def archive(world: World) -> World:
+    """Take versions whose time is up to the archive, at 0 pods; the newest keep their delay up to the limit."""
+    if world.suspended:
+        return world
+    retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
+    limit = world.spec.strategy.scale_down_delay_revision_limit
+    warm = retiring if limit is None else retiring[:limit]
+    for version in retiring:
+        if version not in warm or (version.scale_down_at and version.scale_down_at <= world.now):
+            world = _archive(world, version)
+    return world
+
+
+def _archive(world: World, version: Version) -> World:
+    if is_live(world, version.digest):
+        return world
+    archived = replace(
+        version, stage=Stage.ARCHIVED, retiring=False, scale_down_at=None, available_since=None, waiting_since=None
+    )
+    return world.with_version(archived)
+
+
+def is_live(world: World, digest: str) -> bool:
+    """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
+    service, switch = world.observed.active_service, world.record.switch
+    selected = service is not None and bool(service.digest) and service.digest in digest
+    return (
+        selected or digest in (world.record.traffic, world.goal) or (switch is not None and digest == switch.to_digest)
+    )
+
+
+def forget(world: World) -> World:
+    """Drop the oldest archived versions beyond ``revisionHistoryLimit``, and texts nobody needs from the record.
+
+    The last good version is never dropped, and keeps its text: going back must stay possible (I6).
+    """
+    needed = {world.record.traffic, world.goal, world.target_digest}
+    if world.last_good:
+        needed.add(world.last_good.digest)
+    archived = [version for version in world.record.versions if version.stage is Stage.ARCHIVED]
+    spare = [version for version in archived if version.digest not in needed]
+    excess = set(spare[: max(0, len(archived) - world.spec.revision_history_limit)])
+    if not excess and all(not version.snapshot.text for version in spare):
+        return world
+    bare = {
+        version: replace(version, snapshot=Snapshot(version.digest, ""))
+        for version in spare
+        if _text_is_live(world, version)
+    }
+    kept = tuple(bare.get(version, version) for version in world.record.versions if version not in excess)
+    return world.with_record(replace(world.record, versions=kept))
+
+
+def _text_is_live(world: World, version: Version) -> bool:
+    view = world.replica_set(version.digest)
+    return view is not None and bool(view.snapshot.text)
+
+
+def _deadline(now: datetime, delay_seconds: int | None) -> datetime | None:
+    return None if delay_seconds is None else now + timedelta(seconds=delay_seconds)

@@ -1,0 +1,188 @@
+"""The world of one app as `decide` sees it: all inputs in one value, and the questions everybody asks of it.
+
+Steps take a World and return one in which only the record differs; actions are then read off the result.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.core.desired import Desired, Target
+from gitops_bg.core.digest import same_snapshot
+from gitops_bg.core.model import Snapshot, Stage, Version
+from gitops_bg.core.observed import Observed, ReplicaSetView
+from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.spec import AppSpec
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """One app at one moment. ``now`` is UTC."""
+
+    spec: AppSpec
+    desired: Desired
+    observed: Observed
+    record: Record
+    now: datetime
+
+    # --- what Git names -------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target | None:
+        """The target of main, or None where it is absent or broken."""
+        return self.desired.target
+
+    @property
+    def target_digest(self) -> str:
+        """The digest the target names, or empty."""
+        return self.resolve(self.desired.target.snapshot) if self.desired.target else ""
+
+    @property
+    def primary_digest(self) -> str:
+        """The digest ``primary.yaml`` names, or empty."""
+        return self.resolve(self.desired.primary.snapshot) if self.desired.primary else ""
+
+    def resolve(self, snapshot: Snapshot) -> str:
+        """The digest the record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
+        if self.record.version(snapshot.digest):
+            return snapshot.digest
+        known = (version.snapshot for version in self.record.versions)
+        return next((one.digest for one in known if same_snapshot(one, snapshot)), snapshot.digest)
+
+    @property
+    def full_size(self) -> int:
+        """The replicas the app is to have: the target's, or those that serve now where the target is broken."""
+        if self.target:
+            return self.target.replicas
+        serving = self.replica_set(self.record.traffic)
+        return serving.replicas if serving else 1
+
+    # --- where traffic is and goes --------------------------------------------------------------------------
+
+    @property
+    def active(self) -> Version | None:
+        """The version that live traffic goes to, by the record (never by a Service's selector)."""
+        return self.record.version(self.record.traffic) if self.record.traffic else None
+
+    @property
+    def goal(self) -> str:
+        """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
+        if self.record.override:
+            return self.record.override.to_digest
+        return self.primary_digest or self.record.traffic
+
+    @property
+    def moving_to(self) -> Version | None:
+        """The version traffic is on its way to, or None where it is where it should be."""
+        if self.goal == self.record.traffic:
+            return None
+        return self.record.version(self.goal)
+
+    @property
+    def lane(self) -> Lane:
+        """Why traffic would move to ``moving_to``: forward unless it returns to an older version that served."""
+        active, coming = self.active, self.moving_to
+        if active is None:
+            return Lane.FIRST
+        if coming and coming.was_active and (self.record.override or coming.number < active.number):
+            return Lane.ROLLBACK
+        if coming and self.record.override:
+            return Lane.ROLLBACK
+        return Lane.PROMOTION
+
+    @property
+    def candidate(self) -> Version | None:
+        """The version of the target, while it is wanted and not live."""
+        version = self.record.version(self.target_digest)
+        if version is None or version.retiring or version.digest == self.record.traffic:
+            return None
+        return version if version.stage is Stage.CANDIDATE else None
+
+    @property
+    def last_good(self) -> Version | None:
+        """Where a rollback leads: the version that served last before the active one and is not on hold."""
+        served = [
+            version
+            for version in self.record.versions
+            if version.was_active and version.digest != self.record.traffic and not self.record.held(version.digest)
+        ]
+        return max(served, key=lambda version: (version.left_at or version.activated_at, version.number), default=None)
+
+    # --- what stops whom ------------------------------------------------------------------------------------
+
+    @property
+    def suspended(self) -> bool:
+        """Whether ``spec.suspend`` is in force now."""
+        suspend = self.spec.suspend
+        return suspend is not None and (suspend.until is None or self.now < suspend.until)
+
+    @property
+    def frozen(self) -> bool:
+        """Whether nothing new may start: suspended, bad input, or the app has left Git."""
+        return self.suspended or bool(self.desired.problems) or not self.desired.in_git
+
+    # --- what is live ---------------------------------------------------------------------------------------
+
+    def replica_set(self, digest: str) -> ReplicaSetView | None:
+        """The ReplicaSet of a version, if it is ours and not going away."""
+        return next(
+            (
+                view
+                for view in self.observed.replica_sets
+                if view.snapshot.digest == digest and view.ours and not view.deleting
+            ),
+            None,
+        )
+
+    def available(self, digest: str) -> int:
+        """How many pods of a version are available (ready for ``minReadySeconds``)."""
+        view = self.replica_set(digest)
+        return view.available if view else 0
+
+    def snapshot(self, version: Version) -> Snapshot:
+        """The snapshot of a version with its text, wherever it is still to be had: record, Git, ReplicaSet."""
+        if version.snapshot.text:
+            return version.snapshot
+        return Snapshot(version.digest, next(filter(None, self._texts(version.digest)), ""))
+
+    def _texts(self, digest: str) -> list[str]:
+        documents = (self.desired.primary, self.desired.target)
+        from_git = [one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest]
+        return from_git + [view.snapshot.text for view in self.observed.replica_sets if view.snapshot.digest == digest]
+
+    # --- copies ---------------------------------------------------------------------------------------------
+
+    def with_record(self, record: Record) -> "World":
+        """The same world with another record."""
+        return replace(self, record=record)
+
+    def with_version(self, version: Version) -> "World":
+        """The same world with one version of the record replaced or added."""
+        return self.with_record(self.record.with_version(version))
+
+    def noting(
+        self,
+        event: Event,
+        *,
+        to: Version | None = None,
+        origin: Version | None = None,
+        commit: str = "",
+        by: str = "",
+        reason: str = "",
+    ) -> "World":
+        """The same world with one more ledger entry on its way to Git."""
+        entry = LedgerEntry(
+            sequence=self.record.sequence + 1,
+            at=self.now,
+            event=event,
+            rollout=to.rollout if to else 0,
+            from_version=origin.number if origin else None,
+            from_digest=origin.digest if origin else "",
+            to_version=to.number if to else None,
+            to_digest=to.digest if to else "",
+            commit=commit,
+            source_commit=to.source.commit if to else "",
+            by=by,
+            reason=reason,
+        )
+        record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
+        return self.with_record(record)

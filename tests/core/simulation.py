@@ -1,0 +1,338 @@
+"""A world of plain values for the engine to act on: Git, a cluster and a clock, and nothing that is real.
+
+It carries out decisions as the adapters do, may stop after any write, and keeps the books that the invariants
+which speak of histories (I4, I5, I6) are checked against.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from gitops_bg.core import actions as act
+from gitops_bg.core import names
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import Decision
+from gitops_bg.core.desired import Desired, Primary, Target
+from gitops_bg.core.digest import short, snapshot_of
+from gitops_bg.core.model import AppKey, Snapshot, Source
+from gitops_bg.core.observed import (
+    GitView,
+    Observed,
+    PromotionBranch,
+    ReplicaSetView,
+    Request,
+    ServiceView,
+    Verb,
+)
+from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
+
+APP = AppKey("shop", "web")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+
+
+class Crash(Exception):
+    """The agent died right after a write."""
+
+
+def template(tag: str) -> Snapshot:
+    """The snapshot of the app at an image tag."""
+    return snapshot_of({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"image": f"web:{tag}"}]}})
+
+
+def manual(**changes: object) -> AppSpec:
+    """An app that is promoted by merging, with a preview Service."""
+    strategy = Strategy("web", "web-preview", auto_promotion_enabled=False, scale_down_delay_seconds=300)
+    return AppSpec(APP, replace(strategy, **changes), PromoteVia.PULL_REQUEST)  # type: ignore[arg-type]
+
+
+def automatic(**changes: object) -> AppSpec:
+    """An app that the agent promotes itself."""
+    return AppSpec(APP, replace(manual().strategy, auto_promotion_enabled=True, **changes))  # type: ignore[arg-type]
+
+
+@dataclass
+class Pods:
+    """One ReplicaSet."""
+
+    snapshot: Snapshot
+    number: int
+    replicas: int
+    available: int = 0
+    foreign: str = ""
+
+
+@dataclass
+class Simulation:
+    """One app, its repository and its cluster."""
+
+    spec: AppSpec
+    replicas: int = 3
+    now: datetime = START
+    target: str | None = None
+    primary: str | None = None
+    primary_history: list[str | None] = field(default_factory=list)
+    target_source: Source = Source("")
+    primary_source: Source = Source("")
+    branch: str | None = None
+    branch_base: str = ""
+    protected: bool = False
+    reachable: bool = True
+    commits: int = 0
+    app_uid: str = "5eed5eed-0000"
+    exists: bool = False
+    record: Record = field(default_factory=Record)
+    pods: dict[str, Pods] = field(default_factory=dict)
+    active: str | None = None
+    """The digest that the active Service selects; empty text where its selector was wiped; None: no Service."""
+    preview: str | None = None
+    request: Request | None = None
+    bad_tags: set[str] = field(default_factory=set)
+    history_rewritten: str = ""
+    in_git: bool = True
+    ledger: list[LedgerEntry] = field(default_factory=list)
+    moves: list[tuple[str, str]] = field(default_factory=list)
+    seen: Desired | None = None
+    tags: dict[str, str] = field(default_factory=dict)
+    deleted: bool = False
+
+    # --- what people do -------------------------------------------------------------------------------------
+
+    def commit(self, subject: str, reverts: str = "") -> Source:
+        self.commits += 1
+        return Source(f"{self.commits:040x}", "Ada <ada@example.com>", self.now, subject, (reverts,) if reverts else ())
+
+    def push(self, tag: str, reverts: str = "") -> None:
+        self.target, self.target_source = tag, self.commit(f"web {tag}", reverts)
+        self.tags[template(tag).digest] = tag
+
+    def set_primary(self, tag: str | None, subject: str = "promote") -> None:
+        self.primary_history.append(self.primary)
+        self.primary, self.primary_source = tag, self.commit(subject)
+        if tag:
+            self.tags[template(tag).digest] = tag
+
+    def merge(self) -> None:
+        """Merge the promotion branch, if there is one."""
+        if self.branch:
+            self.set_primary(self.branch, "merge the promotion")
+            self.branch = None
+
+    def revert_promotion(self) -> None:
+        if self.primary_history and self.primary_history[-1]:
+            self.set_primary(self.primary_history.pop(), "revert the promotion")
+            self.primary_history.pop()
+
+    def revert_target(self, to: str) -> None:
+        active = self.record.version(self.record.traffic)
+        self.push(to, reverts=active.source.commit if active else "")
+
+    def ask(self, verb: Verb, to_version: int | None = None) -> None:
+        self.commits += 1
+        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version)
+
+    def retry(self) -> None:
+        if self.target:
+            number = self.spec.retry.number + 1 if self.spec.retry else 1
+            self.spec = replace(self.spec, retry=Retry(template(self.target).digest, number, "ada"))
+
+    def suspend(self, until: datetime | None = None) -> None:
+        self.spec = replace(self.spec, suspend=Suspension("incident", "ada", until))
+
+    def resume(self) -> None:
+        self.spec = replace(self.spec, suspend=None)
+
+    # --- what the cluster does ------------------------------------------------------------------------------
+
+    def pods_come_up(self) -> None:
+        for pods in self.pods.values():
+            bad = self.tags.get(pods.snapshot.digest) in self.bad_tags
+            pods.available = 0 if bad else pods.replicas
+
+    def pods_fail(self, tag: str, available: int = 0) -> None:
+        pods = self.pods.get(template(tag).digest)
+        if pods:
+            pods.available = min(available, pods.replicas)
+
+    def delete_replica_set(self, tag: str) -> None:
+        self.pods.pop(template(tag).digest, None)
+
+    def later(self, **delta: float) -> None:
+        self.now += timedelta(**delta)
+
+    def rebuild_cluster(self) -> None:
+        self.exists, self.record, self.active, self.preview = False, Record(), None, None
+        self.pods.clear()
+        self.app_uid = f"{self.commits:08x}-0000"
+
+    # --- what the agent sees --------------------------------------------------------------------------------
+
+    def desired(self) -> Desired:
+        if self.seen is None or self.reachable:
+            target = Target(template(self.target), self.replicas, self.target_source) if self.target else None
+            primary = None
+            if self.primary:
+                number = next(
+                    (e.to_version for e in reversed(self.ledger) if e.to_digest == template(self.primary).digest), 0
+                )
+                primary = Primary(template(self.primary), number or 0, self.target_source, self.primary_source)
+            self.seen = Desired(
+                f"{self.commits:040x}", target, primary, history_rewritten=self.history_rewritten, in_git=self.in_git
+            )
+            if not self.in_git:
+                self.seen = replace(self.seen, target=None, primary=None)
+        return self.seen
+
+    def observed(self) -> Observed:
+        return Observed(
+            app_uid=self.app_uid if self.exists else "",
+            replica_sets=tuple(self._replica_set(pods) for pods in self.pods.values()),
+            active_service=self._service("web", self.active),
+            preview_service=self._service("web-preview", self.preview),
+            request=self.request,
+            git=self._git(),
+        )
+
+    def _replica_set(self, pods: Pods) -> ReplicaSetView:
+        name = names.replica_set_name(APP, pods.snapshot.digest)
+        ours = not pods.foreign
+        return ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
+
+    def _service(self, name: str, digest: str | None) -> ServiceView | None:
+        if digest is None:
+            return None
+        selector = tuple(sorted(names.selector(APP, digest).items())) if digest else (("app", "web"),)
+        pods = self.pods.get(digest)
+        return ServiceView(name, short(digest), selector, ready_endpoints=pods.available if pods else 0)
+
+    def _git(self) -> GitView:
+        branch = PromotionBranch(template(self.branch).digest, self.branch_base) if self.branch else None
+        last = self.ledger[-1].sequence if self.ledger else 0
+        return GitView(
+            promotion=branch,
+            main_refused="protected branch" if self.protected else "",
+            unreachable="" if self.reachable else "connection refused",
+            ledger_epoch=self.record.epoch,
+            ledger_sequence=last,
+        )
+
+    # --- what the agent does --------------------------------------------------------------------------------
+
+    def decide(self) -> Decision:
+        return decide(self.spec, self.desired(), self.observed(), self.record, self.now)
+
+    def step(self, writes: int | None = None) -> Decision:
+        """One pass of the agent; dies after ``writes`` writes (the record counts as one)."""
+        decision = self.decide()
+        todo: list[Callable[[], None]] = []
+        if decision.record != self.record:
+            todo.append(lambda: setattr(self, "record", decision.record))
+        todo.extend(lambda action=action: self.carry_out(action) for action in decision.actions)  # type: ignore[misc]
+        for write in todo[:writes]:
+            write()
+        if writes is not None and writes < len(todo):
+            raise Crash
+        return decision
+
+    def settle(self, *, limit: int = 40) -> int:
+        """Pass after pass, pods coming up in between, until nothing is left to do; the number of passes."""
+        for passes in range(limit):
+            before = (self.record, self.observed(), self.primary, self.branch)
+            decision = self.step()
+            self.pods_come_up()
+            if not decision.actions and before == (self.record, self.observed(), self.primary, self.branch):
+                return passes
+        raise AssertionError(f"not quiet after {limit} passes: {[str(action) for action in decision.actions]}")
+
+    def carry_out(self, action: act.Action) -> None:  # noqa: C901
+        match action:
+            case act.ApplyApp():
+                self.exists = True
+            case act.DeleteApp():
+                self.exists, self.deleted = False, True
+                self.pods.clear()
+                self.active = self.preview = None
+            case act.CreateReplicaSet():
+                self._create(action)
+            case act.ScaleReplicaSet():
+                pods = self.pods[action.digest]
+                pods.replicas, pods.available = action.replicas, min(pods.available, action.replicas)
+            case act.DeleteReplicaSet():
+                self.pods.pop(action.digest, None)
+            case act.ApplyService():
+                if action.role == act.Role.ACTIVE:
+                    self.active = action.digest
+                else:
+                    self.preview = action.digest
+            case act.PointPreview():
+                self.preview = action.digest
+            case act.SwitchTraffic():
+                self._switch(action)
+            case act.CommitPrimary():
+                self._commit_primary(action)
+            case act.OfferPromotion():
+                self.branch = self.tags[action.version.digest]
+                self.branch_base = template(self.primary).digest if self.primary else ""
+            case act.WithdrawPromotion():
+                self.branch = None
+            case act.PublishLedger():
+                known = self.ledger[-1].sequence if self.ledger else 0
+                self.ledger.extend(entry for entry in action.entries if entry.sequence > known)
+
+    def _create(self, action: act.CreateReplicaSet) -> None:
+        existing = self.pods.get(action.snapshot.digest)
+        available = min(existing.available, action.replicas) if existing else 0
+        self.pods[action.snapshot.digest] = Pods(action.snapshot, action.number, action.replicas, available)
+
+    def _switch(self, action: act.SwitchTraffic) -> None:
+        view = self._service("web", self.active)
+        assert action.expected_selector == (view.selector if view else ()), "compare-and-swap"
+        assert self.pods[action.digest].available >= action.needs_available
+        self.moves.append((action.from_digest, action.digest))
+        self.active = action.digest
+
+    def _commit_primary(self, action: act.CommitPrimary) -> None:
+        assert not self.protected
+        if self.reachable:
+            self.set_primary(self.tags[action.version.digest], action.reason)
+
+    # --- the books ------------------------------------------------------------------------------------------
+
+    def tag(self, digest: str) -> str:
+        """The tag of a digest; empty for none."""
+        return self.tags.get(digest, "")
+
+    @property
+    def live(self) -> str:
+        """The tag that live traffic really reaches."""
+        return self.tag(self.active or "")
+
+    @property
+    def shown(self) -> str:
+        """The tag that the preview Service reaches."""
+        return self.tag(self.preview or "")
+
+    @property
+    def held(self) -> set[str]:
+        return {self.tag(hold.digest) for hold in self.record.holds}
+
+    def entries(self) -> list[LedgerEntry]:
+        """All ledger entries made so far: those in Git, then those on their way."""
+        known = self.ledger[-1].sequence if self.ledger else 0
+        return self.ledger + [entry for entry in self.record.ledger if entry.sequence > known]
+
+    def events(self) -> list[str]:
+        return [entry.event.value for entry in self.entries()]
+
+    def recorded_moves(self) -> list[tuple[str, str]]:
+        return [(entry.from_digest, entry.to_digest) for entry in self.entries() if entry.event in MOVES]
+
+
+def deployed(spec: AppSpec, tag: str = "1") -> Simulation:
+    """An app whose first version is live."""
+    world = Simulation(spec)
+    world.push(tag)
+    world.settle()
+    assert world.live == tag
+    return world

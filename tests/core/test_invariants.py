@@ -1,0 +1,246 @@
+"""Invariants I1–I7 over random histories: what people, pods, Git and crashes can do, in any order (DESIGN §5).
+
+I1, I2, I3 and I7 are checked by `decide` on every answer it gives (`core.invariants`); the tests here drive it
+into corners. I4, I5 and I6 speak of histories and are checked here.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitops_bg.core import actions as act
+from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.world import World
+from tests.core.simulation import MOVES, Crash, Simulation, automatic, deployed, manual, template
+
+TAGS = ["1", "2", "3", "bad"]
+
+
+def on_tag(change: Callable[[Simulation, str], None]) -> Callable[[str], Callable[[Simulation], None]]:
+    return lambda tag: lambda world: change(world, tag)
+
+
+def crash(writes: int) -> Callable[[Simulation], None]:
+    def die(world: Simulation) -> None:
+        try:
+            world.step(writes)
+        except Crash:
+            return
+
+    return die
+
+
+def one_of_tags(change: Callable[[Simulation, str], None]) -> st.SearchStrategy[Callable[[Simulation], None]]:
+    return st.sampled_from(TAGS).map(on_tag(change))
+
+
+def toggle(name: str) -> Callable[[Simulation], None]:
+    return lambda world: setattr(world, name, not getattr(world, name))
+
+
+def rewrite_history(world: Simulation) -> None:
+    world.history_rewritten = "" if world.history_rewritten else "f" * 40
+
+
+def wipe_active(world: Simulation) -> None:
+    world.active = "" if world.active is not None else None
+
+
+def delete_services(world: Simulation) -> None:
+    world.active = world.preview = None
+
+
+def scale_by_hand(world: Simulation, tag: str) -> None:
+    pods = world.pods.get(template(tag).digest)
+    if pods:
+        pods.replicas, pods.available = 1, min(pods.available, 1)
+
+
+EVENTS = st.one_of(
+    one_of_tags(Simulation.push),
+    one_of_tags(Simulation.revert_target),
+    one_of_tags(Simulation.set_primary),
+    one_of_tags(Simulation.pods_fail),
+    one_of_tags(Simulation.delete_replica_set),
+    one_of_tags(scale_by_hand),
+    st.sampled_from(
+        [
+            Simulation.merge,
+            Simulation.revert_promotion,
+            Simulation.pods_come_up,
+            Simulation.retry,
+            Simulation.suspend,
+            Simulation.resume,
+            wipe_active,
+            delete_services,
+            rewrite_history,
+            toggle("protected"),
+            toggle("reachable"),
+            lambda world: world.later(seconds=31),
+            lambda world: world.later(seconds=301),
+            lambda world: world.later(seconds=601),
+            lambda world: world.ask(Verb.ABORT),
+            lambda world: world.ask(Verb.ROLLBACK),
+            lambda world: setattr(world, "replicas", 1 + world.commits % 5),
+        ]
+    ),
+    st.integers(0, 4).map(crash),
+    st.just(Simulation.step),
+)
+
+SPECS = st.sampled_from(
+    [
+        manual(),
+        automatic(),
+        automatic(auto_promotion_seconds=60),
+        manual(preview_replica_count=1),
+        replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0),
+        automatic(scale_down_delay_seconds=None, scale_down_delay_revision_limit=1),
+        manual(preview_service=None),
+    ]
+)
+
+
+def run(spec: object, events: list[Callable[[Simulation], None]]) -> Simulation:
+    world = Simulation(spec)  # type: ignore[arg-type]
+    world.bad_tags.add("bad")
+    world.push("1")
+    for event in events:
+        event(world)
+        world.step()
+    return world
+
+
+def calm_down(world: Simulation) -> None:
+    """Git answers, nobody is suspended: now the world must come to rest."""
+    world.reachable, world.protected, world.history_rewritten = True, False, ""
+    world.resume()
+    world.settle()
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(EVENTS, max_size=30))
+def test_every_history_comes_to_rest_and_then_nothing_is_done(spec, events):
+    """I5: an unchanged world yields no actions and the same record."""
+    world = run(spec, events)
+    calm_down(world)
+    record = world.record
+    decision = world.step()
+    assert decision.actions == ()
+    assert decision.record == record
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(EVENTS, max_size=30))
+def test_every_switch_is_exactly_one_ledger_entry(spec, events):
+    """I4, also across crashes after any write."""
+    world = run(spec, events)
+    calm_down(world)
+    assert world.recorded_moves() == world.moves
+    sequences = [entry.sequence for entry in world.entries()]
+    assert sequences == sorted(set(sequences))
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(EVENTS, max_size=30))
+def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
+    """I6: from every reachable state, with Git as it is."""
+    world = run(spec, events)
+    world.bad_tags.clear()
+    world.settle(limit=60)
+    good = World(world.spec, world.desired(), world.observed(), world.record, world.now).last_good
+    if good is None:
+        return
+    before = len(world.moves)
+    world.ask(Verb.ROLLBACK)
+    world.settle()
+    assert len(world.moves) == before + 1
+    assert world.active == good.digest
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(EVENTS, max_size=20), st.lists(st.integers(0, 5), min_size=1, max_size=12))
+def test_dying_after_any_write_ends_in_the_same_place(spec, events, deaths):
+    """Every prefix of the actions may be the last one carried out; the next pass ends in the same state."""
+    steady = run(spec, events)
+    shaken = copy.deepcopy(steady)
+    calm_down(steady)
+    shaken.reachable, shaken.protected, shaken.history_rewritten = True, False, ""
+    shaken.resume()
+    for writes in deaths:
+        crash(writes)(shaken)
+        shaken.pods_come_up()
+    shaken.settle()
+    assert (shaken.live, shaken.primary, shaken.held) == (steady.live, steady.primary, steady.held)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(EVENTS, max_size=20))
+def test_live_traffic_ends_where_primary_says(events):
+    """The one rule: once the world is calm and pods can come up, live traffic follows ``primary.yaml``."""
+    world = run(manual(), events)
+    world.bad_tags.clear()
+    calm_down(world)
+    if world.primary:
+        assert world.live == world.primary
+
+
+def _world(sim: Simulation) -> World:
+    return World(sim.spec, sim.desired(), sim.observed(), sim.record, sim.now)
+
+
+def _switch(world: World, digest: str, lane: Lane = Lane.PROMOTION) -> act.SwitchTraffic:
+    return act.SwitchTraffic("web", (), 1, world.record.traffic, 2, digest, lane, 0)
+
+
+class TestTheCheckItself:
+    """Each invariant is broken on purpose once: a check that cannot fail proves nothing."""
+
+    def candidate(self) -> Simulation:
+        sim = deployed(manual())
+        sim.push("2")
+        sim.settle()
+        return sim
+
+    def test_i1_switch_to_fewer_pods(self):
+        sim = self.candidate()
+        sim.pods_fail("2", available=1)
+        with pytest.raises(InvariantBroken, match="I1"):
+            check(_world(sim), (_switch(_world(sim), template("2").digest),))
+
+    def test_i2_scaling_down_what_is_live(self):
+        sim = self.candidate()
+        digest = template("1").digest
+        with pytest.raises(InvariantBroken, match="I2"):
+            check(_world(sim), (act.ScaleReplicaSet(digest, 1, 3, 0, "bug"),))
+        with pytest.raises(InvariantBroken, match="I2"):
+            check(_world(sim), (act.DeleteReplicaSet("web", digest, "bug"),))
+
+    def test_i3_switch_nobody_asked_for(self):
+        sim = self.candidate()
+        with pytest.raises(InvariantBroken, match="I3"):
+            check(_world(sim), (_switch(_world(sim), template("2").digest),))
+
+    def test_i4_two_switches_in_one_decision(self):
+        sim = self.candidate()
+        switch = _switch(_world(sim), template("2").digest)
+        with pytest.raises(InvariantBroken, match="I4"):
+            check(_world(sim), (switch, switch))
+
+    def test_i7_switch_the_record_has_not_decided(self):
+        sim = self.candidate()
+        sim.set_primary("2")
+        with pytest.raises(InvariantBroken, match="I7"):
+            check(_world(sim), (_switch(_world(sim), template("2").digest),))
+        with pytest.raises(InvariantBroken, match="I7.*first deployment"):
+            check(_world(sim), (_switch(_world(sim), template("2").digest, Lane.FIRST),))
+
+
+def test_moves_are_the_events_that_move_traffic():
+    assert set(MOVES) == {Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK}
