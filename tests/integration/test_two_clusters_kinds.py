@@ -170,27 +170,22 @@ def test_an_event_can_be_told_and_counted_up(cluster: TestCluster, namespace: st
     assert cluster.patch(f"{path}/{made['metadata']['name']}", {"count": 2})["count"] == 2
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "spec"),
-    [
-        (
-            "autoscaling/v1",
-            "HorizontalPodAutoscaler",
-            {
-                "maxReplicas": 5,
-                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"},
-            },
-        ),
-        ("networking.k8s.io/v1", "Ingress", {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}),
-        ("apps/v1", "Deployment", manifests.replica_set("x", replicas=0)["spec"]),
-    ],
-)
+REFERENCE = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}
+FILES_OF_AN_APP: list[tuple[str, str, Json]] = [
+    ("apps", "Deployment", manifests.replica_set("x", replicas=0)["spec"]),
+    ("autoscaling", "HorizontalPodAutoscaler", {"maxReplicas": 5, "scaleTargetRef": REFERENCE}),
+    ("policy", "PodDisruptionBudget", {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}),
+]
+
+
+@pytest.mark.parametrize(("group", "kind", "spec"), FILES_OF_AN_APP)
 def test_kinds_of_the_apps_files_are_taken(
-    cluster: TestCluster, namespace: str, api_version: str, kind: str, spec: Json
+    cluster: TestCluster, namespace: str, group: str, kind: str, spec: Json
 ) -> None:
     metadata = {"name": "web", "namespace": namespace}
-    cluster.apply({"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec})
-    (found,) = cluster.list(collection(api_version, kind, namespace))
+    version = cluster.preferred(group)
+    cluster.apply({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec})
+    (found,) = cluster.list(collection(version, kind, namespace))
     assert found["metadata"]["name"] == "web"
 
 

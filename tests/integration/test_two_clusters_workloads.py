@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.support.rawapi import JSON, Json
 from tests.support.waiting import eventually
 
 
-def status_is(**wanted: int) -> Any:
+def status_is(**wanted: int) -> Callable[[list[Json]], bool]:
     """The first ReplicaSet reports these numbers; 0 may be left out of a status."""
 
     def check(found: list[Json]) -> bool:
@@ -22,6 +22,11 @@ def status_is(**wanted: int) -> Any:
         return bool(found) and all(status.get(key, 0) == value for key, value in wanted.items())
 
     return check
+
+
+def count_is(wanted: int) -> Callable[[list[Json]], bool]:
+    """There are this many objects."""
+    return lambda found: len(found) == wanted
 
 
 def live_pods(cluster: TestCluster, namespace: str) -> list[Json]:
@@ -51,7 +56,7 @@ def test_scaling_adds_and_removes_pods(cluster: TestCluster, namespace: str) -> 
     for replicas in (3, 0):
         cluster.patch(f"{replica_sets(namespace)}/web/scale", {"spec": {"replicas": replicas}})
         cluster.watch_until(replica_sets(namespace), status_is(replicas=replicas, availableReplicas=replicas))
-        eventually(lambda want=replicas: len(cluster.list(pods(namespace))) == want, what="the pods follow")
+        cluster.watch_until(pods(namespace), count_is(replicas))
 
 
 def test_a_deleted_pod_is_replaced(cluster: TestCluster, namespace: str) -> None:

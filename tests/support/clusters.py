@@ -48,7 +48,7 @@ class TestCluster(RawApi):
         super().__init__(kubeconfig)
         self.kubeconfig = kubeconfig
         self.folder = folder
-        self._slices: str | None = None
+        self._preferred: dict[str, str] = {}
 
     def namespace(self) -> str:
         """Make a namespace with a name that nobody else has."""
@@ -80,10 +80,13 @@ class TestCluster(RawApi):
 
     def endpoint_slices(self, namespace: str) -> str:
         """The path of the EndpointSlices, in the version that this cluster has (1.20 has v1beta1 only)."""
-        if self._slices is None:
-            group = self.get("/apis/discovery.k8s.io")
-            self._slices = group["preferredVersion"]["groupVersion"]
-        return collection(self._slices, "EndpointSlice", namespace)
+        return collection(self.preferred("discovery.k8s.io"), "EndpointSlice", namespace)
+
+    def preferred(self, group: str) -> str:
+        """The group with the version that this cluster prefers, as an apiVersion."""
+        if group not in self._preferred:
+            self._preferred[group] = self.get(f"/apis/{group}")["preferredVersion"]["groupVersion"]
+        return self._preferred[group]
 
     def ready_addresses(self, namespace: str, service: str) -> set[str]:
         """The addresses that a Service sends traffic to, by its EndpointSlices."""
@@ -118,6 +121,9 @@ class TestCluster(RawApi):
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         """Make the existing pods with these labels ready or unready, until further notice."""
         raise NotImplementedError
+
+    def expire_history(self) -> None:
+        """Forget old changes, where the cluster can be told to; a watch from back then is 410 Gone."""
 
     def writes(self) -> list[Write]:
         """Every write so far but those of the tests themselves and of the cluster's own controllers.
@@ -183,6 +189,9 @@ class SandboxCluster(TestCluster):
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
         self.sandbox.kubelet.set_ready(namespace, dict(selector), ready)
+
+    def expire_history(self) -> None:
+        self.sandbox.faults.expire_history()
 
     def writes(self) -> list[Write]:
         return [

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -81,15 +82,15 @@ class GitRemote:
         """Where the agent finds it."""
         return self.bare.as_uri()
 
-    def run(self, *arguments: str, cwd: Path | None = None, **env: str) -> str:
+    def run(self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
         """Run git in the clone (or `cwd`) and return what it printed, without the last newline."""
-        return self._output(*arguments, cwd=cwd, **env).removesuffix("\n")
+        return self._output(*arguments, cwd=cwd, env=env).removesuffix("\n")
 
-    def _output(self, *arguments: str, cwd: Path | None = None, **env: str) -> str:
+    def _output(self, *arguments: str, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
             ["git", *arguments],
             cwd=cwd or self.clone,
-            env=locked_down_env(self.folder, **env),
+            env=locked_down_env(self.folder, **(env or {})),
             capture_output=True,
             timeout=60,
         )
@@ -123,18 +124,18 @@ class GitRemote:
         if date is not None:
             env = {"GIT_AUTHOR_DATE": date.isoformat(), "GIT_COMMITTER_DATE": date.isoformat()}
         by = ["--author", author] if author else []
-        self.run("commit", "--quiet", "--allow-empty", "-m", message, *by, **env)
+        self.run("commit", "--quiet", "--allow-empty", "-m", message, *by, env=env)
         return self.run("rev-parse", "HEAD")
 
     def push(self, branch: str | None = None, *, permit: bool = False) -> None:
         """Push a branch (default: the checked-out one). `permit` passes the protection of `protect`."""
         name = branch or self.run("rev-parse", "--abbrev-ref", "HEAD")
-        self.run("push", "--quiet", "origin", f"{name}:{name}", **self._permit(permit))
+        self.run("push", "--quiet", "origin", f"{name}:{name}", env=self._permit(permit))
 
     def force_push(self, branch: str | None = None, to: str = "HEAD", *, permit: bool = False) -> None:
         """Rewrite a branch of the remote (default: the tracked one) to point at `to`."""
         target = f"+{to}:refs/heads/{branch or self.branch}"
-        self.run("push", "--quiet", "origin", target, **self._permit(permit))
+        self.run("push", "--quiet", "origin", target, env=self._permit(permit))
 
     def pull(self) -> str:
         """Bring in what others pushed to the checked-out branch, own commits on top. Returns the new head."""
@@ -191,7 +192,8 @@ class GitRemote:
     def branches(self) -> dict[str, str]:
         """Every branch of the remote, with its commit."""
         lines = self.run("for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads", cwd=self.bare)
-        return dict(line.split(" ", 1) for line in lines.splitlines())  # type: ignore[misc]
+        pairs = (line.partition(" ") for line in lines.splitlines())
+        return {name: sha for name, _, sha in pairs}
 
     def log(self, ref: str | None = None) -> list[Commit]:
         """The commits of a ref of the remote, newest first; empty where there is no such ref."""
