@@ -1,0 +1,111 @@
+"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is away.
+
+Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
+"""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.spec import AppSpec, DeletionPolicy, PreviewSwitch, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.spec import models
+from gitops_bg.spec.models import NEVER
+from gitops_bg.spec.validation import validate
+from gitops_bg.spec.yamlio import Document
+
+
+def to_core(app: AppKey, spec: models.AppSpec, target_min_ready_seconds: int = 0) -> AppSpec:
+    """The core's view of an app. The target's minReadySeconds holds where app.yaml does not set its own."""
+    min_ready = spec.min_ready_seconds
+    window = spec.rollback_window
+    return AppSpec(
+        app=app,
+        strategy=_strategy(spec),
+        promote_via=_promote_via(spec),
+        min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
+        progress_deadline_seconds=spec.progress_deadline_seconds,
+        revision_history_limit=spec.revision_history_limit,
+        rollback_window_revisions=window.revisions if window else None,
+        deletion_policy=DeletionPolicy(spec.deletion_policy),
+        suspend=_suspension(spec.suspend),
+        retry=_retry(spec.retry),
+    )
+
+
+def _strategy(spec: models.AppSpec) -> Strategy:
+    blue_green = spec.strategy.blue_green
+    return Strategy(
+        active_service=blue_green.active_service,
+        preview_service=blue_green.preview_service,
+        preview_replica_count=blue_green.preview_replica_count,
+        preview_switch=PreviewSwitch(blue_green.preview_switch),
+        auto_promotion_enabled=blue_green.auto_promotion_enabled and not _waits_for_a_merge(spec),
+        auto_promotion_seconds=blue_green.auto_promotion_seconds,
+        scale_down_delay_seconds=_delay(blue_green.scale_down_delay_seconds),
+        scale_down_delay_revision_limit=blue_green.scale_down_delay_revision_limit,
+        abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
+    )
+
+
+def _waits_for_a_merge(spec: models.AppSpec) -> bool:
+    return spec.promotion is not None and spec.promotion.via == "pullRequest"
+
+
+def _promote_via(spec: models.AppSpec) -> PromoteVia:
+    if spec.promotion is not None and spec.promotion.via is not None:
+        return PromoteVia(spec.promotion.via)
+    return PromoteVia.COMMIT if spec.strategy.blue_green.auto_promotion_enabled else PromoteVia.PULL_REQUEST
+
+
+def _delay(seconds: int | str) -> int | None:
+    return None if seconds == NEVER else int(seconds)
+
+
+def _suspension(suspend: models.Suspend | None) -> Suspension | None:
+    return Suspension(suspend.reason, suspend.by, suspend.until) if suspend else None
+
+
+def _retry(retry: models.Retry | None) -> Retry | None:
+    return Retry(retry.digest, retry.number, retry.by) if retry else None
+
+
+def without_nulls(value: Any) -> Any:
+    """A JSON value without the map entries that are null: what Kubernetes keeps of it.
+
+    >>> without_nulls({"a": None, "b": [{"c": None}]})
+    {'b': [{}]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def spec_from_live(app: AppKey, live: Mapping[str, Any]) -> tuple[AppSpec | None, tuple[Problem, ...]]:
+    """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
+
+    Fields that this release does not know, written by a newer one, are ignored: going back must always be possible
+    (DESIGN §1). Without a usable spec: None and the problems, which have no place in a file.
+    """
+    body = copy.deepcopy(dict(live.get("spec") or {}))
+    _remove_unknown_fields(body)
+    model, problems = validate(models.AppSpec, Document(f"live BlueGreenDeployment {app}", body))
+    return (to_core(app, model), problems) if model else (None, problems)
+
+
+def _remove_unknown_fields(body: dict[str, Any]) -> None:
+    try:
+        models.AppSpec.model_validate(body)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            if detail["type"] == "extra_forbidden":
+                _remove(body, detail["loc"])
+
+
+def _remove(body: Any, path: tuple[str | int, ...]) -> None:
+    for part in path[:-1]:
+        body = body[part]
+    del body[path[-1]]

@@ -1,0 +1,81 @@
+"""Checks a whole repository, file by file and across apps: what `gitops-bg check` says. Fetches and changes nothing."""
+
+from collections.abc import Iterable, Iterator
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import AppKey, Source
+from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, SETTINGS_FILE, app_file, app_of, is_manifest
+from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.spec.settings import read_settings
+
+File = bytes | Problem
+
+
+def check_repository(files: Iterable[tuple[str, File]]) -> list[Problem]:
+    """Every problem of a repository, by path; empty where all is well. Paths have slashes and start at its root."""
+    contents = dict(files)
+    apps = _by_app(contents)
+    configs = [load_app(app, found, _no_source) for app, found in sorted(apps.items())]
+    problems = [
+        *_check_settings(contents),
+        *_check_places(contents),
+        *(problem for config in configs for problem in config.problems),
+        *_check_shared_services(configs),
+    ]
+    return sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
+
+
+def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:
+    apps: dict[AppKey, dict[str, File]] = {}
+    for path, content in contents.items():
+        place = app_of(path)
+        if place is not None:
+            apps.setdefault(place[0], {})[place[1]] = content
+    return apps
+
+
+def _no_source(filename: str) -> Source:
+    """A check needs no commits."""
+    return Source(commit=f"none: {filename} is only checked")
+
+
+def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
+    content = contents.get(SETTINGS_FILE)
+    if content is None:
+        yield Problem(SETTINGS_FILE, "is missing", remedy="copy it from repo-template, or run `gitops-bg init`")
+    elif isinstance(content, Problem):
+        yield content
+    else:
+        yield from read_settings(content)[1]
+
+
+def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
+    """Manifests below apps/ at a depth where nobody reads them; elsewhere people may keep what they like."""
+    for path, content in contents.items():
+        if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None:
+            if is_manifest(path):
+                remedy = f"move it to {APPS_FOLDER}/<namespace>/<app>/"
+                yield Problem(path, "is not in the folder of an app, so nobody reads it", remedy=remedy)
+            elif isinstance(content, Problem):
+                yield content
+
+
+def _check_shared_services(configs: Iterable[AppConfig]) -> Iterator[Problem]:
+    """No Service may be moved by two apps: each would repair what the other did."""
+    owners: dict[tuple[str, str], AppKey] = {}
+    for config in configs:
+        for service in _services(config):
+            owner = owners.setdefault((config.app.namespace, service), config.app)
+            if owner != config.app:
+                yield Problem(
+                    app_file(config.app, APP_FILE),
+                    f"the Service {service} belongs to {owner} already",
+                    field="spec.strategy.blueGreen",
+                    remedy="give each app Services of its own",
+                )
+
+
+def _services(config: AppConfig) -> Iterator[str]:
+    if config.spec is not None:
+        strategy = config.spec.strategy
+        yield from filter(None, (strategy.active_service, strategy.preview_service))

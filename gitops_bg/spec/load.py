@@ -1,0 +1,206 @@
+"""From the files of one app to what the core decides on. One broken file leaves the others usable.
+
+Fetches nothing: contents come in, and commits through a callable that is asked only about files that are good.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.desired import Primary, Problem, Target
+from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.spec import models
+from gitops_bg.spec.appspec import spec_from_live, to_core, without_nulls
+from gitops_bg.spec.layout import (
+    APP_FILE,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    app_file,
+    folder_of,
+    is_dns_label,
+    is_manifest,
+)
+from gitops_bg.spec.objects import Object, check_place, check_supported
+from gitops_bg.spec.primary import read_primary
+from gitops_bg.spec.target import TargetFile, read_target
+from gitops_bg.spec.validation import validate
+from gitops_bg.spec.yamlio import Document, read, read_one
+
+Manifest = Mapping[str, Any]
+"""A Kubernetes object as written, to be read only."""
+
+SourceOf = Callable[[str], Source]
+"""The commit of main that last changed a file of the app's folder, by the file's name in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppConfig:
+    """One app as its folder describes it. ``problems`` says why a part is None, or what else is wrong."""
+
+    app: AppKey
+    spec: AppSpec | None
+    body: Manifest
+    """The spec to apply to the live BlueGreenDeployment: as written, without nulls, with the minReadySeconds that
+    the target gives it; so the live object alone says how to run the app. Empty where ``spec`` is None."""
+    target: Target | None
+    primary: Primary | None
+    services: Mapping[str, Manifest] = field(default_factory=dict)
+    """Service manifests of the folder by name. Their selectors have no meaning: the agent sets its own."""
+    problems: tuple[Problem, ...] = ()
+    target_file: str = DEFAULT_TARGET_FILE
+
+
+def load_app(app: AppKey, files: Mapping[str, bytes | Problem], source: SourceOf) -> AppConfig:
+    """The app of a folder, from its files by name. A Problem stands for a file that Git already found unusable."""
+    return _Folder(app, files).load(source)
+
+
+def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
+    """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
+    spec, problems = spec_from_live(app, live)
+    body = without_nulls(live.get("spec") or {}) if spec else {}
+    return AppConfig(app, spec, body, None, None, problems=problems)
+
+
+class _Folder:
+    """Reads one folder once, and collects what is wrong on the way."""
+
+    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem]) -> None:
+        self.app = app
+        self.files = files
+        self.problems: list[Problem] = []
+
+    def load(self, source: SourceOf) -> AppConfig:
+        self._check_folder()
+        app_document, model = self._app()
+        target_file = model.target if model else DEFAULT_TARGET_FILE
+        target_document, target = self._target(app_document, target_file)
+        spec, body = None, {}
+        if app_document and model:
+            spec, body = self._spec(app_document, model, target_document, target)
+        primary = self._primary(source)
+        services = self._manifests(target_file)
+        self._check_services(spec, services)
+        return AppConfig(
+            app=self.app,
+            spec=spec,
+            body=body,
+            target=Target(target.snapshot, target.replicas, source(target_file)) if target else None,
+            primary=primary,
+            services={name: document.value for name, document in services.items()},
+            problems=tuple(self.problems),
+            target_file=target_file,
+        )
+
+    def _check_folder(self) -> None:
+        for part in (self.app.namespace, self.app.name):
+            if not is_dns_label(part):
+                message = f"{part!r} is not a name that Kubernetes takes"
+                remedy = "rename the folder: at most 63 small letters, digits and -"
+                self.problems.append(Problem(folder_of(self.app), message, remedy=remedy))
+        self.problems.extend(content for content in self.files.values() if isinstance(content, Problem))
+
+    def _document(self, filename: str) -> Document | None:
+        """The one document of a file; None where it is missing, unusable (said already) or broken."""
+        content = self.files.get(filename)
+        if not isinstance(content, bytes):
+            return None
+        document, problems = read_one(app_file(self.app, filename), content)
+        self.problems.extend(problems)
+        return document
+
+    def _app(self) -> tuple[Document | None, models.AppSpec | None]:
+        if APP_FILE not in self.files:
+            remedy = "add it, or delete the folder"
+            self.problems.append(Problem(app_file(self.app, APP_FILE), "is missing", remedy=remedy))
+        document = self._document(APP_FILE)
+        if document is None:
+            return None, None
+        model, problems = validate(models.BlueGreenDeployment, document)
+        if model is not None:
+            problems = tuple(check_place(document, self.app, model.metadata, named=True))
+        self.problems.extend(problems)
+        return document, model.spec if model and not problems else None
+
+    def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
+        if filename not in self.files:
+            message, remedy = f"{filename} is not in the folder", f"add it to {folder_of(self.app)}"
+            anchor = app_document or Document(app_file(self.app, APP_FILE), None)
+            self.problems.append(anchor.problem(("spec", "target"), message, remedy))
+        document = self._document(filename)
+        if document is None:
+            return None, None
+        target, problems = read_target(document, self.app)
+        self.problems.extend(problems)
+        return document, target
+
+    def _spec(
+        self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None
+    ) -> tuple[AppSpec, dict[str, Any]]:
+        inherited = target.min_ready_seconds if target else 0
+        spec = to_core(self.app, model, inherited)
+        body = without_nulls(document.value["spec"])
+        if inherited and "minReadySeconds" not in body:
+            body["minReadySeconds"] = inherited
+        if target_document and spec.progress_deadline_seconds <= spec.min_ready_seconds:
+            message = f"{inherited} is not less than progressDeadlineSeconds of {APP_FILE}"
+            remedy = f"lower it below {spec.progress_deadline_seconds}, or set minReadySeconds in {APP_FILE}"
+            self.problems.append(target_document.problem(("spec", "minReadySeconds"), message, remedy))
+        return spec, body
+
+    def _primary(self, source: SourceOf) -> Primary | None:
+        document = self._document(PRIMARY_FILE)
+        if document is None:
+            return None
+        primary, problems = read_primary(document, self.app)
+        self.problems.extend(problems)
+        if primary is None:
+            return None
+        return Primary(primary.snapshot, primary.version, primary.source, changed_by=source(PRIMARY_FILE))
+
+    def _manifests(self, target_file: str) -> dict[str, Document]:
+        """The Services of the folder; every other manifest is checked only."""
+        seen: set[tuple[str, str]] = set()
+        services: dict[str, Document] = {}
+        for filename in sorted(self.files):
+            if is_manifest(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
+                for document, found in self._objects(filename):
+                    self._check_once(seen, document, found)
+                    if found.kind == "Service":
+                        services.setdefault(found.metadata.name, document)
+        return services
+
+    def _objects(self, filename: str) -> list[tuple[Document, Object]]:
+        content = self.files[filename]
+        if not isinstance(content, bytes):
+            return []
+        reading = read(app_file(self.app, filename), content)
+        self.problems.extend(reading.problems)
+        good: list[tuple[Document, Object]] = []
+        for document in reading.documents:
+            found, problems = validate(Object, document)
+            if found is not None:
+                problems = tuple(check_supported(document, found))
+                problems += tuple(check_place(document, self.app, found.metadata, named=False))
+            self.problems.extend(problems)
+            if found is not None and not problems:
+                good.append((document, found))
+        return good
+
+    def _check_once(self, seen: set[tuple[str, str]], document: Document, found: Object) -> None:
+        key = (found.kind, found.metadata.name)
+        if key in seen:
+            message = f"{found.kind} {found.metadata.name} is in the folder twice"
+            self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
+        seen.add(key)
+
+    def _check_services(self, spec: AppSpec | None, services: Mapping[str, Document]) -> None:
+        if spec is None:
+            return
+        for name in (spec.strategy.active_service, spec.strategy.preview_service):
+            document = services.get(name) if name else None
+            content = document.value.get("spec") if document else None
+            if document and isinstance(content, dict) and content.get("type") == "ExternalName":
+                message = "ExternalName has no pods behind it, so its traffic cannot be moved"
+                self.problems.append(document.problem(("spec", "type"), message, "write ClusterIP"))

@@ -1,0 +1,261 @@
+"""What users write in app.yaml, primary.yaml and gitops-bg.yaml: the schemas, with Argo Rollouts' names and defaults.
+
+Decides nothing and knows no places: `validation` turns its errors into Problems, `appspec` its data into core types.
+The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from gitops_bg.spec.layout import APP_FILE, DEFAULT_TARGET_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME
+from gitops_bg.spec.validation import Conflict
+
+NEVER = "never"
+LARGEST = 2**31 - 1
+DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
+
+
+def _file_in_the_folder(name: str) -> str:
+    if "/" in name or not name.endswith((".yaml", ".yml")) or name in (APP_FILE, PRIMARY_FILE):
+        raise PydanticCustomError("file", "must name a YAML file in the app's own folder, such as target.yaml")
+    return name
+
+
+def _moment(value: Any) -> Any:
+    """RFC 3339 text to a datetime; anything else is left to the error of the type."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or "T" not in value:
+        raise PydanticCustomError("moment", "must be a time with its zone, such as 2026-03-01T12:00:00Z")
+    return moment
+
+
+def _delay(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value == NEVER or (whole and 0 <= value <= LARGEST):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
+
+
+Text = Annotated[str, Field(min_length=1)]
+DnsLabel = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
+ServiceName = Annotated[str, Field(pattern=f"^{SERVICE_NAME}$")]
+Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
+
+
+class Model(BaseModel):
+    """Base of all that users write: unknown fields and wrong types are errors, never guesses."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
+
+
+class Metadata(Model):
+    """Which object this is; both must be those of the folder, ``apps/<namespace>/<name>/``."""
+
+    name: DnsLabel
+    namespace: DnsLabel
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class BlueGreen(Model):
+    """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
+
+    active_service: ServiceName = Field(description="The Service that carries live traffic.")
+    preview_service: ServiceName | None = Field(
+        None, description="The Service that reaches the candidate before it is live."
+    )
+    preview_replica_count: Count | None = Field(
+        None, description="Replicas of the candidate until it is promoted; all of them where absent."
+    )
+    preview_switch: Literal["onReady", "immediate"] = Field(
+        "onReady", description="When the preview Service moves to a new candidate: once it is ready, or at once."
+    )
+    auto_promotion_enabled: bool = Field(
+        True, description="Promote without waiting for anybody. Default true; false with promotion.via: pullRequest."
+    )
+    auto_promotion_seconds: Count = Field(
+        0, description="Seconds to wait before an automatic promotion, once every other gate is open."
+    )
+    scale_down_delay_seconds: Delay = Field(
+        30, description='How long the old version stays warm after a switch: seconds, or "never". Default 30.'
+    )
+    scale_down_delay_revision_limit: Count | None = Field(
+        None, description="How many old versions may stay warm; any number where absent."
+    )
+    abort_scale_down_delay_seconds: Delay = Field(
+        30, description='How long an aborted candidate keeps its pods: seconds, or "never". Default 30; 0 is at once.'
+    )
+
+    @model_validator(mode="after")
+    def _two_services(self) -> Self:
+        if self.preview_service == self.active_service:
+            raise Conflict("previewService", "must be another Service than activeService", "name a second Service")
+        return self
+
+
+class Strategy(Model):
+    """The strategy; blue-green is the only one."""
+
+    blue_green: BlueGreen
+
+
+class Promotion(Model):
+    """How a promotion gets into main."""
+
+    via: Literal["pullRequest", "commit"] | None = Field(
+        None,
+        description="pullRequest: a promotion branch that somebody merges; commit: the agent pushes it itself. "
+        "Default pullRequest where autoPromotionEnabled is false, else commit.",
+    )
+
+
+class RollbackWindow(Model):
+    """How far back a version may be and still return without waiting."""
+
+    revisions: Count = Field(description="Number of versions.")
+
+
+class Suspend(Model):
+    """Stops everything but going back, until it is removed or its time is over."""
+
+    reason: Text = Field(description="Why; shown wherever the app is shown.")
+    by: str = Field("", description="Who.")
+    until: Moment | None = Field(None, description="When it ends by itself, RFC 3339; never where absent.")
+
+
+class Retry(Model):
+    """Asks for a new rollout of one digest, whatever holds it. Written by `gitops-bg retry`."""
+
+    digest: Digest = Field(description="The digest to try again.")
+    number: Positive = Field(description="Counts the retries; each number is carried out once.")
+    by: str = Field("", description="Who.")
+
+
+class AppSpec(Model):
+    """The spec of a BlueGreenDeployment."""
+
+    target: TargetFile = Field(
+        DEFAULT_TARGET_FILE, description="The file in the app's folder that holds the Deployment to run."
+    )
+    strategy: Strategy
+    min_ready_seconds: Count | None = Field(
+        None, description="Seconds a new pod must be ready to count as available. Default: the target's, else 0."
+    )
+    progress_deadline_seconds: Count = Field(
+        600, description="Seconds without progress after which a rollout has failed."
+    )
+    revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
+    rollback_window: RollbackWindow | None = None
+    promotion: Promotion | None = None
+    deletion_policy: Literal["keep", "delete"] = Field(
+        "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    )
+    suspend: Suspend | None = None
+    retry: Retry | None = None
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        self._check_deadline()
+        self._check_limits()
+        self._check_promotion()
+        return self
+
+    def _check_deadline(self) -> None:
+        if self.progress_deadline_seconds <= (self.min_ready_seconds or 0):
+            raise Conflict(
+                "progressDeadlineSeconds",
+                f"{self.progress_deadline_seconds} is not more than minReadySeconds, so no rollout could succeed",
+                f"set it above {self.min_ready_seconds or 0}",
+            )
+
+    def _check_limits(self) -> None:
+        limit = self.strategy.blue_green.scale_down_delay_revision_limit
+        if limit is not None and limit > self.revision_history_limit:
+            raise Conflict(
+                "strategy.blueGreen.scaleDownDelayRevisionLimit",
+                f"{limit} is more than revisionHistoryLimit ({self.revision_history_limit})",
+                "lower it, or raise revisionHistoryLimit",
+            )
+
+    def _check_promotion(self) -> None:
+        blue_green = self.strategy.blue_green
+        explicit = "auto_promotion_enabled" in blue_green.model_fields_set and blue_green.auto_promotion_enabled
+        if explicit and self.promotion is not None and self.promotion.via == "pullRequest":
+            raise Conflict(
+                "promotion.via",
+                "pullRequest waits for a merge, but autoPromotionEnabled is true",
+                "set strategy.blueGreen.autoPromotionEnabled: false, or via: commit",
+            )
+
+
+class BlueGreenDeployment(Model):
+    """``app.yaml``: one app."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["BlueGreenDeployment"]
+    metadata: Metadata
+    spec: AppSpec
+
+
+class Origin(Model):
+    """The commit that brought a template."""
+
+    commit: Text
+    author: str = ""
+    date: Moment | None = None
+
+
+class Primary(Model):
+    """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["Primary"]
+    metadata: Metadata
+    version: Positive
+    digest: Digest
+    source: Origin
+    template: Annotated[dict[str, Any], Field(min_length=1)]
+
+
+class Author(Model):
+    """Who the agent's commits are by."""
+
+    name: Text = "gitops-bg"
+    email: Text = "gitops-bg@localhost"
+
+
+class Settings(Model):
+    """``gitops-bg.yaml``: what holds for the whole repository. Everything in it may be left out."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["Settings"]
+    accepted_history: Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")] | None = Field(
+        None, description="The commit of main whose rewritten history is accepted. `gitops-bg accept-history`."
+    )
+    max_deleted_apps_percent: Annotated[int, Field(ge=0, le=100)] = Field(
+        20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
+    )
+    commit_author: Author = Field(default_factory=Author)

@@ -1,0 +1,88 @@
+"""Reads and writes primary.yaml, the promoted snapshot: what is written is read back with the same digest.
+
+Whoever changes the file does it through here, so that a promotion's diff is the diff of production.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.digest import PREFIX, Json, snapshot_of
+from gitops_bg.core.model import AppKey, Snapshot, Source, Version
+from gitops_bg.core.names import API_VERSION
+from gitops_bg.spec import models
+from gitops_bg.spec.emit import to_yaml
+from gitops_bg.spec.objects import check_place
+from gitops_bg.spec.validation import validate
+from gitops_bg.spec.yamlio import Document
+
+HEADER = """\
+# The version that live traffic follows. gitops-bg writes this file, by a promotion or a rollback.
+# Change it with `gitops-bg promote`, by merging the promotion branch, or by reverting a promotion; not by hand.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryFile:
+    """What primary.yaml says."""
+
+    snapshot: Snapshot
+    version: int
+    source: Source
+
+
+def render_primary(app: AppKey, version: Version) -> str:
+    """The text of primary.yaml for a version: the same version gives the same bytes."""
+    return HEADER + to_yaml(
+        {
+            "apiVersion": API_VERSION,
+            "kind": "Primary",
+            "metadata": {"name": app.name, "namespace": app.namespace},
+            "version": version.number,
+            "digest": version.digest,
+            "source": _origin(version.source),
+            "template": json.loads(version.snapshot.text),
+        }
+    )
+
+
+def _origin(source: Source) -> dict[str, Json]:
+    origin: dict[str, Json] = {"commit": source.commit}
+    if source.author:
+        origin["author"] = source.author
+    if source.date is not None:
+        origin["date"] = source.date.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return origin
+
+
+def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, tuple[Problem, ...]]:
+    """What a primary.yaml says, or None and what is wrong with it: above all that its digest is of its template.
+
+    A digest with a prefix that this release does not know is taken as it is: an agent must not start a rollout
+    because of that (DESIGN §3); the core then compares the snapshots.
+    """
+    model, problems = validate(models.Primary, document)
+    if model is None:
+        return None, problems
+    problems = tuple(check_place(document, app, model.metadata, named=True))
+    snapshot = snapshot_of(document.value["template"])
+    if model.digest.startswith(PREFIX) and model.digest != snapshot.digest:
+        problems += (_edited_by_hand(document, app, snapshot),)
+    if problems:
+        return None, problems
+    origin = model.source
+    source = Source(origin.commit, origin.author, _utc(origin.date))
+    return PrimaryFile(Snapshot(model.digest, snapshot.text), model.version, source), ()
+
+
+def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Problem:
+    return document.problem(
+        ("digest",),
+        f"the template below it has the digest {snapshot.digest}: it was edited by hand, or merged badly",
+        f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`",
+    )
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment.astimezone(UTC) if moment is not None else None

@@ -1,0 +1,105 @@
+"""What an unquoted YAML scalar means, and where YAML 1.1 and 1.2 disagree about it. Knows no files and no places.
+
+kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused
+(DESIGN §7, reference pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
+"""
+
+import re
+from dataclasses import dataclass
+
+Scalar = None | bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why an unquoted scalar is refused, and what to write in its place."""
+
+    message: str
+    remedy: str
+
+
+def quoted(text: str) -> str:
+    """The remedy that always works.
+
+    >>> quoted("yes")
+    'quote it: "yes"'
+    """
+    return f'quote it: "{text}"'
+
+
+def _truth(text: str, meaning: str) -> Doubt:
+    return Doubt("a truth value to some YAML parsers and text to others", f"write {meaning}, or {quoted(text)}")
+
+
+_CASINGS = (str.lower, str.capitalize, str.upper)
+_TRUTH_IN_OLD_YAML = {"y": "true", "yes": "true", "on": "true", "n": "false", "no": "false", "off": "false"}
+_WORDS: dict[str, Scalar | Doubt] = {
+    "": None,
+    "~": None,
+    **{casing("null"): None for casing in _CASINGS},
+    **{casing("true"): True for casing in _CASINGS},
+    **{casing("false"): False for casing in _CASINGS},
+    **{casing(word): _truth(casing(word), value) for word, value in _TRUTH_IN_OLD_YAML.items() for casing in _CASINGS},
+    "=": Doubt("a special value to some YAML parsers and text to others", quoted("=")),
+    "<<": Doubt("a merge, which not every YAML parser knows", "write the merged fields out"),
+}
+_MAY_START_A_NUMBER = frozenset("0123456789+-.")
+
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"(?:[-+]?[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+# What at least one parser takes for a number, once underscores are gone and letters are small.
+_LOOSE_NUMBER = re.compile(
+    r"[-+]?(?:0b[01]+|0o[0-7]+|0x[0-9a-f]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
+    r"|[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?)"
+)
+_NO_JSON_NUMBER = re.compile(r"[-+]?\.(?:inf|nan)")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}.*)?")
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+def resolve(text: str) -> Scalar | Doubt:
+    """The value that every YAML parser gives an unquoted ``text``, or the doubt where they differ.
+
+    >>> resolve("1.0.0"), resolve("8080"), resolve("True"), resolve("~")
+    ('1.0.0', 8080, True, None)
+    >>> resolve("yes").remedy
+    'write true, or quote it: "yes"'
+    """
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _MAY_START_A_NUMBER:
+        return text
+    return _resolve_number(text)
+
+
+def _resolve_number(text: str) -> Scalar | Doubt:
+    if _INTEGER.fullmatch(text):
+        return _integer(text)
+    if _FLOAT.fullmatch(text):
+        return _float(text)
+    return _doubtful_number(text) or text
+
+
+def _integer(text: str) -> int | Doubt:
+    value = int(text, 16 if text.startswith("0x") else 10) if len(text) <= 30 else _LARGEST + 1
+    if _SMALLEST <= value <= _LARGEST:
+        return value
+    return Doubt("a number of more than 64 bits, which parsers round differently", quoted(text))
+
+
+def _float(text: str) -> float | Doubt:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        return Doubt("too large a number: parsers make it infinity, which JSON does not have", quoted(text))
+    return value
+
+
+def _doubtful_number(text: str) -> Doubt | None:
+    bare = text.replace("_", "").lower()
+    if _NO_JSON_NUMBER.fullmatch(bare):
+        return Doubt("no number that JSON, and so Kubernetes, has", quoted(text))
+    if _DATE.fullmatch(text):
+        return Doubt("a date to some YAML parsers and text to others", quoted(text))
+    if _LOOSE_NUMBER.fullmatch(bare):
+        return Doubt("a number to some YAML parsers, and another number or text to others", quoted(text))
+    return None

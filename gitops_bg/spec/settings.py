@@ -1,0 +1,27 @@
+"""Reads gitops-bg.yaml, the settings of a repository. What is not written has the default of the model."""
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.spec.layout import SETTINGS_FILE
+from gitops_bg.spec.models import Settings
+from gitops_bg.spec.validation import validate
+from gitops_bg.spec.yamlio import read_one
+
+
+def default_settings() -> Settings:
+    """What holds in a repository without gitops-bg.yaml."""
+    return Settings.model_validate({"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "Settings"})
+
+
+def read_settings(data: bytes, file: str = SETTINGS_FILE) -> tuple[Settings | None, tuple[Problem, ...]]:
+    """The settings, or None and the problems."""
+    document, problems = read_one(file, data)
+    return validate(Settings, document) if document else (None, problems)
+
+
+def load_settings(data: bytes, file: str = SETTINGS_FILE) -> Settings:
+    """The settings; raises `InvalidInput` with every problem."""
+    settings, problems = read_settings(data, file)
+    if settings is None:
+        raise InvalidInput(*problems)
+    return settings
