@@ -1,1 +1,4 @@
-"""Kubernetes: the watch cache, observation, and carrying out actions."""
+"""Kubernetes: watch cache, observation, carrying out actions (DESIGN §6). The façade is `cluster.Cluster`.
+
+No rule about rollouts lives here: what is to be done comes in as `core.actions`, what is goes out as `core.observed`.
+"""

@@ -1,0 +1,190 @@
+"""Carries out one `ClusterAction` at a time. What is to be done was decided in the core; here are the safeguards.
+
+Before a write that traffic depends on, the objects are read live; where they are no longer what the action was
+decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
+"""
+
+from typing import assert_never
+
+from gitops_bg.cluster.desired import ServiceNames, desired_service, live_service_names, service_names, snapshots
+from gitops_bg.cluster.errors import ForeignObject
+from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.observe import app_drifted, service_drifted
+from gitops_bg.cluster.ownership import owner_of
+from gitops_bg.cluster.patches import change_replicas, change_selector
+from gitops_bg.cluster.reader import Memory, Reader
+from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
+from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects
+from gitops_bg.cluster.settled import Settled, intent_of
+from gitops_bg.cluster.states import meta_of
+from gitops_bg.cluster.writer import Writer
+from gitops_bg.core import names
+from gitops_bg.core.actions import (
+    ApplyApp,
+    ApplyService,
+    ClusterAction,
+    CreateReplicaSet,
+    DeleteApp,
+    DeleteReplicaSet,
+    PointPreview,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.digest import short
+from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.model import AppKey
+from gitops_bg.spec.load import AppConfig
+
+
+class Actor:
+    """Carries out actions of one cluster. Safe for many threads as long as each app has one at a time."""
+
+    def __init__(self, reader: Reader, memory: Memory, writer: Writer, settled: Settled) -> None:
+        self._reader = reader
+        self._memory = memory
+        self._writer = writer
+        self._settled = settled
+
+    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
+        """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
+
+        ``config`` is None once the folder of the app has left main.
+        """
+        match action:
+            case ApplyApp():
+                self._apply_app(app, config)
+            case DeleteApp():
+                self._delete_app(app)
+            case CreateReplicaSet():
+                self._create_replica_set(app, action)
+            case ScaleReplicaSet():
+                self._scale(app, config, action)
+            case DeleteReplicaSet():
+                self._delete_replica_set(app, config, action)
+            case ApplyService():
+                self._apply_service(app, config, action)
+            case PointPreview():
+                self._point(app, action)
+            case SwitchTraffic():
+                self._switch(app, config, action)
+            case _:
+                assert_never(action)
+
+    def _apply_app(self, app: AppKey, config: AppConfig | None) -> None:
+        manifest = app_manifest(app, _known(config).body)
+        self._own(APPS, app, app.name)
+        state = app_state(self._writer.apply(APPS, manifest, force=True))
+        if app_drifted(state, manifest):
+            self._settled.add(state, intent_of(manifest))
+
+    def _delete_app(self, app: AppKey) -> None:
+        body = self._own(APPS, app, app.name)
+        if body is not None:
+            self._writer.delete(APPS, body)
+
+    def _create_replica_set(self, app: AppKey, action: CreateReplicaSet) -> None:
+        manifest = replica_set_manifest(app, self._uid(app), action)
+        existing = self._own(REPLICA_SETS, app, manifest["metadata"]["name"])
+        if existing is not None and not action.repair and "deletionTimestamp" in existing["metadata"]:
+            raise WorldChanged(f"ReplicaSet {app.namespace}/{manifest['metadata']['name']} is still being deleted")
+        state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
+        if not state.intact:
+            self._settled.add(state, ())
+
+    def _scale(self, app: AppKey, config: AppConfig | None, action: ScaleReplicaSet) -> None:
+        name = names.replica_set_name(app, action.digest)
+        if action.replicas < action.current:
+            self._refuse_if_serving(app, config, self._existing(REPLICA_SETS, app, name))
+        self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action))
+
+    def _delete_replica_set(self, app: AppKey, config: AppConfig | None, action: DeleteReplicaSet) -> None:
+        body = self._own(REPLICA_SETS, app, action.name)
+        if body is not None:
+            self._refuse_if_serving(app, config, body)
+            self._writer.delete(REPLICA_SETS, body)
+
+    def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService) -> None:
+        existing = self._own(SERVICES, app, action.name)
+        manifest = self._service(app, config, action.name, action.digest)
+        if existing is not None:
+            # A lock: whoever moves the selector meanwhile is not overruled.
+            version = existing["metadata"]["resourceVersion"]
+            manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
+        answer = self._writer.apply(SERVICES, manifest, force=existing is not None)
+        self._settle_service(answer, manifest)
+
+    def _point(self, app: AppKey, action: PointPreview) -> None:
+        self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action))
+
+    def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic) -> None:
+        self._require_available(app, action)
+        if not action.create:
+            self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action))
+            return
+        if self._own(SERVICES, app, action.name) is not None:
+            raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
+        self._writer.apply(SERVICES, self._service(app, config, action.name, action.digest), force=False)
+
+    def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
+        """I1, read live: the pods that traffic is to go to are there."""
+        state = replica_set_state(self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest)))
+        if state.meta.deleting:
+            raise WorldChanged(f"ReplicaSet {state.meta.name} is being deleted")
+        if action.needs_available and not state.seen:
+            raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
+        if state.available < action.needs_available:
+            raise WorldChanged(
+                f"ReplicaSet {state.meta.name} has {state.available} available pods, not {action.needs_available}"
+            )
+
+    def _refuse_if_serving(self, app: AppKey, config: AppConfig | None, replica_set: Object) -> None:
+        """I2, read live: no active Service, of Git's name or of the live spec's, selects these pods."""
+        labels = replica_set["spec"]["template"]["metadata"].get("labels") or {}
+        for name in self._active_services(app, config):
+            service = self._writer.get(SERVICES, app.namespace, name)
+            selector = (service["spec"].get("selector") or {}) if service is not None else {}
+            if selects(selector, labels):
+                raise WorldChanged(f"the active Service {name} selects {replica_set['metadata']['name']}")
+
+    def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
+        live = self._reader.app(app)
+        found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
+        return {each.active for each in found if each.active}
+
+    def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+        """The object as it is now, None where there is none. Raises `ForeignObject` where it is not ours."""
+        body = self._writer.get(kind, app.namespace, name)
+        owner = owner_of(kind, meta_of(body), app) if body is not None else ""
+        if owner:
+            self._memory.foreign(kind, app, name)
+            raise ForeignObject(owner)
+        return body
+
+    def _existing(self, kind: Kind, app: AppKey, name: str) -> Object:
+        body = self._own(kind, app, name)
+        if body is None:
+            raise WorldChanged(f"{kind.called(app.namespace, name)} is gone")
+        return body
+
+    def _uid(self, app: AppKey) -> str:
+        state = self._reader.app(app)
+        if state is None:
+            raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone")
+        return state.meta.uid
+
+    def _service(self, app: AppKey, config: AppConfig | None, name: str, digest: str) -> Object:
+        known = dict(snapshots(config, self._reader.replica_sets(app)))
+        return desired_service(app, self._uid(app), name, short(digest), config, known)
+
+    def _settle_service(self, answer: Object, manifest: Object) -> None:
+        state = service_state(answer)
+        plain = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
+        intent = {**manifest, "metadata": plain}
+        if service_drifted(state, intent):
+            self._settled.add(state, intent_of(intent))
+
+
+def _known(config: AppConfig | None) -> AppConfig:
+    if config is None or config.spec is None:
+        raise Refused("there is no valid app.yaml to apply")
+    return config

@@ -1,0 +1,176 @@
+"""The watches and caches of one cluster together: a `reader.Reader` that asks the server only about foreign names."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gitops_bg.cluster.cache import WatchCache
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.slices import SliceKind
+from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState, State
+from gitops_bg.cluster.watch import Pace, Watch
+from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model import AppKey
+
+
+class Caches:
+    """Everything of ours in ``namespaces`` (none: all), kept up to date. ``on_change`` hears which app is dirty.
+
+    Apps are indexed by their label, which is the name itself unless that passes 63 characters.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        slice_kind: SliceKind,
+        namespaces: Sequence[str],
+        on_change: Callable[[AppKey], None],
+        pace: Pace | None = None,
+    ) -> None:
+        self._client = client
+        self._tell = on_change
+        self._long_names: dict[AppKey, AppKey] = {}
+        self._absent: set[tuple[str, str]] = set()
+        self._foreign: dict[AppKey, set[str]] = {}
+        self._apps = WatchCache(app_state, self._own_key, self._changed)
+        self._replica_sets = WatchCache(replica_set_state, _label_key, self._changed)
+        self._services = WatchCache(service_state, _label_key, self._changed)
+        self._slices = WatchCache(slice_state, _label_key, self._changed)
+        self._watches: list[Watch] = []
+        for namespace in namespaces or ("",):
+            self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
+            self._follow(client, lambda: REPLICA_SETS, namespace, OURS, self._replica_sets, pace)
+            self._follow(client, lambda: SERVICES, namespace, OURS, self._services, pace)
+            self._follow(client, slice_kind, namespace, OURS, self._slices, pace)
+
+    def start(self) -> None:
+        """Begin to watch; returns at once."""
+        for watch in self._watches:
+            watch.start()
+
+    def stop(self) -> None:
+        """End all watches."""
+        for watch in self._watches:
+            watch.stop()
+
+    @property
+    def synced(self) -> bool:
+        """Whether every first list is complete."""
+        return all(cache.synced for cache in self._all())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for `synced`, ``timeout`` seconds for each watch."""
+        return all(cache.wait(timeout) for cache in self._all())
+
+    @property
+    def alive(self) -> bool:
+        """Whether all watches run: False is a bug."""
+        return all(watch.alive for watch in self._watches)
+
+    def troubles(self) -> list[GitopsBgError]:
+        """Why watches hear nothing just now."""
+        return [error for cache in self._all() for error in cache.troubles()]
+
+    def app(self, app: AppKey) -> AppState | None:
+        """The BlueGreenDeployment, whoever made it."""
+        return self._apps.get(app.namespace, app.name)
+
+    def apps(self) -> list[AppState]:
+        """All BlueGreenDeployments."""
+        return self._apps.all()
+
+    def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
+        """The ReplicaSets of the app, and foreign ones that `foreign` named, read live."""
+        ours = self._replica_sets.of(_indexed(app))
+        return ours + tuple(self._still_foreign(app, {state.meta.name for state in ours}))
+
+    def service(self, namespace: str, name: str) -> ServiceState | None:
+        """The Service of this name. One without our labels is in no cache: it is read live until it has them."""
+        state = self._services.get(namespace, name)
+        if state is not None or (namespace, name) in self._absent:
+            return state
+        body = self._client.get(SERVICES, namespace, name)
+        if body is None:
+            self._absent.add((namespace, name))
+            return None
+        return service_state(body)
+
+    def slices(self, app: AppKey) -> tuple[SliceState, ...]:
+        """The EndpointSlices of the app's Services."""
+        return self._slices.of(_indexed(app))
+
+    def version(self, kind: Kind, namespace: str, name: str) -> str:
+        """The version held before a write."""
+        return self._of_kind(kind).version(namespace, name)
+
+    def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
+        """The answer to a write of ours."""
+        self._of_kind(kind).remember(body, instead_of)
+
+    def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
+        """An object was deleted by us."""
+        self._of_kind(kind).forget(namespace, name, uid)
+
+    def foreign(self, kind: Kind, app: AppKey, name: str) -> None:
+        """A foreign object stands where one of the app's should."""
+        if kind == REPLICA_SETS:
+            self._foreign.setdefault(app, set()).add(name)
+        self._absent.discard((app.namespace, name))
+
+    def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
+        """Look live again for what was not there: part of a resync."""
+        for name in service_names:
+            self._absent.discard((app.namespace, name))
+
+    def _still_foreign(self, app: AppKey, ours: set[str]) -> list[ReplicaSetState]:
+        """The ReplicaSets under names the app needs that are still there and still not ours."""
+        found = []
+        for name in sorted(self._foreign.get(app, set()) - ours):
+            body = self._client.get(REPLICA_SETS, app.namespace, name)
+            if body is None:
+                self._foreign[app].discard(name)
+            else:
+                found.append(replica_set_state(body))
+        return found
+
+    def _follow(
+        self,
+        client: Client,
+        kind: Callable[[], Kind],
+        namespace: str,
+        labels: str,
+        cache: WatchCache[Any],
+        pace: Pace | None,
+    ) -> None:
+        self._watches.append(Watch(client, kind, namespace, labels, cache.scope(namespace), pace))
+
+    def _all(self) -> tuple[WatchCache[Any], ...]:
+        return self._apps, self._replica_sets, self._services, self._slices
+
+    def _of_kind(self, kind: Kind) -> WatchCache[Any]:
+        caches: dict[Kind, WatchCache[Any]] = {
+            APPS: self._apps,
+            REPLICA_SETS: self._replica_sets,
+            SERVICES: self._services,
+        }
+        return caches[kind]
+
+    def _own_key(self, state: AppState) -> AppKey:
+        app = AppKey(state.meta.namespace, state.meta.name)
+        key = _indexed(app)
+        if key != app:
+            self._long_names[key] = app
+        return key
+
+    def _changed(self, key: AppKey) -> None:
+        self._tell(self._long_names.get(key, key))
+
+
+def _indexed(app: AppKey) -> AppKey:
+    return AppKey(app.namespace, names.app_label(app))
+
+
+def _label_key(state: State) -> AppKey:
+    return AppKey(state.meta.namespace, state.meta.app)

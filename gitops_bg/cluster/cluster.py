@@ -1,0 +1,189 @@
+"""The façade: one cluster, as the agent and the command line see it. Holds the parts together, does nothing itself."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from gitops_bg.cluster.act import Actor
+from gitops_bg.cluster.caches import Caches
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.desired import service_names
+from gitops_bg.cluster.errors import NotFound
+from gitops_bg.cluster.events import EventWriter, Happening
+from gitops_bg.cluster.kinds import APPS, Object
+from gitops_bg.cluster.observe import gather, observe
+from gitops_bg.cluster.reader import LiveReader, Reader
+from gitops_bg.cluster.requests import annotation_of
+from gitops_bg.cluster.settled import Settled
+from gitops_bg.cluster.slices import SliceKind
+from gitops_bg.cluster.states import AppState
+from gitops_bg.cluster.status import load, status_of
+from gitops_bg.cluster.watch import Pace
+from gitops_bg.cluster.writer import Writer
+from gitops_bg.core import names
+from gitops_bg.core.actions import ClusterAction
+from gitops_bg.core.decision import Decision
+from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.observed import Observed, Request
+from gitops_bg.core.record import Record
+from gitops_bg.spec.load import AppConfig
+
+
+class Cluster:
+    """One cluster. Safe for many threads as long as each app has one at a time; `start` first, `stop` at the end.
+
+    Made by `Cluster.watching` (the agent) or `Cluster.live` (commands that run once). Every method raises the
+    errors of `core.errors` only.
+    """
+
+    def __init__(self, client: Client, reader: Reader, writer: Writer, actor: Actor, settled: Settled) -> None:
+        self.client = client
+        self._reader = reader
+        self._writer = writer
+        self._actor = actor
+        self._settled = settled
+        self._caches = reader if isinstance(reader, Caches) else None
+        self._events = EventWriter(client)
+
+    @classmethod
+    def watching(
+        cls,
+        access: Access,
+        on_change: Callable[[AppKey], None],
+        namespaces: Sequence[str] = (),
+        pace: Pace | None = None,
+    ) -> "Cluster":
+        """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
+
+        Our own writes are in the caches at once and do not come back as changes.
+        """
+        client = Client(access)
+        caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
+        writer, settled = Writer(client, caches), Settled()
+        return cls(client, caches, writer, Actor(caches, caches, writer, settled), settled)
+
+    @classmethod
+    def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
+        """Without caches: everything is read when asked for."""
+        client = Client(access)
+        reader = LiveReader(client, SliceKind(client), tuple(namespaces))
+        writer, settled = Writer(client, reader), Settled()
+        return cls(client, reader, writer, Actor(reader, reader, writer, settled), settled)
+
+    def start(self) -> None:
+        """Begin to watch and to write Events; returns at once, see `wait`."""
+        self._events.start()
+        if self._caches is not None:
+            self._caches.start()
+
+    def stop(self) -> None:
+        """End all threads and connections; Events that wait get two seconds."""
+        if self._caches is not None:
+            self._caches.stop()
+        self._events.stop()
+        self.client.close()
+
+    @property
+    def synced(self) -> bool:
+        """Whether the caches know everything there is; before that, nothing may be decided."""
+        return self._caches is None or self._caches.synced
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until `synced`; ``timeout`` in seconds, for each watch."""
+        return self._caches is None or self._caches.wait(timeout)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the watches run; False after a bug in one of them."""
+        return self._caches is None or self._caches.alive
+
+    def troubles(self) -> list[GitopsBgError]:
+        """Why watches hear nothing just now; empty when all is well."""
+        return self._caches.troubles() if self._caches is not None else []
+
+    def apps(self) -> list[AppKey]:
+        """The apps whose BlueGreenDeployment is ours, sorted."""
+        ours = (state.meta for state in self._reader.apps() if state.meta.manager == names.MANAGER)
+        return sorted(AppKey(meta.namespace, meta.name) for meta in ours)
+
+    def bgd(self, app: AppKey) -> AppState | None:
+        """The live BlueGreenDeployment, whoever made it."""
+        return self._reader.app(app)
+
+    def manifest(self, app: AppKey) -> Object | None:
+        """The live BlueGreenDeployment as an object, for `spec.load.app_config_from_live`."""
+        state = self._reader.app(app)
+        if state is None:
+            return None
+        metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
+        head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
+        return {**head, "spec": json.loads(state.spec), "status": json.loads(state.status)}
+
+    def record(self, app: AppKey) -> Record:
+        """The record of an app; the empty one where there is none yet."""
+        return load(self._reader.app(app))
+
+    def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
+        """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
+        return observe(app, gather(self._reader, app, config), config, record, self._settled)
+
+    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
+        """Carry out one action, see `Actor.carry_out`."""
+        self._actor.carry_out(app, config, action)
+
+    def save(self, app: AppKey, decision: Decision, now: datetime) -> bool:
+        """Write the status that says ``decision``, unless it says so already; returns whether it was written.
+
+        Nothing is saved where there is no BlueGreenDeployment: to make it is the first action of every app.
+        Raises `WorldChanged` where somebody wrote to it since it was read.
+        """
+        state = self._reader.app(app)
+        if state is None:
+            if decision.record != Record():
+                raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
+            return False
+        status = status_of(state, decision, now)
+        if status == json.loads(state.status):
+            return False
+        self._writer.put_status(APPS, _locked(state, status))
+        return True
+
+    def record_event(self, app: AppKey, reason: str, message: str, now: datetime, *, warning: bool = False) -> None:
+        """Have a Kubernetes Event written about the app; never fails, never waits."""
+        state = self._reader.app(app)
+        if state is not None:
+            self._events.tell(Happening(app, state.meta.uid, reason, message, warning, now))
+
+    def request(self, app: AppKey, request: Request) -> None:
+        """Leave an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""
+        self._annotate(app, names.REQUEST, annotation_of(request))
+
+    def reconcile(self, app: AppKey, now: datetime) -> None:
+        """Have the agent look at an app again."""
+        self._annotate(app, names.RECONCILE, now.isoformat())
+
+    def recheck(self, app: AppKey, config: AppConfig | None) -> None:
+        """Forget which foreign names were free: part of a resync."""
+        if self._caches is not None:
+            self._caches.recheck(app, service_names(config, self._reader.app(app)).all())
+
+    def _annotate(self, app: AppKey, annotation: str, text: str) -> None:
+        if self._reader.app(app) is None:
+            raise NotFound(f"{APPS.called(app.namespace, app.name)} does not exist in this cluster")
+        body = {"metadata": {"annotations": {annotation: text}}}
+        self._writer.merge_patch(APPS, app.namespace, app.name, body)
+
+
+def _locked(state: AppState, status: Object) -> Object:
+    """A status to PUT; the ``resourceVersion`` is the lock. The server ignores all but the status."""
+    meta = state.meta
+    metadata = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
+    return {
+        "apiVersion": APPS.api_version,
+        "kind": APPS.name,
+        "metadata": metadata,
+        "spec": json.loads(state.spec),
+        "status": status,
+    }

@@ -1,0 +1,74 @@
+"""The Services that an app is to have: their names, and the manifest for a digest. Pure.
+
+The names come from Git, and, where ``app.yaml`` is broken or gone, from the live BlueGreenDeployment: the last good
+state keeps serving (DESIGN §10).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.render import service_manifest
+from gitops_bg.cluster.states import AppState, ReplicaSetState
+from gitops_bg.core.digest import short
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey
+from gitops_bg.spec.load import AppConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNames:
+    """What the Services of an app are called; None where there is none, or nobody knows."""
+
+    active: str | None = None
+    preview: str | None = None
+
+    def all(self) -> tuple[str, ...]:
+        """The names that are known."""
+        return tuple(name for name in (self.active, self.preview) if name)
+
+
+def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNames:
+    """The names of the Services: as in Git, else as in the live object."""
+    if config is not None and config.spec is not None:
+        strategy = config.spec.strategy
+        return ServiceNames(strategy.active_service, strategy.preview_service)
+    return live_service_names(state)
+
+
+def live_service_names(state: AppState | None) -> ServiceNames:
+    """The names of the Services as the live BlueGreenDeployment has them."""
+    spec = json.loads(state.spec) if state is not None else {}
+    strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
+    return ServiceNames(strategy.get("activeService"), strategy.get("previewService"))
+
+
+def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState]) -> Mapping[str, str]:
+    """The snapshot texts that are at hand, by short digest."""
+    known = {short(state.full_digest): state.snapshot for state in replica_sets if state.snapshot}
+    for source in (config.primary, config.target) if config is not None else ():
+        if source is not None:
+            known[short(source.snapshot.digest)] = source.snapshot.text
+    return known
+
+
+def desired_service(
+    app: AppKey, app_uid: str, name: str, digest: str, config: AppConfig | None, known: Mapping[str, str]
+) -> Object:
+    """The manifest of a Service with the selector of ``digest`` (short or full).
+
+    Raises `InvalidInput` where nothing says which ports it has.
+    """
+    given = config.services.get(name) if config is not None else None
+    return service_manifest(app, app_uid, name, digest, given, known.get(short(digest), ""))
+
+
+def desired_service_if_known(
+    app: AppKey, app_uid: str, name: str, digest: str, config: AppConfig | None, known: Mapping[str, str]
+) -> Object | None:
+    """The manifest, or None where nothing says which ports it has."""
+    try:
+        return desired_service(app, app_uid, name, digest, config, known)
+    except InvalidInput:
+        return None

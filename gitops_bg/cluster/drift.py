@@ -1,0 +1,97 @@
+"""Does a live object still say what we wrote? A comparison of plain JSON that tolerates what the server adds.
+
+``desired`` has to be contained in ``live`` (reference pitfalls.md §6, question 2). It cannot see a field that left
+Git, because the digest does; and it never fills in defaults of its own, because those differ between servers.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+# The keys by which Kubernetes merges lists: +listMapKey in k8s.io/api core/v1.
+_MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "ephemeralContainers": ("name",),
+    "volumes": ("name",),
+    "env": ("name",),
+    "imagePullSecrets": ("name",),
+    "volumeMounts": ("mountPath",),
+    "volumeDevices": ("devicePath",),
+    "hostAliases": ("ip",),
+    "ownerReferences": ("uid",),
+    "topologySpreadConstraints": ("topologyKey", "whenUnsatisfiable"),
+}
+_PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
+
+_QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor"})
+_SUFFIXES = {
+    "": Decimal(1),
+    "n": Decimal("1e-9"),
+    "u": Decimal("1e-6"),
+    "m": Decimal("1e-3"),
+    **{letter: Decimal(1000) ** power for power, letter in enumerate("kMGTPE", start=1)},
+    **{f"{letter}i": Decimal(1024) ** power for power, letter in enumerate("KMGTPE", start=1)},
+}
+
+
+def contains(live: Any, desired: Any, field: str = "") -> bool:
+    """Whether everything that ``desired`` says is so in ``live``; ``field`` is the name both stand under.
+
+    Empty values (``""``, 0, false, empty lists and maps) are the same as absent: the server drops them.
+
+    >>> contains({"replicas": 2, "paused": False}, {"replicas": 2})
+    True
+    >>> contains({"limits": {"cpu": "500m"}}, {"limits": {"cpu": 0.5}})
+    True
+    """
+    if not desired and not live:
+        return True
+    if isinstance(desired, Mapping):
+        return isinstance(live, Mapping) and all(
+            contains(live.get(key), value, field if field in _QUANTITIES else key) for key, value in desired.items()
+        )
+    if isinstance(desired, Sequence) and not isinstance(desired, str):
+        return isinstance(live, Sequence) and not isinstance(live, str) and _list_contains(live, desired, field)
+    return bool(live == desired) or (field in _QUANTITIES and same_quantity(live, desired))
+
+
+def same_quantity(one: object, other: object) -> bool:
+    """Whether two resource quantities are the same amount.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+
+    >>> same_quantity("0.5", "500m"), same_quantity("1Gi", "1024Mi"), same_quantity(1, "1k")
+    (True, True, False)
+    """
+    amount = _amount(one)
+    return amount is not None and amount == _amount(other)
+
+
+def _list_contains(live: Sequence[Any], desired: Sequence[Any], field: str) -> bool:
+    keys = _merge_keys(desired, field)
+    if not keys:
+        return len(live) == len(desired) and all(map(contains, live, desired))
+    by_key = {_key(item, keys): item for item in live if isinstance(item, Mapping)}
+    return all(contains(by_key.get(_key(item, keys)), item) for item in desired)
+
+
+def _merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
+    if not all(isinstance(item, Mapping) for item in desired):
+        return ()
+    if field == "ports":
+        return next((keys for keys in _PORT_KEYS if all(keys[0] in item for item in desired)), ())
+    return _MERGE_KEYS.get(field, ())
+
+
+def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
+    return tuple(item.get(key) or ("TCP" if key == "protocol" else None) for key in keys)
+
+
+def _amount(value: object) -> Decimal | None:
+    text = str(value)
+    number = text.rstrip("numkKMGTPEi")
+    try:
+        return Decimal(number) * _SUFFIXES[text[len(number) :]]
+    except (InvalidOperation, KeyError):
+        return None

@@ -1,0 +1,150 @@
+"""Kubernetes Events about an app, for `kubectl describe bgd`. Best effort: never late, never in the way.
+
+Events are written by a thread of their own; when it cannot keep up, or the API server refuses, they are dropped.
+The same event again only counts up, as client-go's aggregator does.
+"""
+
+import contextlib
+import hashlib
+import queue
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.kinds import APPS, EVENTS, Object
+from gitops_bg.core import names
+from gitops_bg.core.actions import (
+    ApplyApp,
+    ApplyService,
+    ClusterAction,
+    CreateReplicaSet,
+    DeleteApp,
+    DeleteReplicaSet,
+    PointPreview,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Lane
+
+_QUEUE = 1000
+_REMEMBERED = 4096
+_LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened to an app; ``reason`` is one CamelCase word."""
+
+    app: AppKey
+    uid: str
+    reason: str
+    message: str
+    warning: bool
+    at: datetime
+
+
+class EventWriter:
+    """Writes Events on a thread of its own. Use `start`, `tell`, `stop`."""
+
+    def __init__(self, client: Client, reporter: str = names.MANAGER) -> None:
+        self._client = client
+        self._reporter = reporter
+        self._waiting: queue.Queue[Happening | None] = queue.Queue(_QUEUE)
+        self._counts: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Write what waits, for at most ``timeout`` seconds, and end."""
+        with contextlib.suppress(queue.Full):
+            self._waiting.put(None, timeout=timeout)
+        self._thread.join(timeout)
+
+    def tell(self, happening: Happening) -> None:
+        """Have an Event written soon; returns at once."""
+        with contextlib.suppress(queue.Full):
+            self._waiting.put_nowait(happening)
+
+    def _run(self) -> None:
+        for happening in iter(self._waiting.get, None):
+            with contextlib.suppress(GitopsBgError):
+                self.write(happening)
+
+    def write(self, happening: Happening) -> None:
+        """Write one Event now, or count up the one that says the same."""
+        name = event_name(happening)
+        count, since = self._counts.get(name, (0, _time(happening.at)))
+        body = event(happening, name, count + 1, since, self._reporter)
+        self._client.apply(EVENTS, body, force=True)
+        self._counts[name] = (count + 1, since)
+        self._counts.move_to_end(name)
+        if len(self._counts) > _REMEMBERED:
+            self._counts.popitem(last=False)
+
+
+def event(happening: Happening, name: str, count: int, since: str, reporter: str) -> Object:
+    """The manifest of an Event (core/v1: the one that `kubectl describe` reads on every server)."""
+    app = happening.app
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.name,
+        "metadata": {"name": name, "namespace": app.namespace},
+        "involvedObject": {
+            "apiVersion": APPS.api_version,
+            "kind": APPS.name,
+            "namespace": app.namespace,
+            "name": app.name,
+            "uid": happening.uid,
+        },
+        "type": "Warning" if happening.warning else "Normal",
+        "reason": happening.reason,
+        "message": happening.message[:_LONGEST_MESSAGE],
+        "count": count,
+        "firstTimestamp": since,
+        "lastTimestamp": _time(happening.at),
+        "source": {"component": reporter},
+        "reportingComponent": reporter,
+    }
+
+
+def event_name(happening: Happening) -> str:
+    """The name of an Event: the same for the same words about the same object."""
+    what = "\0".join((happening.uid, happening.reason, happening.message))
+    return f"{happening.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def reason_of(action: ClusterAction) -> str:
+    """The reason of the Event for an action that was carried out; empty where it is not worth one.
+
+    Argo's words where it has one (reference argo-rollouts.md §4).
+    """
+    match action:
+        case SwitchTraffic():
+            reason = "RolledBack" if action.lane is Lane.ROLLBACK else "TrafficSwitched"
+        case CreateReplicaSet():
+            reason = "ReplicaSetRepaired" if action.repair else "NewReplicaSetCreated"
+        case ScaleReplicaSet():
+            reason = "ScalingReplicaSet"
+        case DeleteReplicaSet():
+            reason = "ReplicaSetDeleted"
+        case PointPreview():
+            reason = "PreviewSwitched"
+        case ApplyService():
+            reason = "ServiceApplied"
+        case ApplyApp() | DeleteApp():
+            reason = ""
+        case _:
+            assert_never(action)
+    return reason
+
+
+def _time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,53 @@
+"""Where the API server keeps which kind of object. Paths only: nothing here sends a request."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from gitops_bg.core import names
+
+Object = dict[str, Any]
+"""One Kubernetes object as the JSON it is (reference pitfalls.md §1.1: never a model of the client library)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A resource of the API: ``api_version`` as in manifests, ``plural`` as in paths."""
+
+    api_version: str
+    name: str
+    plural: str
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """The path of one object, of a namespace's collection, or of the collection in all namespaces.
+
+        >>> SERVICES.path("shop", "web")
+        '/api/v1/namespaces/shop/services/web'
+        """
+        root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
+        inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"{root}{inside}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
+
+    def called(self, namespace: str, name: str = "") -> str:
+        """How sentences name an object of this kind, or all of them."""
+        if not name:
+            return f"{self.plural} of {namespace or 'all namespaces'}"
+        return f"{self.name} {namespace}/{name}"
+
+
+REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
+SERVICES = Kind("v1", "Service", "services")
+EVENTS = Kind("v1", "Event", "events")
+APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
+ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
+ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
+"""Kubernetes before 1.21 has no other; the fields read here are the same in both."""
+
+OURS = f"{names.MANAGED_BY}={names.MANAGER}"
+"""The label selector of what this agent made or was handed over."""
+
+
+def name_of(body: Object) -> tuple[str, str]:
+    """Namespace and name of an object or a manifest."""
+    metadata = body["metadata"]
+    return str(metadata.get("namespace", "")), str(metadata["name"])

@@ -1,0 +1,161 @@
+"""From the states of an app's live objects to `core.observed`: what the core decides on. Pure.
+
+Git's part (``Observed.git``) and the verdicts are filled in by the agent. Nothing here says what to do about a drift.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from gitops_bg.cluster.desired import desired_service_if_known, service_names, snapshots
+from gitops_bg.cluster.drift import contains
+from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Object
+from gitops_bg.cluster.ownership import owner_of
+from gitops_bg.cluster.reader import Reader
+from gitops_bg.cluster.render import app_manifest, digest_in
+from gitops_bg.cluster.requests import request_of
+from gitops_bg.cluster.settled import Settled, intent_of
+from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
+from gitops_bg.core import names
+from gitops_bg.core.model import AppKey, Snapshot, Version
+from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.record import Record
+from gitops_bg.spec.load import AppConfig
+
+_S = TypeVar("_S", AppState, ServiceState)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The live objects of one app, as states."""
+
+    app: AppState | None = None
+    replica_sets: tuple[ReplicaSetState, ...] = ()
+    services: Mapping[str, ServiceState] = field(default_factory=dict)
+    slices: tuple[SliceState, ...] = ()
+
+
+def gather(reader: Reader, app: AppKey, config: AppConfig | None) -> Contents:
+    """Read what `observe` needs; the only step that may ask the server."""
+    state = reader.app(app)
+    found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
+    services = {name: service for name, service in found.items() if service is not None}
+    return Contents(state, reader.replica_sets(app), services, reader.slices(app))
+
+
+def observe(
+    app: AppKey, contents: Contents, config: AppConfig | None, record: Record, settled: Settled | None = None
+) -> Observed:
+    """What Kubernetes shows of ``app``, compared with ``config`` (None: its folder left main)."""
+    look = _Look(app, contents, config, record, settled or Settled())
+    wanted = service_names(config, contents.app)
+    return Observed(
+        app_uid=look.uid,
+        app_drifted=look.app_drifted(),
+        app_foreign=owner_of(APPS, contents.app.meta, app) if contents.app is not None else "",
+        replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
+        active_service=look.service(wanted.active),
+        preview_service=look.service(wanted.preview),
+        request=request_of(contents.app.request) if contents.app is not None else None,
+    )
+
+
+def app_drifted(state: AppState, manifest: Object) -> bool:
+    """Whether a BlueGreenDeployment differs from its manifest."""
+    labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
+    return not labelled or not contains(json.loads(state.spec), manifest["spec"])
+
+
+def service_drifted(state: ServiceState, manifest: Object) -> bool:
+    """Whether a Service differs from its manifest, the selector apart."""
+    live = json.loads(state.content)
+    spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
+    metadata = {key: manifest["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
+    return not contains(live["metadata"], metadata) or not contains(live["spec"], spec)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """One look at one app."""
+
+    app: AppKey
+    contents: Contents
+    config: AppConfig | None
+    record: Record
+    settled: Settled
+
+    @property
+    def uid(self) -> str:
+        return self.contents.app.meta.uid if self.contents.app is not None else ""
+
+    def app_drifted(self) -> bool:
+        state = self.contents.app
+        if state is None or self.config is None or self.config.spec is None:
+            return False
+        manifest = app_manifest(self.app, self.config.body)
+        return self._unsettled(state, manifest, app_drifted)
+
+    def replica_set(self, state: ReplicaSetState) -> ReplicaSetView:
+        version = self._version(state)
+        digest = state.full_digest or (version.digest if version is not None else "")
+        owner = owner_of(REPLICA_SETS, state.meta, self.app)
+        return ReplicaSetView(
+            name=state.meta.name,
+            snapshot=Snapshot(digest, state.snapshot),
+            replicas=state.replicas,
+            available=state.available,
+            ours=not owner,
+            owner=owner,
+            deleting=state.meta.deleting,
+            min_ready_seconds=state.min_ready_seconds,
+            drifted=self._replica_set_drifted(state, version),
+        )
+
+    def service(self, name: str | None) -> ServiceView | None:
+        state = self.contents.services.get(name) if name else None
+        if state is None:
+            return None
+        owner = owner_of(SERVICES, state.meta, self.app)
+        digest = digest_in(self.app, dict(state.selector))
+        return ServiceView(
+            name=state.meta.name,
+            digest=digest,
+            selector=state.selector,
+            ours=not owner,
+            owner=owner,
+            drifted=not owner and self._service_drifted(state, digest),
+            ready_endpoints=self._ready(state.meta.name),
+        )
+
+    def _version(self, state: ReplicaSetState) -> Version | None:
+        """The version a ReplicaSet runs: by its annotation, else by its name."""
+        known = self.record.version(state.full_digest) if state.full_digest else None
+        by_name = (each for each in self.record.versions if self._name(each) == state.meta.name)
+        return known or next(by_name, None)
+
+    def _name(self, version: Version) -> str:
+        return names.replica_set_name(self.app, version.digest)
+
+    def _replica_set_drifted(self, state: ReplicaSetState, version: Version | None) -> bool:
+        if self.settled.covers(state, ()):
+            return False
+        labelled = version is None or (state.color, state.number) == (version.color, str(version.number))
+        return not (state.intact and labelled and self._controlled(state))
+
+    def _controlled(self, state: ReplicaSetState) -> bool:
+        controller = state.meta.controller
+        return not self.uid or (controller is not None and controller.uid == self.uid)
+
+    def _service_drifted(self, state: ServiceState, digest: str) -> bool:
+        if not self.uid:
+            return False
+        known = snapshots(self.config, self.contents.replica_sets)
+        manifest = desired_service_if_known(self.app, self.uid, state.meta.name, digest, self.config, known)
+        return manifest is not None and self._unsettled(state, manifest, service_drifted)
+
+    def _unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
+        return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))
+
+    def _ready(self, service: str) -> int:
+        return len({pod for each in self.contents.slices if each.service == service for pod in each.ready})

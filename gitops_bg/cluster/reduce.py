@@ -1,0 +1,108 @@
+"""From a live object to the state that is kept of it. Pure; the counterpart of `render`.
+
+A ReplicaSet's template is compared once, here, with what its own snapshot renders to, and then forgotten: it is most
+of the object's size (reference pitfalls.md §1.1).
+"""
+
+import json
+from dataclasses import replace
+from sys import intern
+
+from gitops_bg.cluster.drift import contains
+from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.render import pod_template, version_labels
+from gitops_bg.cluster.states import (
+    AppState,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+    meta_of,
+    pairs,
+)
+from gitops_bg.core import names
+from gitops_bg.core.digest import PREFIX, digest_of, short
+from gitops_bg.core.model import AppKey
+
+SERVICE_NAME = "kubernetes.io/service-name"
+
+
+def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
+    """The state of a ReplicaSet; ``known`` is the one before, which saves comparing an unchanged template."""
+    metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    generation = metadata.get("generation", 0)
+    state = ReplicaSetState(
+        meta=meta_of(body),
+        full_digest=annotations.get(names.FULL_DIGEST, ""),
+        snapshot=annotations.get(names.SNAPSHOT, ""),
+        color=intern(labels.get(names.COLOR, "")),
+        number=intern(labels.get(names.VERSION, "")),
+        replicas=spec.get("replicas", 1),
+        available=status.get("availableReplicas", 0),
+        seen=status.get("observedGeneration", 0) >= generation,
+        min_ready_seconds=spec.get("minReadySeconds", 0),
+        intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
+        generation=generation,
+    )
+    compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
+    return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+
+
+def service_state(body: Object, _known: ServiceState | None = None) -> ServiceState:
+    """The state of a Service."""
+    metadata, spec = body["metadata"], dict(body.get("spec") or {})
+    selector = pairs(spec.pop("selector", None))
+    kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
+    content = _compact({"metadata": kept, "spec": spec})
+    return ServiceState(meta_of(body), selector, content)
+
+
+def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
+    """The state of an EndpointSlice; ready or not said counts as ready.
+
+    https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+    """
+    service = (body["metadata"].get("labels") or {}).get(SERVICE_NAME, "")
+    ready = (_who(each) for each in body.get("endpoints") or () if _is_ready(each))
+    return SliceState(meta_of(body), service, tuple(sorted(set(ready))))
+
+
+def app_state(body: Object, _known: AppState | None = None) -> AppState:
+    """The state of a BlueGreenDeployment."""
+    annotations = body["metadata"].get("annotations") or {}
+    return AppState(
+        meta=meta_of(body),
+        spec=_compact(body.get("spec") or {}),
+        status=_compact(body.get("status") or {}),
+        request=annotations.get(names.REQUEST, ""),
+        reconcile=annotations.get(names.RECONCILE, ""),
+        generation=body["metadata"].get("generation", 0),
+    )
+
+
+def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
+    """All that the comparison of the template depends on; the generation stands for the template itself."""
+    meta = state.meta
+    return meta.uid, state.generation, meta.app, state.full_digest, state.snapshot, state.color, state.number
+
+
+def _is_intact(state: ReplicaSetState, template: Object) -> bool:
+    """Whether the snapshot is the one of the digest, and the template what the snapshot renders to."""
+    if not state.snapshot or (state.full_digest.startswith(PREFIX) and digest_of(state.snapshot) != state.full_digest):
+        return False
+    app = AppKey(state.meta.namespace, state.meta.app)
+    labels = version_labels(app, state.full_digest, state.color, state.number)
+    return contains(template, pod_template(state.snapshot, labels))
+
+
+def _is_ready(endpoint: Object) -> bool:
+    return (endpoint.get("conditions") or {}).get("ready") is not False
+
+
+def _who(endpoint: Object) -> str:
+    pod = endpoint.get("targetRef") or {}
+    return str(pod.get("uid") or endpoint["addresses"][0])
+
+
+def _compact(value: Object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

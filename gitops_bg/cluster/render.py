@@ -1,0 +1,136 @@
+"""The manifests of an app: what each live object is to look like. Pure; sends nothing and reads nothing.
+
+Server-side apply takes the whole intent each time (reference pitfalls.md §1.4), so each manifest is complete and
+says nothing that the server or another manager decides.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.core import names
+from gitops_bg.core.actions import CreateReplicaSet
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey
+
+
+def app_manifest(app: AppKey, body: Mapping[str, Any]) -> Object:
+    """The BlueGreenDeployment with the spec that Git says."""
+    return {**_head(APPS, app, app.name), "spec": dict(body)}
+
+
+def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) -> Object:
+    """The ReplicaSet of a version: its pods are the snapshot, our labels added.
+
+    The snapshot and its full digest stand in annotations, so that the version can be told from the object alone.
+    """
+    digest = action.snapshot.digest
+    labels = version_labels(app, digest, action.color, str(action.number))
+    manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
+    manifest["metadata"] |= {
+        "labels": {names.MANAGED_BY: names.MANAGER, **labels},
+        "annotations": {names.FULL_DIGEST: digest, names.SNAPSHOT: action.snapshot.text},
+        "ownerReferences": [owner_reference(app, app_uid)],
+    }
+    manifest["spec"] = {
+        "replicas": action.replicas,
+        "minReadySeconds": action.min_ready_seconds,
+        "selector": {"matchLabels": names.selector(app, digest)},
+        "template": pod_template(action.snapshot.text, labels),
+    }
+    return manifest
+
+
+def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:
+    """The pod template of a snapshot with our labels on top of its own."""
+    template: Object = json.loads(snapshot)
+    metadata = template.setdefault("metadata", {})
+    metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    spec = template.get("spec") or {}
+    for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
+        container.update(_with_protocols(container))
+    return template
+
+
+def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[str, str]:
+    """The labels by which pods and ReplicaSets of one version are known."""
+    return {**names.selector(app, digest), names.COLOR: color, names.VERSION: number}
+
+
+def service_manifest(
+    app: AppKey, app_uid: str, name: str, digest: str, given: Mapping[str, Any] | None, snapshot: str
+) -> Object:
+    """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot."""
+    manifest = _head(SERVICES, app, name)
+    source = given or {}
+    theirs = source.get("metadata") or {}
+    metadata = manifest["metadata"]
+    metadata["labels"] = {**(theirs.get("labels") or {}), **metadata["labels"]}
+    if theirs.get("annotations"):
+        metadata["annotations"] = dict(theirs["annotations"])
+    metadata["ownerReferences"] = [owner_reference(app, app_uid)]
+    spec = dict(source.get("spec") or {}) or {"ports": derived_ports(name, snapshot)}
+    manifest["spec"] = {**_with_protocols(spec), "selector": names.selector(app, digest)}
+    return manifest
+
+
+def derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> list[Object]:
+    """One Service port for each container port, named, so that versions may differ in the number behind the name.
+
+    Raises `InvalidInput` where the template declares no port: a Service needs one.
+    """
+    template = json.loads(snapshot) if snapshot else {}
+    containers = (template.get("spec") or {}).get("containers") or []
+    ports = [_service_port(port) for container in containers for port in container.get("ports") or []]
+    if not ports:
+        raise InvalidInput(
+            Problem(
+                file,
+                f"no container declares a port, so no Service {service} can be made for it",
+                field="spec.template.spec.containers[].ports",
+                remedy=f"declare a containerPort, or add a manifest of Service {service} to the folder",
+            )
+        )
+    return ports
+
+
+def owner_reference(app: AppKey, uid: str) -> Object:
+    """Our BlueGreenDeployment as the controller of an object: deleting it deletes the object.
+
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+    """
+    return {"apiVersion": APPS.api_version, "kind": APPS.name, "name": app.name, "uid": uid, "controller": True}
+
+
+def digest_in(app: AppKey, selector: Mapping[str, str]) -> str:
+    """The short digest a selector carries, where it is exactly one of ours; else empty."""
+    digest = selector.get(names.DIGEST, "")
+    return digest if dict(selector) == {names.APP: names.app_label(app), names.DIGEST: digest} else ""
+
+
+def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Whether pods with these labels are behind a Service with this selector (an empty one selects nothing)."""
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+
+
+def _head(kind: Kind, app: AppKey, name: str) -> Object:
+    labels = {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
+    metadata = {"name": name, "namespace": app.namespace, "labels": labels}
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata}
+
+
+def _with_protocols(holder: Mapping[str, Any]) -> Object:
+    """Ports with their protocol spelled out: server-side apply merges them by it and knows no default.
+
+    https://github.com/kubernetes-sigs/structured-merge-diff/issues/130
+    """
+    ports = holder.get("ports")
+    return {**holder, "ports": [{"protocol": "TCP", **port} for port in ports]} if ports else dict(holder)
+
+
+def _service_port(port: Mapping[str, Any]) -> Object:
+    number, protocol = port["containerPort"], port.get("protocol", "TCP")
+    name = port.get("name") or f"{protocol.lower()}-{number}"
+    return {"name": name, "port": number, "protocol": protocol, "targetPort": port.get("name") or number}

@@ -1,0 +1,98 @@
+"""The record and what people see of it, there and back: the status of a BlueGreenDeployment. Pure; saves nothing.
+
+``status.record`` is the agent's memory, for nobody else to read; the rest is made from it for kubectl.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.states import AppState
+from gitops_bg.core.decision import Condition, Decision, Gate
+from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.record import Record
+from gitops_bg.spec.codec import from_json, to_json
+
+
+def load(state: AppState | None) -> Record:
+    """The record in the status; the empty one where there is none yet.
+
+    Raises ``ValueError`` where somebody else wrote into it what is no record.
+    """
+    status = json.loads(state.status) if state is not None else {}
+    record = status.get("record")
+    return from_json(Record, record) if record else Record()
+
+
+def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
+    """The whole status that says ``decision``; equal to the present one where nothing changed.
+
+    ``now`` becomes the time of transition of the conditions that change.
+    """
+    record = decision.record
+    active = record.version(record.traffic)
+    candidate = next((version for version in reversed(record.versions) if version.stage is Stage.CANDIDATE), None)
+    named = candidate or active
+    status = {
+        "observedGeneration": state.generation,
+        "phase": str(decision.phase),
+        "message": _message(decision),
+        "commit": named.source.commit if named else None,
+        "active": _summary(active),
+        "candidate": _summary(candidate),
+        "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
+        "gates": [_gate(gate) for gate in decision.gates],
+        "record": to_json(record),
+    }
+    return {key: value for key, value in status.items() if value is not None}
+
+
+def _summary(version: Version | None) -> Object | None:
+    """What the printer columns show of a version."""
+    if version is None:
+        return None
+    return {
+        "version": f"v{version.number}",
+        "color": str(version.color),
+        "digest": version.digest,
+        "image": ", ".join(_images(version)),
+    }
+
+
+def _images(version: Version) -> Iterator[str]:
+    template = json.loads(version.snapshot.text) if version.snapshot.text else {}
+    for container in (template.get("spec") or {}).get("containers") or []:
+        yield container.get("image", "")
+
+
+def _message(decision: Decision) -> str:
+    """The one sentence beside the phase: the first shut gate, else the first condition's."""
+    shut = [gate.reason for gate in decision.gates if not gate.open]
+    return next(iter([*shut, *(condition.message for condition in decision.conditions)]), "")
+
+
+def _conditions(status: Object, conditions: tuple[Condition, ...], generation: int, now: datetime) -> Iterator[Object]:
+    """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: time of the last flip."""
+    before = {each["type"]: each for each in status.get("conditions") or []}
+    for condition in conditions:
+        word = "True" if condition.status else "False"
+        last = before.get(condition.type, {})
+        since = last.get("lastTransitionTime") if last.get("status") == word else None
+        yield {
+            "type": condition.type,
+            "status": word,
+            "reason": condition.reason,
+            "message": condition.message,
+            "lastTransitionTime": since or _time(now),
+            "observedGeneration": generation,
+        }
+
+
+def _gate(gate: Gate) -> Object:
+    shown = {"kind": str(gate.kind), "open": gate.open, "reason": gate.reason}
+    return shown | ({"until": _time(gate.until)} if gate.until else {})
+
+
+def _time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
