@@ -61,5 +61,6 @@ class Definitions:
                 self._store.remove(key, (metadata.get("namespace", ""), metadata["name"]))
             return
         versions = [version for version in spec["versions"] if version.get("served", True)]
+        self._store.begin(key)
         for version in sorted(versions, key=lambda version: not version.get("storage")):
             self._kinds.add(_kind(spec, version))

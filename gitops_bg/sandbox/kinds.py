@@ -108,6 +108,16 @@ BUILTIN = (
         short_names=("hpa",), categories=_ALL, has_status=True,
     ),
     Kind(
+        "autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers",
+        short_names=("hpa",), categories=_ALL, has_status=True,
+    ),
+    Kind("networking.k8s.io", "v1", "Ingress", "ingresses", short_names=("ing",), has_status=True, has_generation=True),
+    Kind("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", short_names=("netpol",), has_generation=True),
+    Kind("rbac.authorization.k8s.io", "v1", "Role", "roles"),
+    Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings"),
+    Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", False),
+    Kind("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", False),
+    Kind(
         "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets",
         short_names=("pdb",), has_status=True, has_generation=True,
     ),

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from gitops_bg.sandbox import defaults, schema, validation
+from gitops_bg.sandbox import decoding, defaults, schema, validation
 from gitops_bg.sandbox.errors import ApiError, bad_request, conflict, invalid, required
 from gitops_bg.sandbox.kinds import DEFINITIONS, PODS, REPLICASETS, SERVICES, Kind
 from gitops_bg.sandbox.objects import Manifest, copy_of, timestamp
@@ -51,6 +51,7 @@ def in_order(kind: Kind, body: Any, namespace: str) -> Manifest:
         if body.get(field, wanted) != wanted:
             said = "API version" if field == "apiVersion" else "kind"
             raise bad_request(f"the {said} in the data ({body[field]}) does not match the expected {said} ({wanted})")
+    decoding.check(kind, body)
     metadata = copy_of(body.get("metadata") or {})
     if kind.namespaced and metadata.setdefault("namespace", namespace) != namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")

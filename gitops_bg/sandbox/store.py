@@ -63,6 +63,12 @@ class Store:
         self._oldest_page = 0
         self._tables: defaultdict[ResourceKey, Table] = defaultdict(Table)
 
+    def begin(self, resource: ResourceKey) -> None:
+        """Start the history of a new resource type: a watch from before it is a 410."""
+        table = self._tables[resource]
+        if not table.forgotten:
+            table.forgotten = self.version
+
     def get(self, resource: ResourceKey, key: ObjectKey) -> Stored | None:
         """Return one object, or None."""
         return self._tables[resource].objects.get(key)

@@ -80,7 +80,8 @@ def _labels(field: str, labels: Manifest) -> Causes:
 def metadata(plural: str, obj: Manifest) -> Causes:
     """Yield what is wrong with the metadata of any object."""
     meta = obj["metadata"]
-    yield from _name(plural, meta["name"])
+    if "role" not in plural:  # any path segment names a role: `system:node`
+        yield from _name(plural, meta["name"])
     yield from _labels("metadata.labels", meta.get("labels") or {})
     annotations = meta.get("annotations") or {}
     for key in annotations:

@@ -1,16 +1,17 @@
 """The ReplicaSet controller: as many pods as asked for, and a status that counts them.
 
-It must touch no pod but those it owns (adoption of orphans is left out on purpose).
+It must touch no pod but those that `adoption.py` says are its own.
 Rules: kubernetes `pkg/controller/replicaset/{replica_set,replica_set_utils}.go`; which pods go first is
 `pkg/controller/controller_utils.go: ActivePodsWithRanks`.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable
 from datetime import UTC, datetime
 
+from gitops_bg.sandbox.controllers.adoption import PodOwners, owner_reference
+from gitops_bg.sandbox.controllers.label_index import SelectorIndex
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.deleting import Deletion, delete
 from gitops_bg.sandbox.errors import ApiError
@@ -30,50 +31,51 @@ class ReplicaSets:
         self._writer = writer
         self._store = writer.store
         self._loop = loop
-        self._owned: defaultdict[str, set[ObjectKey]] = defaultdict(set)
+        self._owners = PodOwners(writer)
+        self._selectors = SelectorIndex()
         self._names: dict[str, ObjectKey] = {}
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
         """Queue the ReplicaSet that changed, or whose pod changed."""
         obj = change.current.obj
         if resource == REPLICASETS:
-            self._names[obj["metadata"]["uid"]] = key_of(obj)
-            if change.type == DELETED:
-                del self._names[obj["metadata"]["uid"]]
+            self._notice_replica_set(change)
             self._loop.put(self, key_of(obj))
         elif resource == PODS:
-            self._notice_pod(change)
+            if change.previous is not None:
+                self._owners.discard(change.previous.obj)
+            if change.type != DELETED:
+                self._owners.enter(obj)
+            self._wake_owners(obj)
 
-    def _notice_pod(self, change: Change) -> None:
+    def _notice_replica_set(self, change: Change) -> None:
         obj = change.current.obj
-        owner = controller_of(obj)
-        if owner is None:
-            return
-        pods = self._owned[owner["uid"]]
         if change.type == DELETED:
-            pods.discard(key_of(obj))
-            if not pods:
-                del self._owned[owner["uid"]]
+            del self._names[obj["metadata"]["uid"]]
+            self._selectors.discard(*key_of(obj))
         else:
-            pods.add(key_of(obj))
-        if owner["uid"] in self._names:
+            self._names[obj["metadata"]["uid"]] = key_of(obj)
+            self._selectors.add(*key_of(obj), obj["spec"]["selector"].get("matchLabels") or {})
+
+    def _wake_owners(self, pod: Manifest) -> None:
+        owner = controller_of(pod)
+        if owner is None:
+            namespace = key_of(pod)[0]
+            for name in self._selectors.matching(namespace, labels_of(pod)):
+                self._loop.put(self, (namespace, name))
+        elif owner["uid"] in self._names:
             self._loop.put(self, self._names[owner["uid"]])
 
     def reconcile(self, key: Hashable) -> None:
         """Bring one ReplicaSet's pods to the wanted number and write its status."""
-        with self._store.lock:
-            found = self._store.get(REPLICASETS, key)  # type: ignore[arg-type]
-            if found is None:
-                return
-            replica_set = found.obj
-            pods = self._pods(replica_set)
+        found = self._store.get(REPLICASETS, key)  # type: ignore[arg-type]
+        if found is None:
+            return
+        replica_set = found.obj
+        pods = [pod for pod in self._owners.claim(replica_set) if _is_active(pod)]
         if "deletionTimestamp" not in replica_set["metadata"]:
             pods = self._scale(replica_set, pods)
         self._report(replica_set, pods)
-
-    def _pods(self, replica_set: Manifest) -> list[Manifest]:
-        found = (self._store.get(PODS, key) for key in self._owned.get(replica_set["metadata"]["uid"], ()))
-        return [pod.obj for pod in found if pod and _is_active(pod.obj)]
 
     def _scale(self, replica_set: Manifest, pods: list[Manifest]) -> list[Manifest]:
         wanted = replica_set["spec"]["replicas"]
@@ -89,8 +91,7 @@ class ReplicaSets:
         template, owner = replica_set["spec"]["template"], replica_set["metadata"]
         metadata = {k: copy_of(v) for k, v in (template.get("metadata") or {}).items() if k != "creationTimestamp"}
         metadata["generateName"] = f"{owner['name']}-"
-        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner["name"], "uid": owner["uid"]}
-        metadata["ownerReferences"] = [{**reference, "controller": True, "blockOwnerDeletion": True}]
+        metadata["ownerReferences"] = [owner_reference(replica_set)]
         body = {"metadata": metadata, "spec": copy_of(template["spec"])}
         kind = self._writer.kinds.of(PODS)
         return self._writer.create(kind, owner["namespace"], body, Options(manager=_MANAGER)).obj
