@@ -25,6 +25,7 @@ def follow_primary(world: World) -> World:
     if before:
         world = lift_hold(world, named, reason="primary.yaml names it again", by=primary.changed_by.author)
         world = _hold_reverted_promotion(world, before, primary.changed_by)
+        world = _overrule_target(world)
     return world.with_record(replace(world.record, primary=named))
 
 
@@ -92,6 +93,12 @@ def follow_target_revert(world: World) -> World:
     return override(world, older, reason=reason, by=target.source.author)
 
 
+def _overrule_target(world: World) -> World:
+    """A later decision about traffic: what the target's commit said it reverts does not count any more."""
+    commit = world.target.source.commit if world.target else ""
+    return world.with_record(replace(world.record, target_revert=commit))
+
+
 def _may_return(world: World, older: Version, active: Version) -> bool:
     if not older.was_active or older.number >= active.number or world.record.held(older.digest):
         return False
@@ -102,7 +109,7 @@ def _may_return(world: World, older: Version, active: Version) -> bool:
 
 def override(world: World, to: Version, *, reason: str, by: str) -> World:
     """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5)."""
-    world = world.with_version(keep(world, to))
+    world = _overrule_target(world.with_version(keep(world, to)))
     if world.primary_digest == to.digest:
         return world.with_record(replace(world.record, override=None))
     made = Override(world.record.primary, to.digest, reason, by, world.now)

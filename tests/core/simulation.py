@@ -73,8 +73,8 @@ class Simulation:
     target: str | None = None
     primary: str | None = None
     primary_history: list[str | None] = field(default_factory=list)
-    target_source: Source = Source("")
-    primary_source: Source = Source("")
+    target_source: Source = field(default_factory=lambda: Source(""))
+    primary_source: Source = field(default_factory=lambda: Source(""))
     branch: str | None = None
     branch_base: str = ""
     protected: bool = False
@@ -245,7 +245,7 @@ class Simulation:
                 return passes
         raise AssertionError(f"not quiet after {limit} passes: {[str(action) for action in decision.actions]}")
 
-    def carry_out(self, action: act.Action) -> None:  # noqa: C901
+    def carry_out(self, action: act.Action) -> None:
         match action:
             case act.ApplyApp():
                 self.exists = True
@@ -289,7 +289,10 @@ class Simulation:
         view = self._service("web", self.active)
         assert action.expected_selector == (view.selector if view else ()), "compare-and-swap"
         assert self.pods[action.digest].available >= action.needs_available
-        self.moves.append((action.from_digest, action.digest))
+        move = (action.from_digest, action.digest)
+        # The same switch written again (somebody undid it before it was settled) is one switch.
+        if self.moves[-1:] != [move]:
+            self.moves.append(move)
         self.active = action.digest
 
     def _commit_primary(self, action: act.CommitPrimary) -> None:

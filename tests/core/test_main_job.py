@@ -236,6 +236,20 @@ def test_target_revert_is_not_repeated_after_somebody_promotes_again():
     assert world.live == "2"
 
 
+def test_rollback_by_an_operator_is_not_carried_further_by_an_older_target_revert():
+    world = promoted()
+    brought_2 = world.record.numbered(2).source.commit
+    world.push("3")
+    world.settle()
+    world.merge()
+    world.settle()
+    world.push("1", reverts=brought_2)
+    world.settle()
+    world.ask(Verb.ROLLBACK)
+    world.settle()
+    assert world.live == "2"
+
+
 def test_target_revert_shows_diverged_while_main_refuses_the_commit():
     world = promoted()
     world.protected = True
