@@ -10,7 +10,6 @@ from typing import Any
 
 from ruamel.yaml.events import AliasEvent, MappingStartEvent
 
-from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.spec import Retry, Suspension
 from gitops_bg.spec.compose import Node
@@ -31,7 +30,8 @@ def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGE
     path = _image_path(document, container)
     node = text.node(path)
     _refuse_what_is_shared(document, path, node)
-    changed = text.replaced(node.start + text.property_length(node), node.end, _in_style(image, node.style))
+    start, end = node.start + text.property_length(node), text.content_end(node)
+    changed = text.replaced(start, end, _in_style(image, node.style))
     return _verified(document, changed, path, image)
 
 

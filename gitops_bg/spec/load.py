@@ -76,7 +76,8 @@ class _Folder:
         app_document, model = self._app()
         target_file = model.target if model else DEFAULT_TARGET_FILE
         target_document, target = self._target(app_document, target_file)
-        spec, body = None, {}
+        spec: AppSpec | None = None
+        body: dict[str, Any] = {}
         if app_document and model:
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)

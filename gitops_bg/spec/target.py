@@ -57,7 +57,7 @@ def _check(document: Document, app: AppKey, model: Deployment, snapshot: Snapsho
     yield from check_place(document, app, model.metadata, named=True)
     yield from _check_selector(document, model)
     yield from _check_reserved(document, model)
-    yield from _check_pods(document, model)
+    yield from _check_pods(document)
     size = len(snapshot.text.encode())
     if size > MAX_SNAPSHOT_BYTES:
         message = f"the pod template has {size:,} bytes; a version may have {MAX_SNAPSHOT_BYTES:,}"
@@ -93,7 +93,7 @@ def _check_reserved(document: Document, model: Deployment) -> Iterator[Problem]:
                 yield document.problem(path, f"{GROUP}/ is reserved for gitops-bg", "remove it", at_key=True)
 
 
-def _check_pods(document: Document, model: Deployment) -> Iterator[Problem]:
+def _check_pods(document: Document) -> Iterator[Problem]:
     pod = document.value["spec"]["template"]["spec"]
     if pod.get("restartPolicy", "Always") != "Always":
         message = f"{pod['restartPolicy']} is not possible in a Deployment"

@@ -37,6 +37,10 @@ class Text:
         match = _ANCHOR.match(self._text, node.start)
         return len(match.group()) if match else 0
 
+    def content_end(self, node: Node) -> int:
+        """The end of a value without the line breaks that a literal block takes along."""
+        return len(self._text[: node.end].rstrip())
+
     def replaced(self, start: int, end: int, new: str) -> bytes:
         """The file with the characters from ``start`` to ``end`` replaced."""
         return (self._mark + self._text[:start] + new + self._text[end:]).encode()
@@ -44,7 +48,7 @@ class Text:
     def with_value(self, node: Node, new: str) -> bytes:
         """The file with a value of a mapping replaced by one that stands behind its key."""
         start = self._text.index(":", self._key_end(node)) + 1
-        return self.replaced(start, self._content_end(node), f" {new}")
+        return self.replaced(start, self.content_end(node), f" {new}")
 
     def with_entry(self, parent: Node, path: Path, entry: str) -> bytes:
         """The file with a new entry in a mapping: ``entry`` is ``key: value`` on one line."""
@@ -60,13 +64,11 @@ class Text:
 
     def without(self, node: Node, parent: Node) -> bytes:
         """The file without an entry of a mapping: its lines, or in a flow mapping its text and one comma."""
-        start, end = node.key_start or 0, self._content_end(node)
+        start, end = node.key_start or 0, self.content_end(node)
         if parent.flow:
             return self._without_in_flow(start, end)
         line_start = self._text.rfind("\n", 0, start) + 1
-        line_end = self._line_end(end) if self._text[end - 1] != "\n" else end
-        following = line_end if line_end == end and self._text[end - 1] == "\n" else self._past_break(line_end)
-        return self.replaced(line_start, following, "")
+        return self.replaced(line_start, self._past_break(self._line_end(end)), "")
 
     def _without_in_flow(self, start: int, end: int) -> bytes:
         after = re.compile(r"\s*,[ \t]*").match(self._text, end)
@@ -93,9 +95,6 @@ class Text:
         start = node.key_start or 0
         quote = self._text[start]
         return self._text.index(quote, start + 1) if quote in "\"'" else start
-
-    def _content_end(self, node: Node) -> int:
-        return max(node.end, node.start)
 
     def _line_end(self, offset: int) -> int:
         """The end of the line that ``offset`` is in, without its line break."""

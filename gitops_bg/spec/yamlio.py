@@ -60,8 +60,8 @@ def read(file: str, data: bytes) -> Reading:
 
     >>> [document.value for document in read("a.yaml", b"a: 1\\n---\\nb: [x]").documents]
     [{'a': 1}, {'b': ['x']}]
-    >>> str(read("a.yaml", b"a: yes").problems[0])
-    'a.yaml:1: a: unquoted yes is a truth value to some YAML parsers and text to others (write true, or quote it: "yes")'
+    >>> str(read("a.yaml", b"a: 010").problems[0])
+    'a.yaml:1: a: unquoted 010 is a number to some YAML parsers, and another number or text to others (quote it: "010")'
     """
     refused = _refused(file, data)
     if refused is not None:

@@ -1,0 +1,254 @@
+"""The core's dataclasses as JSON and back: statuses, `plan --observed FILE`, decisions. Knows no single type by name.
+
+Keys are camelCase, times RFC 3339 in UTC, and what has its default is left out, which keeps statuses small. Unknown
+keys are ignored: an older agent must be able to read the record of a newer one. The functions for a type are made
+once, from its annotations, because a cold start reads one record for each app (DESIGN §8).
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic.alias_generators import to_camel
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.spec.paths import Path, written
+from gitops_bg.spec.yamlio import kind_of
+
+Value = TypeVar("Value")
+Encode = Callable[[Any], Any]
+Decode = Callable[[Any], Any]
+
+TAG = "action"
+"""The key that tells the members of a union of dataclasses apart; its value is the name of the class."""
+
+_MISSING: Any = object()
+
+
+class _Wrong(Exception):
+    """A value that does not fit; the path grows on the way out."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.path: Path = ()
+
+
+def to_json(value: Any) -> dict[str, Any]:
+    """A dataclass of the core as a JSON object.
+
+    >>> from gitops_bg.core.model import AppKey, Source
+    >>> to_json(AppKey("shop", "web")), to_json(Source(commit="9be1"))
+    ({'namespace': 'shop', 'name': 'web'}, {'commit': '9be1'})
+    """
+    kind: Any = type(value)
+    encoded: dict[str, Any] = _encoder(kind)(value)
+    return encoded
+
+
+def from_json(kind: type[Value], data: object, file: str = "") -> Value:
+    """The dataclass that `to_json` made ``data`` from. Raises `InvalidInput` with the field that does not fit."""
+    wanted: Any = kind
+    try:
+        value: Value = _decoder(wanted)(data)
+    except _Wrong as error:
+        raise InvalidInput(Problem(file or kind.__name__, str(error), field=written(error.path))) from error
+    return value
+
+
+# --- to JSON ---
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+@cache
+def _encoder(kind: Any) -> Encode:
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_encoder(kind)
+    if kind is datetime:
+        return _encode_moment
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return lambda value: value.value
+    arguments = [each for each in typing.get_args(kind) if each is not type(None)]
+    if _is_union(kind):
+        return _optional_encoder(arguments)
+    if typing.get_origin(kind) is tuple:
+        return _tuple_encoder(arguments[0])
+    return _same
+
+
+def _dataclass_encoder(kind: Any) -> Encode:
+    fields: list[tuple[str, str, Encode, Any]] | None = None
+
+    def encode(value: Any) -> dict[str, Any]:
+        nonlocal fields
+        if fields is None:  # on first use, so that types may contain themselves
+            fields = [(name, key, _encoder(hint), default) for name, key, hint, default in _fields(kind)]
+        result: dict[str, Any] = {}
+        for name, key, encode_field, default in fields:
+            item = getattr(value, name)
+            if item != default:
+                result[key] = encode_field(item)
+        return result
+
+    return encode
+
+
+def _optional_encoder(members: list[Any]) -> Encode:
+    if len(members) > 1 and all(map(dataclasses.is_dataclass, members)):
+        return lambda value: None if value is None else {TAG: type(value).__name__, **to_json(value)}
+    inner = _encoder(members[0])
+    return lambda value: None if value is None else inner(value)
+
+
+def _tuple_encoder(member: Any) -> Encode:
+    inner = _same if member is ... else _encoder(member)
+    return list if inner is _same else lambda value: [inner(item) for item in value]
+
+
+def _encode_moment(moment: datetime) -> str:
+    if moment.tzinfo is None:
+        raise ValueError("a time without a zone has no meaning outside this process")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+# --- from JSON ---
+
+
+@cache
+def _decoder(kind: Any) -> Decode:
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_decoder(kind)
+    if kind is datetime:
+        return _decode_moment
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum_decoder(kind)
+    arguments = typing.get_args(kind)
+    if _is_union(kind):
+        return _union_decoder(arguments)
+    if typing.get_origin(kind) is tuple:
+        return _tuple_decoder(arguments)
+    return _scalar_decoder(kind)
+
+
+def _dataclass_decoder(kind: Any) -> Decode:
+    fields: list[tuple[str, str, Decode, bool]] | None = None
+
+    def decode(data: Any) -> Any:
+        nonlocal fields
+        if fields is None:
+            hints = _fields(kind)
+            fields = [(name, key, _decoder(hint), default is _MISSING) for name, key, hint, default in hints]
+        if not isinstance(data, Mapping):
+            raise _Wrong(f"expected a mapping, found {kind_of(data)}")
+        values: dict[str, Any] = {}
+        for name, key, decode_field, required in fields:
+            if key in data:
+                values[name] = _at(key, decode_field, data[key])
+            elif required:
+                raise _Wrong(f"{key} is required")
+        return kind(**values)
+
+    return decode
+
+
+def _at(part: str | int, decode: Decode, data: Any) -> Any:
+    try:
+        return decode(data)
+    except _Wrong as error:
+        error.path = (part, *error.path)
+        raise
+
+
+def _union_decoder(arguments: tuple[Any, ...]) -> Decode:
+    members = [each for each in arguments if each is not type(None)]
+    inner = _decoder(members[0]) if len(members) == 1 else _tagged_decoder(members)
+    if len(members) == len(arguments):
+        return inner
+    return lambda data: None if data is None else inner(data)
+
+
+def _tagged_decoder(members: list[Any]) -> Decode:
+    by_name = {member.__name__: member for member in members}
+
+    def decode(data: Any) -> Any:
+        name = data.get(TAG) if isinstance(data, Mapping) else None
+        if name not in by_name:
+            raise _Wrong(f"{TAG} must be one of {', '.join(by_name)}")
+        return _decoder(by_name[name])(data)
+
+    return decode
+
+
+def _tuple_decoder(arguments: tuple[Any, ...]) -> Decode:
+    inner = _decoder(arguments[0])
+    length = None if arguments[-1] is ... else len(arguments)
+
+    def decode(data: Any) -> Any:
+        if not isinstance(data, list):
+            raise _Wrong(f"expected a list, found {kind_of(data)}")
+        if length is not None and len(data) != length:
+            raise _Wrong(f"expected {length} items, found {len(data)}")
+        return tuple(_at(index, inner, item) for index, item in enumerate(data))
+
+    return decode
+
+
+def _enum_decoder(kind: type[Enum]) -> Decode:
+    by_value = {member.value: member for member in kind}
+
+    def decode(data: Any) -> Any:
+        if not isinstance(data, str) or data not in by_value:
+            raise _Wrong(f"{data!r} is none of {', '.join(map(str, by_value))}")
+        return by_value[data]
+
+    return decode
+
+
+def _scalar_decoder(kind: type) -> Decode:
+    def decode(data: Any) -> Any:
+        if type(data) is kind:
+            return data
+        raise _Wrong(f"expected {kind_of(kind())}, found {kind_of(data)}")
+
+    return decode
+
+
+def _decode_moment(data: Any) -> datetime:
+    try:
+        moment = datetime.fromisoformat(data)
+    except (TypeError, ValueError) as error:
+        raise _Wrong("expected a time such as 2026-03-01T12:00:00Z") from error
+    if moment.tzinfo is None:
+        raise _Wrong("the time has no zone; write it with Z")
+    return moment.astimezone(UTC)
+
+
+# --- both ---
+
+
+def _fields(kind: Any) -> list[tuple[str, str, Any, Any]]:
+    """Of each field of a dataclass: name, key, type and default (or `_MISSING`)."""
+    hints = typing.get_type_hints(kind)
+    return [
+        (field.name, to_camel(field.name), hints[field.name], _default(field)) for field in dataclasses.fields(kind)
+    ]
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default is not dataclasses.MISSING:
+        return field.default
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return _MISSING
+
+
+def _is_union(kind: Any) -> bool:
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)

@@ -1,0 +1,168 @@
+"""Makes the CustomResourceDefinition of BlueGreenDeployment from the models; `deploy/crd.yaml` is what it prints.
+
+The schema is structural, in the subset that Kubernetes 1.20 takes: no $ref, no anyOf, no defaults (the live spec stays
+as written in Git). Rules between fields stay with the agent, which says them with a line number.
+"""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core.names import GROUP, KIND, PLURAL
+from gitops_bg.spec.emit import to_yaml
+from gitops_bg.spec.models import AppSpec
+
+HEADER = """\
+# Generated from gitops_bg/spec/models.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
+"""
+
+Schema = dict[str, Any]
+
+_KEPT = ("type", "format", "pattern", "enum", "minimum", "maximum", "minLength", "minItems", "description")
+_TEXT: Schema = {"type": "string"}
+_NUMBER: Schema = {"type": "integer", "format": "int64"}
+_MOMENT: Schema = {"type": "string", "format": "date-time"}
+
+
+def definition() -> dict[str, Any]:
+    """The CustomResourceDefinition, ready to be applied."""
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{PLURAL}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {
+                "kind": KIND,
+                "listKind": f"{KIND}List",
+                "plural": PLURAL,
+                "singular": KIND.lower(),
+                "shortNames": ["bgd"],
+            },
+            "versions": [_version()],
+        },
+    }
+
+
+def _version() -> dict[str, Any]:
+    return {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": _columns(),
+        "schema": {
+            "openAPIV3Schema": {
+                "type": "object",
+                "description": "One app, run as a blue-green deployment. Its spec comes from Git.",
+                "properties": {"spec": spec_schema(), "status": _status_schema()},
+            }
+        },
+    }
+
+
+def _columns() -> list[dict[str, Any]]:
+    columns = [
+        ("Active", "string", ".status.active.version"),
+        ("Color", "string", ".status.active.color"),
+        ("Candidate", "string", ".status.candidate.version"),
+        ("Phase", "string", ".status.phase"),
+        ("Commit", "string", ".status.commit"),
+        ("Image", "string", ".status.active.image"),
+        ("Age", "date", ".metadata.creationTimestamp"),
+    ]
+    only_wide = {"Commit", "Image"}
+    return [
+        {"name": name, "type": kind, "jsonPath": path, **({"priority": 1} if name in only_wide else {})}
+        for name, kind, path in columns
+    ]
+
+
+def spec_schema() -> Schema:
+    """The schema of ``spec``, from the model of app.yaml."""
+    schema = AppSpec.model_json_schema(by_alias=True)
+    return _structural(schema, schema.get("$defs", {}))
+
+
+def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
+    """A schema of pydantic in the subset of Kubernetes: references written out, "or null" dropped."""
+    schema = _resolved(schema, definitions)
+    if schema.get("x-kubernetes-int-or-string"):
+        return _described(schema, {"x-kubernetes-int-or-string": True})
+    result: Schema = {key: schema[key] for key in _KEPT if key in schema}
+    if result.get("maximum") == 2**31 - 1:
+        result["format"] = "int32"
+    if "properties" in schema:
+        result["properties"] = {key: _structural(each, definitions) for key, each in schema["properties"].items()}
+        if schema.get("required"):
+            result["required"] = schema["required"]
+    return result
+
+
+def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
+    described = schema.get("description")
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    elif "anyOf" in schema:
+        member = next(each for each in schema["anyOf"] if each.get("type") != "null")
+        schema = _resolved(member, definitions)
+    return {**schema, "description": described} if described else schema
+
+
+def _described(schema: Mapping[str, Any], result: Schema) -> Schema:
+    return {**result, "description": schema["description"]} if "description" in schema else result
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
+
+
+def _status_schema() -> Schema:
+    version = _object(version=_NUMBER, digest=_TEXT, color=_TEXT, image=_TEXT)
+    record = {
+        "type": "object",
+        "description": "The agent's memory of the app. Of no use to anybody else, and different in every release.",
+        "x-kubernetes-preserve-unknown-fields": True,
+    }
+    return _object(
+        observedGeneration=_NUMBER,
+        phase=_TEXT,
+        message=_TEXT,
+        commit={**_TEXT, "description": "The commit of main that the app was last reconciled with."},
+        active=version,
+        candidate=version,
+        conditions=_conditions(),
+        gates={"type": "array", "items": _gate()},
+        record=record,
+    )
+
+
+def _gate() -> Schema:
+    return {**_object(kind=_TEXT, open={"type": "boolean"}, reason=_TEXT, until=_MOMENT), "required": ["kind", "open"]}
+
+
+def _conditions() -> Schema:
+    condition = _object(
+        type=_TEXT,
+        status={"type": "string", "enum": ["True", "False", "Unknown"]},
+        observedGeneration=_NUMBER,
+        lastTransitionTime=_MOMENT,
+        reason=_TEXT,
+        message=_TEXT,
+    )
+    return {
+        "type": "array",
+        "items": {**condition, "required": ["type", "status"]},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+    }
+
+
+def render() -> str:
+    """The text of ``deploy/crd.yaml``."""
+    return HEADER + to_yaml(definition())
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())
