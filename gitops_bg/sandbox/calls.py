@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from gitops_bg.sandbox.errors import bad_request
+from gitops_bg.sandbox import protobuf
+from gitops_bg.sandbox.errors import bad_request, unsupported_media_type
 from gitops_bg.sandbox.wire import Request
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "GET": "get", "HEAD": "get"}
@@ -49,9 +50,15 @@ class Call:
         return self.headers.get("content-type", "application/json").partition(";")[0].strip()
 
     def document(self) -> Any:
-        """Return the body as JSON; raise 400 if it is not JSON (YAML is JSON here, as clients send it)."""
+        """Return the body; raise 400 if it is not JSON (which also every client's "YAML" is) and 415 for protobuf
+        of a kind that `protobuf.py` does not know.
+        """
         try:
+            if self.content_type == protobuf.MEDIA_TYPE:
+                return protobuf.read(self.body)
             return json.loads(self.body) if self.body else {}
+        except protobuf.Unreadable as error:
+            raise unsupported_media_type(f"{self.content_type}: {error}", ["application/json"]) from error
         except ValueError as error:
             raise bad_request(f"the object provided is unrecognized: {error}") from error
 

@@ -155,24 +155,27 @@ def error_line(error: ApiError) -> bytes:
 def watch_lines(
     store: Store, kind: Kind, call: Call, watch: Watch, encode: Callable[[Change], bytes]
 ) -> Iterator[bytes]:
-    """Yield the lines of a watch until it times out or is ended; an empty one where nothing happened for a while."""
+    """Yield the lines of a watch until it times out or is ended; an empty one where nothing happened for a while.
+
+    A client that asked for bookmarks gets one every few seconds of silence, and one at the timeout.
+    """
     deadline = time.monotonic() + (_number(call, "timeoutSeconds") or 1800)
     wants_bookmarks = call.params.get("allowWatchBookmarks") in ("1", "true")
-    told = 0
+    next_bookmark = time.monotonic() + _HEARTBEAT
     try:
-        while (left := deadline - time.monotonic()) > 0:
+        while True:
             with store.lock:
                 version = store.version
-            changes = watch.take(min(left, _HEARTBEAT))
+            left = deadline - time.monotonic()
+            changes = watch.take(max(min(left, _HEARTBEAT), 0))
             if changes is None:
                 return
-            if changes:
-                yield b"".join(_line(change.type, encode(change)) for change in changes)
-            elif wants_bookmarks and version != told:
-                told = version
+            yield b"".join(_line(change.type, encode(change)) for change in changes)
+            if wants_bookmarks and (left <= 0 or time.monotonic() >= next_bookmark):
+                next_bookmark = time.monotonic() + _HEARTBEAT
                 yield _bookmark(kind, version)
-            else:
-                yield b""
+            if left <= 0:
+                return
     finally:
         store.unwatch(kind.key, watch)
 

@@ -15,7 +15,7 @@ from gitops_bg.sandbox.kinds import Kind
 from gitops_bg.sandbox.objects import Manifest, age_of, dig
 
 Cells = Callable[[Manifest], list[Any]]
-_STEP = re.compile(r"""\.?([\w-]+)|\[['"]?([^\]'"]+)['"]?\]""")
+_STEP = re.compile(r"\.?([\w-]+)|\[([^\]]+)\]")
 _FILTER = re.compile(r"""^\?\(@\.([\w.]+)\s*==\s*["']?([^"')]*)["']?\)$""")
 
 
@@ -183,7 +183,7 @@ def lookup(obj: Any, path: str) -> Any:
         elif isinstance(obj, list):
             obj = _pick(obj, index)
         elif isinstance(obj, dict):
-            obj = obj.get(index)
+            obj = obj.get(index.strip("'\""))
         if obj is None:
             return None
     return obj
