@@ -107,7 +107,7 @@ def apply(live: Manifest, intent: Manifest, shape: Shape, manager: Manager, forc
     wanted = fields.fields_of(_tracked(intent), shape)
     merged: Manifest = _merge(live, _stripped(intent), shape)
     dropped = fields.members(fields.without(mine["fieldsV1"], wanted)) if mine else []
-    for path in sorted(dropped, key=len, reverse=True):
+    for path in sorted(dropped, key=len):
         if not any(fields.reaches(entry["fieldsV1"], path) for entry in others):
             _remove(merged, path, shape)
     changes = fields.changed(_tracked(live), _tracked(merged), shape, []) or {}
@@ -193,7 +193,7 @@ def _remove_from_list(items: list[Any], path: Path, shape: Shape) -> None:
             continue
         if len(path) == 1:
             del items[place]
-        else:
+        elif path[1].removeprefix("f:") not in shape.keys:  # an item that stays keeps its key
             items[place] = dict(item)
             _remove(items[place], path[1:], shape.item())
         return
