@@ -1,0 +1,96 @@
+"""Reads the contents of many blobs: what is missing is fetched in one exchange, what is huge is not read at all."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from gitops_bg.repo.errors import RemoteUnreachable
+from gitops_bg.repo.mirror import Mirror
+
+LARGEST_BYTES = 1024 * 1024
+_AT_ONCE = 2000
+
+
+class Blobs:
+    """Contents by object id."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
+    def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
+        """The size in bytes of every blob; afterwards all of them are in the mirror.
+
+        Raises ``RemoteUnreachable`` where the remote does not hand them out.
+        """
+        wanted = sorted(set(blobs))
+        sizes = self._here(wanted)
+        missing = [blob for blob in wanted if blob not in sizes]
+        if missing:
+            self._mirror.fetch_blobs(missing)
+            sizes |= self._here(missing)
+        lacking = len(wanted) - len(sizes)
+        if lacking:
+            raise RemoteUnreachable(f"the remote did not hand out {lacking} of {len(wanted)} files")
+        return sizes
+
+    def read(self, blobs: Iterable[str]) -> dict[str, bytes | None]:
+        """The contents of every blob; None for one larger than ``LARGEST_BYTES``."""
+        sizes = self.sizes(blobs)
+        contents: dict[str, bytes | None] = dict.fromkeys(sizes)
+        small = iter([blob for blob, size in sizes.items() if size <= LARGEST_BYTES])
+        while chunk := list(islice(small, _AT_ONCE)):
+            output = self._mirror.local("cat-file", "--batch", stdin=_lines(chunk))
+            contents.update(_contents(output))
+        return contents
+
+    def trees(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The raw tree objects behind names such as ``<commit>:<folder>``; names without one are left out."""
+        asked = list(dict.fromkeys(names))
+        if not asked:
+            return {}
+        output = self._mirror.local("cat-file", "--batch", stdin=_lines(asked))
+        return dict(_trees(asked, output))
+
+    def _here(self, blobs: list[str]) -> dict[str, int]:
+        if not blobs:
+            return {}
+        output = self._mirror.local("cat-file", "--batch-check", stdin=_lines(blobs))
+        parts = (line.split(" ") for line in output.decode().splitlines())
+        return {part[0]: int(part[2]) for part in parts if len(part) == 3}
+
+
+def blobs_in_tree(tree: bytes, id_bytes: int) -> dict[str, str]:
+    """File names and object ids in a raw tree object; ids of ``id_bytes`` bytes."""
+    entries, at = {}, 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        name = tree[at:end].partition(b" ")[2].decode(errors="replace")
+        entries[name] = tree[end + 1 : end + 1 + id_bytes].hex()
+        at = end + 1 + id_bytes
+    return entries
+
+
+def _lines(names: Iterable[str]) -> bytes:
+    return "".join(f"{name}\n" for name in names).encode()
+
+
+def _contents(output: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    while at < len(output):
+        end = output.index(b"\n", at)
+        blob, _, size = output[at:end].decode().split(" ")
+        at = end + 1 + int(size) + 1
+        yield blob, output[end + 1 : at - 1]
+
+
+def _trees(names: list[str], output: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    for name in names:
+        end = output.index(b"\n", at)
+        header = output[at:end]
+        at = end + 1
+        if header.endswith(b" missing"):
+            continue
+        _, kind, size = header.decode().split(" ")
+        if kind == "tree":
+            yield name, output[at : at + int(size)]
+        at += int(size) + 1

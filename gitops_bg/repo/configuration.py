@@ -1,0 +1,58 @@
+"""The mirror's git configuration: written whole at every start, so that nobody else's setting survives in it."""
+
+from gitops_bg.repo.layout import PROMOTION_PREFIX, TRACKING_PREFIX
+from gitops_bg.repo.settings import RepositorySettings
+
+PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
+"""For commands that may deal with a partial clone: fetch, gc, fsck. The file does not say it, so that every other
+command reports a missing blob instead of going to the remote for it, one by one (reference gitops.md "Measured")."""
+
+
+def configuration(settings: RepositorySettings, url: str) -> str:
+    """The text of the mirror's ``config``."""
+    sections = {
+        "core": {
+            "repositoryformatversion": "0",
+            "bare": "true",
+            "hooksPath": "/dev/null",
+            "fsmonitor": "false",
+            "quotePath": "true",
+            "logAllRefUpdates": "false",
+        },
+        "gc": {"auto": "0"},
+        "maintenance": {"auto": "false"},
+        "fetch": {"writeCommitGraph": "false", "recurseSubmodules": "false"},
+        "push": {"default": "nothing", "recurseSubmodules": "no", "followTags": "false", "gpgSign": "false"},
+        "protocol": {"version": "2"},
+        "credential": {"helper": ""},
+        "http": _http(settings),
+        'remote "origin"': {"url": url, "tagOpt": "--no-tags"},
+    }
+    if settings.signing_key is not None:
+        sections["gpg"] = {"format": "ssh"}
+        sections["user"] = {"signingKey": str(settings.signing_key)}
+    return "".join(_section(name, values) for name, values in sections.items()) + _refspecs(settings)
+
+
+def _http(settings: RepositorySettings) -> dict[str, str]:
+    # A redirect to another host would be asked for, and given, the token.
+    options = {"sslVerify": "true", "followRedirects": "false", "lowSpeedLimit": "1000", "lowSpeedTime": "30"}
+    if settings.ca_file is not None:
+        options["sslCAInfo"] = str(settings.ca_file)
+    return options
+
+
+def _refspecs(settings: RepositorySettings) -> str:
+    """What the mirror tracks; a push of ours moves these refs as well."""
+    branches = (settings.branch, settings.state_branch, f"{PROMOTION_PREFIX}*")
+    lines = (f"\tfetch = +refs/heads/{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
+    return '[remote "origin"]\n' + "".join(lines)
+
+
+def _section(name: str, values: dict[str, str]) -> str:
+    lines = (f'\t{key} = "{_quoted(value)}"\n' for key, value in values.items())
+    return f"[{name}]\n" + "".join(lines)
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,63 @@
+"""What can go wrong with the remote and the mirror, by who must act; no message here ever holds a secret."""
+
+from gitops_bg.core.errors import Refused, Transient, WorldChanged
+
+
+class RemoteUnreachable(Transient):
+    """The remote does not answer, or breaks off."""
+
+    reason = "RemoteUnreachable"
+
+
+class RemoteTimedOut(RemoteUnreachable):
+    """The remote answers too slowly; the command was killed after ``timeout_seconds``."""
+
+    reason = "RemoteTimedOut"
+
+
+class AuthenticationFailed(Refused):
+    """The remote does not accept the credentials, or its host key is not in ``known_hosts``."""
+
+    reason = "AuthenticationFailed"
+
+
+class BranchMissing(Refused):
+    """The remote answers, but has no such branch (or nothing at all)."""
+
+    reason = "BranchMissing"
+
+
+class PushRefused(Refused):
+    """The remote understood the push and said no: a protected branch, a hook, a token that may only read."""
+
+    reason = "PushRefused"
+
+
+class RemoteMoved(WorldChanged):
+    """The branch moved under us more often than we retry, or its history was rewritten: look again."""
+
+    reason = "RemoteMoved"
+
+
+class HistoryNotAccepted(Refused):
+    """A rewritten history cannot be accepted by a commit that main does not contain."""
+
+    reason = "HistoryNotAccepted"
+
+
+class MirrorBroken(Transient):
+    """The local mirror is damaged; the next poll clones it again."""
+
+    reason = "MirrorBroken"
+
+
+class MirrorInUse(Refused):
+    """Another process works in the mirror's directory; each needs one of its own."""
+
+    reason = "MirrorInUse"
+
+
+class DiskProblem(Transient):
+    """The mirror's directory cannot be written: full, read-only or not a directory."""
+
+    reason = "DiskProblem"

@@ -1,0 +1,95 @@
+"""The files of apps at a commit, as bytes; what must not be read (links, submodules, huge files) is a Problem."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.blobs import LARGEST_BYTES, Blobs
+from gitops_bg.repo.layout import APPS, app_of_folder, folder
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.tree import listing
+
+_FEW = 50
+_READ = (".yaml", ".yml")
+_LINK, _SUBMODULE, _TREE = "120000", "160000", "040000"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as the tree lists it, unread. ``blob`` names the content for ever: parses can be cached by it."""
+
+    path: str
+    mode: str
+    blob: str
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it is not read, or None."""
+        if self.mode == _LINK:
+            return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
+        if self.mode == _SUBMODULE:
+            return Problem(self.path, "is a submodule; submodules are not read", remedy="commit the files themselves")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was read, or why it was not."""
+
+    blob: str
+    content: bytes | Problem
+
+
+class Files:
+    """Reads files by app. Only YAML files are looked at; keys are paths inside the app's folder."""
+
+    def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
+        self._mirror = mirror
+        self._blobs = blobs
+
+    def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
+        """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
+        found: dict[AppKey, dict[str, Entry]] = {app: {} for app in apps}
+        paths = [f"{folder(app)}/" for app in found] if len(found) <= _FEW else [f"{APPS}/"]
+        if not found:
+            return found
+        for mode, blob, path in listing(self._mirror.local("ls-tree", "-r", "-z", commit, *paths)):
+            app = app_of_folder("/".join(path.split("/", 3)[:3]))
+            if app in found and (path.endswith(_READ) or mode == _SUBMODULE):
+                found[app][path[len(folder(app)) + 1 :]] = Entry(path, mode, blob)
+        return found
+
+    def read(self, entries: Iterable[Entry]) -> dict[str, File]:
+        """The contents of entries, by path."""
+        wanted = list(entries)
+        contents = self._blobs.read(entry.blob for entry in wanted if entry.problem is None)
+        return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
+
+    def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
+        """All files of these apps at a commit."""
+        entries = self.entries(apps, commit)
+        files = self.read(entry for names in entries.values() for entry in names.values())
+        return {app: {name: files[entry.path] for name, entry in names.items()} for app, names in entries.items()}
+
+    def at(self, path: str, commit: str) -> File | None:
+        """One file anywhere in the repository, or None."""
+        for mode, blob, found in listing(self._mirror.local("ls-tree", "-z", commit, path)):
+            if found == path and mode != _TREE:
+                return self.read([Entry(path, mode, blob)])[path]
+        return None
+
+    def below(self, path: str, commit: str) -> dict[str, File]:
+        """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
+        output = self._mirror.local("ls-tree", "-r", "-z", commit, f"{path}/")
+        return self.read(Entry(name, mode, blob) for mode, blob, name in listing(output) if name.endswith(_READ))
+
+    @staticmethod
+    def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:
+        if entry.problem is not None:
+            return entry.problem
+        content = contents[entry.blob]
+        if content is None:
+            limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
+            return Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere")
+        return content

@@ -1,0 +1,221 @@
+"""The file of an app on the state branch: its form, and how it takes in new entries. Pure data, no Git.
+
+camelCase JSON, sorted and indented, so that a diff of two commits reads well.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.core.desired import LedgerHold, LedgerMemory
+from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.record import Event, LedgerEntry, Record
+
+KEPT_ENTRIES = 20
+_KEPT_DIGESTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class VersionState:
+    """One version, as far as the ledger tells."""
+
+    version: int
+    digest: str
+    color: str = ""
+    rollout: int = 0
+    source_commit: str = ""
+    since: datetime | None = None
+    """When live traffic came to it; None for a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppState:
+    """Where an app is: what the record says and the ledger shows. ``active_digests`` are oldest first."""
+
+    rollout: int = 0
+    last_version: int = 0
+    active: VersionState | None = None
+    candidate: VersionState | None = None
+    holds: tuple[LedgerHold, ...] = ()
+    active_digests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBatch:
+    """What one app has for the ledger: entries of this epoch that Git may not have yet, and where the app is."""
+
+    epoch: str
+    entries: tuple[LedgerEntry, ...]
+    state: AppState
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """The last entry of an app that the ledger has, and the epoch it belongs to."""
+
+    epoch: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry with its epoch: what tells it from every other entry of the app."""
+
+    epoch: str
+    entry: LedgerEntry
+
+    @property
+    def position(self) -> Position:
+        """Unique in the ledger of an app."""
+        return Position(self.epoch, self.entry.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole file. ``history`` is oldest first."""
+
+    state: AppState = AppState()
+    position: Position = Position("", 0)
+    history: tuple[Told, ...] = ()
+
+    def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
+        """The file with what is new in the batch, and the entries that were new: each is taken once."""
+        last = self.position.sequence if batch.epoch == self.position.epoch else -1
+        known = {told.position for told in self.history}
+        fresh = tuple(
+            entry
+            for entry in sorted(batch.entries, key=lambda entry: entry.sequence)
+            if entry.sequence > last and Position(batch.epoch, entry.sequence) not in known
+        )
+        told = (*self.history, *(Told(batch.epoch, entry) for entry in fresh))
+        position = Position(batch.epoch, fresh[-1].sequence if fresh else max(last, 0))
+        digests = _merged(self.state.active_digests, batch.state.active_digests)
+        history = told[-max(KEPT_ENTRIES, len(fresh)) :]
+        return Document(replace(batch.state, active_digests=digests), position, history), fresh
+
+    @property
+    def memory(self) -> LedgerMemory:
+        """What a rebuilt cluster needs to know."""
+        state = self.state
+        return LedgerMemory(state.rollout, state.last_version, state.active_digests, state.holds)
+
+
+def state_of(record: Record) -> AppState:
+    """What the ledger shows of a record."""
+    candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    active = record.version(record.traffic) if record.traffic else None
+    was_active = sorted((v for v in record.versions if v.was_active), key=lambda v: (v.activated_at, v.number))
+    return AppState(
+        rollout=record.rollout,
+        last_version=record.last_version,
+        active=_version_state(active) if active else None,
+        candidate=_version_state(candidates[-1]) if candidates else None,
+        holds=tuple(LedgerHold(hold.digest, hold.reason, hold.since) for hold in record.holds),
+        active_digests=_merged(record.past_digests, [v.digest for v in was_active]),
+    )
+
+
+def _version_state(version: Version) -> VersionState:
+    since = version.activated_at
+    return VersionState(version.number, version.digest, version.color, version.rollout, version.source.commit, since)
+
+
+def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
+    """Both lists, each digest where it stood last, the newest kept."""
+    newest_first = dict.fromkeys([*reversed([*before, *now])])
+    return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
+
+
+def render(document: Document) -> bytes:
+    """The text of the file."""
+    state = document.state
+    value = {
+        "active": _version_json(state.active),
+        "activeDigests": list(state.active_digests),
+        "candidate": _version_json(state.candidate),
+        "epoch": document.position.epoch,
+        "history": [_entry_json(told) for told in document.history],
+        "holds": [_plain({"digest": h.digest, "reason": h.reason, "since": h.since}) for h in state.holds],
+        "lastVersion": state.last_version,
+        "rollout": state.rollout,
+        "sequence": document.position.sequence,
+    }
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def parse(text: bytes) -> Document:
+    """The file behind a text. Raises ``ValueError`` for one that is not ours: the state branch is open to others."""
+    try:
+        value: Mapping[str, Any] = json.loads(text)
+        state = AppState(
+            rollout=int(value["rollout"]),
+            last_version=int(value["lastVersion"]),
+            active=_version_of(value["active"]),
+            candidate=_version_of(value["candidate"]),
+            holds=tuple(LedgerHold(h["digest"], h.get("reason", ""), _time(h["since"])) for h in value["holds"]),
+            active_digests=tuple(str(digest) for digest in value["activeDigests"]),
+        )
+        history = tuple(_told(entry) for entry in value["history"])
+        return Document(state, Position(str(value["epoch"]), int(value["sequence"])), history)
+    except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
+        raise ValueError(f"not a ledger file: {error}") from error
+
+
+def _version_json(version: VersionState | None) -> dict[str, Any] | None:
+    if version is None:
+        return None
+    return _plain(
+        {
+            "version": version.version,
+            "digest": version.digest,
+            "color": version.color,
+            "rollout": version.rollout,
+            "sourceCommit": version.source_commit,
+            "since": version.since,
+        }
+    )
+
+
+def _version_of(value: Mapping[str, Any] | None) -> VersionState | None:
+    if value is None:
+        return None
+    since = _time(value["since"]) if "since" in value else None
+    rest = (value.get("color", ""), value.get("rollout", 0), value.get("sourceCommit", ""))
+    return VersionState(value["version"], value["digest"], *rest, since)
+
+
+_ENTRY_FIELDS = {
+    "rollout": "rollout",
+    "from_version": "fromVersion",
+    "from_digest": "fromDigest",
+    "to_version": "toVersion",
+    "to_digest": "toDigest",
+    "commit": "commit",
+    "source_commit": "sourceCommit",
+    "by": "by",
+    "reason": "reason",
+}
+
+
+def _entry_json(told: Told) -> dict[str, Any]:
+    entry = told.entry
+    fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
+    return _plain({"epoch": told.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields})
+
+
+def _told(value: Mapping[str, Any]) -> Told:
+    fields = {field: value[name] for field, name in _ENTRY_FIELDS.items() if name in value}
+    entry = LedgerEntry(int(value["sequence"]), _time(value["at"]), Event(value["event"]), **fields)
+    return Told(str(value["epoch"]), entry)
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing; times in ISO 8601."""
+    said = {name: item for name, item in value.items() if item not in (None, "")}
+    return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in said.items()}
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)

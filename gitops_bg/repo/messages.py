@@ -1,0 +1,139 @@
+"""What commits say: a subject for people, a reason, trailers for machines. No text from outside can forge a trailer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Event, LedgerEntry
+
+_LONGEST_VALUE = 500
+
+_DONE = {
+    Event.DEPLOYED: "deployed",
+    Event.CANDIDATE: "has the candidate",
+    Event.PROMOTED: "promoted",
+    Event.ROLLED_BACK: "rolled back",
+    Event.SUPERSEDED: "superseded",
+    Event.CANCELLED: "cancelled",
+    Event.ABORTED: "aborted",
+    Event.RETRIED: "retries",
+    Event.FAILED: "failed",
+    Event.RECOVERED: "recovered",
+    Event.HELD: "holds",
+    Event.HOLD_LIFTED: "no longer holds",
+    Event.SUSPENDED: "suspended",
+    Event.RESUMED: "resumed",
+    Event.INVALID: "has invalid files",
+    Event.VALID: "has valid files again",
+    Event.DIVERGED: "diverged",
+    Event.CONVERGED: "converged",
+    Event.ORPHANED: "left main",
+}
+_ASKED = {Event.DEPLOYED: "deploy", Event.PROMOTED: "promote", Event.ROLLED_BACK: "roll back"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movement:
+    """One thing that happened to an app, or is asked for, as commits tell it."""
+
+    app: AppKey
+    event: Event
+    from_version: int | None = None
+    from_digest: str = ""
+    to_version: int | None = None
+    to_digest: str = ""
+    source_commit: str = ""
+    """The commit that brought the template."""
+    commit: str = ""
+    """The commit of main that asked for it."""
+    rollout: int = 0
+    by: str = ""
+    approved_by: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
+    """A ledger entry as a movement."""
+    return Movement(
+        app=app,
+        event=entry.event,
+        from_version=entry.from_version,
+        from_digest=entry.from_digest,
+        to_version=entry.to_version,
+        to_digest=entry.to_digest,
+        source_commit=entry.source_commit,
+        commit=entry.commit,
+        rollout=entry.rollout,
+        by=entry.by,
+        reason=entry.reason,
+    )
+
+
+def asking(movement: Movement, cluster: str) -> str:
+    """The message of a commit that changes ``primary.yaml``: it asks, traffic follows."""
+    return _message(movement, _ASKED.get(movement.event, _DONE[movement.event]), cluster)
+
+
+def telling(movements: Sequence[Movement], cluster: str) -> str:
+    """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own."""
+    if len(movements) == 1:
+        return _message(movements[0], _DONE[movements[0].event], cluster)
+    if not movements:
+        return f"state [{one_line(cluster)}]\n"
+    apps = len({movement.app for movement in movements})
+    subject = f"{len(movements)} events of {apps} app{'s' if apps > 1 else ''} [{one_line(cluster)}]"
+    lines = [f"{movement.app.namespace}/{_sentence(movement, _DONE[movement.event])}" for movement in movements]
+    blocks = [line for movement in movements for line in trailers(movement)]
+    return "\n".join([subject, "", *lines, "", *blocks]) + "\n"
+
+
+def trailers(movement: Movement) -> list[str]:
+    """The trailers of one movement; the block begins with ``Bg-App``, and values are always one line."""
+    values: list[tuple[str, str]] = [
+        ("Bg-App", str(movement.app)),
+        ("Bg-Event", movement.event),
+        ("Bg-From", _version(movement.from_version, movement.from_digest)),
+        ("Bg-To", _version(movement.to_version, movement.to_digest)),
+        ("Bg-Source-Commit", movement.source_commit),
+        ("Bg-Commit", movement.commit),
+        ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
+        ("Bg-By", movement.by),
+        *(("Bg-Approved-By", name) for name in movement.approved_by),
+        ("Bg-Reason", movement.reason),
+    ]
+    return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
+
+
+def one_line(text: str) -> str:
+    """``text`` as one printable line of at most 500 characters.
+
+    >>> one_line("looks good\\n\\nBg-Approved-By: root")
+    'looks good Bg-Approved-By: root'
+    """
+    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
+
+
+def _message(movement: Movement, verb: str, cluster: str) -> str:
+    parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
+    reason = one_line(movement.reason)
+    if reason:
+        # "Reason:" keeps the text from standing at the start of a line, where it could pass for a revert's marker.
+        parts.append(f"Reason: {reason}")
+    return "\n\n".join([*parts, "\n".join(trailers(movement))]) + "\n"
+
+
+def _sentence(movement: Movement, verb: str) -> str:
+    origin = _short(movement.from_version, movement.from_digest)
+    goal = label(movement.to_version, movement.to_digest) if movement.to_digest else ""
+    span = f" {origin} -> {goal}" if origin and goal else f" {goal or origin}".rstrip()
+    return f"{movement.app.name}: {verb}{span}"
+
+
+def _short(version: int | None, digest: str) -> str:
+    return f"v{version}" if version else (label(None, digest) if digest else "")
+
+
+def _version(version: int | None, digest: str) -> str:
+    return f"v{version} {digest}" if version and digest else digest

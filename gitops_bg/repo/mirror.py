@@ -1,0 +1,205 @@
+"""The bare partial mirror of the remote: asks for refs, fetches, and tells a dead remote from a damaged mirror.
+
+It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_blobs` ever brings objects in.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+
+from git.exc import GitError
+
+from gitops_bg.repo.configuration import PARTIAL, configuration
+from gitops_bg.repo.directory import MirrorDirectory
+from gitops_bg.repo.errors import AuthenticationFailed, BranchMissing, MirrorBroken, RemoteTimedOut, RemoteUnreachable
+from gitops_bg.repo.layout import PROMOTION_PREFIX, SEEN_REF, TRACKING_PREFIX, app_of_branch, is_commit_id
+from gitops_bg.repo.runner import Finished, Git, GitFailed
+from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.transport import transport_for
+
+_HEADS = "refs/heads/"
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
+# git has one exit status for all of it; the words only choose which of two errors of a *read* is shown.
+_DENIED = re.compile(
+    r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
+    r"|The requested URL returned error: 40[13]"
+)
+
+
+class Mirror:
+    """One remote's branches, here. A context manager; not thread-safe."""
+
+    def __init__(self, settings: RepositorySettings) -> None:
+        self.settings = settings
+        self._directory = MirrorDirectory(settings.directory)
+        self._transport = transport_for(settings, self._directory.askpass)
+        self._seen: str | None = None
+        self._directory.claim()
+        try:
+            self.git = self._opened()
+        except BaseException:
+            self._directory.release()
+            raise
+
+    def __enter__(self) -> "Mirror":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the directory and every process."""
+        self.git.close()
+        self._directory.release()
+
+    def rebuild(self) -> None:
+        """Throw the mirror away and begin an empty one; the next fetch fills it."""
+        self.git.close()
+        self._directory.wipe()
+        self.git = self._opened()
+
+    def _opened(self) -> Git:
+        self._directory.prepare(configuration(self.settings, self._transport.url))
+        try:
+            return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
+        except GitError as error:
+            raise MirrorBroken(f"the mirror is damaged: {error}") from error
+
+    # What the remote says.
+
+    def advertised(self) -> bytes:
+        """The remote's answer about our branches, as it came: equal bytes mean that nothing moved."""
+        wanted = (self.settings.branch, self.settings.state_branch, f"{PROMOTION_PREFIX}*")
+        return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
+
+    def remote_branches(self) -> dict[str, str]:
+        """Our branches on the remote with their commits, asked now."""
+        return self.ours(self.advertised())
+
+    def ours(self, advertised: bytes) -> dict[str, str]:
+        """The branches we deal with in an answer: the patterns of ls-remote match more than was asked for."""
+        named = (self.settings.branch, self.settings.state_branch)
+        branches = branches_in(advertised).items()
+        return {name: commit for name, commit in branches if name in named or app_of_branch(name) is not None}
+
+    def explain_missing(self) -> BranchMissing:
+        """Why the tracked branch is not there: an empty remote, or others in its place."""
+        there = sorted(branches_in(self._asked("ls-remote", "--heads", "origin")))
+        branch = self.settings.branch
+        if not there:
+            return BranchMissing(f"the remote is empty; push a first commit to its branch {branch}")
+        shown = ", ".join(there[:5]) + (" …" if len(there) > 5 else "")
+        return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
+
+    def _asked(self, *arguments: str) -> bytes:
+        finished = self.git.attempt(*arguments)
+        if finished.status != 0:
+            raise self.remote_error(arguments[0], finished)
+        return finished.output
+
+    # What is fetched.
+
+    def tracked(self) -> dict[str, str]:
+        """The branches as they were fetched (or pushed by us) last."""
+        output = self.local("for-each-ref", "--format=%(objectname) %(refname)", TRACKING_PREFIX)
+        lines = (line.split(" ", 1) for line in output.decode().splitlines())
+        return {name.removeprefix(TRACKING_PREFIX): commit for commit, name in lines}
+
+    def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
+        """Bring what is tracked up to ``remote`` and return what was really fetched, which may be newer."""
+        before = self.tracked()
+        self.forget([name for name in before if name not in remote])
+        moved = [name for name, commit in remote.items() if before.get(name) != commit]
+        if not moved:
+            return {name: before[name] for name in remote}
+        self.fetch(moved)
+        return self.tracked()
+
+    def fetch(self, branches: Iterable[str]) -> None:
+        """Fetch these branches, all history, no blobs."""
+        lines = (f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
+        self._fetched("".join(lines))
+
+    def fetch_blobs(self, blobs: Iterable[str]) -> None:
+        """Fetch these objects in one exchange."""
+        self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
+
+    def forget(self, branches: Iterable[str]) -> None:
+        """Stop tracking branches that the remote no longer has."""
+        lines = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
+        if lines:
+            self.local("update-ref", "--stdin", stdin=lines.encode())
+
+    def _fetched(self, lines: str, *options: str) -> None:
+        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=lines.encode())
+        if finished.status == 0:
+            return
+        if not finished.timed_out and not self._sound():
+            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.complaint.strip()}")
+        raise self.remote_error("fetch", finished)
+
+    def _sound(self) -> bool:
+        return self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
+
+    # What is here.
+
+    def local(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
+        """Run a command that needs no remote. Raises ``MirrorBroken`` or ``DiskProblem``: no other cause is left."""
+        try:
+            return self.git.run(*arguments, stdin=stdin, environment=environment)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def broken(self, error: GitFailed) -> Exception:
+        """What a failed local command means."""
+        return self._directory.trouble() or MirrorBroken(str(error))
+
+    def has(self, commit: str) -> bool:
+        """Whether the mirror has this commit. False for anything that is no full commit id."""
+        return is_commit_id(commit) and self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status == 0
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in nothing."""
+        if ancestor == descendant:
+            return True
+        if not is_commit_id(ancestor) or not is_commit_id(descendant):
+            return False
+        finished = self.git.attempt("merge-base", "--is-ancestor", ancestor, descendant)
+        if finished.status > 1 and self.has(ancestor) and self.has(descendant):
+            raise self.broken(GitFailed("merge-base", finished))
+        return finished.status == 0
+
+    def seen(self) -> str:
+        """The head of main that was seen last and not rewritten since; empty at first. Outlives ``rebuild``."""
+        if self._seen is None:
+            finished = self.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF)
+            self._seen = finished.output.decode().strip() if finished.status == 0 else ""
+        return self._seen
+
+    def remember_seen(self, commit: str) -> None:
+        """Keep ``commit`` as seen, also from gc."""
+        self.local("update-ref", SEEN_REF, commit)
+        self._seen = commit
+
+    def tidy(self) -> None:
+        """Pack what many small fetches left; for once a week."""
+        self.local(*PARTIAL, "gc", "--quiet")
+
+    def remote_error(self, command: str, finished: Finished) -> Exception:
+        """What a failed exchange with the remote means."""
+        said = " ".join(finished.complaint.split()) or f"exit {finished.status}"
+        if finished.timed_out:
+            return RemoteTimedOut(f"git {command}: no answer within {self.settings.timeout_seconds:g} s")
+        if _DENIED.search(said):
+            return AuthenticationFailed(f"git {command}: {said}")
+        if self.git.attempt("rev-parse", "--git-dir").status != 0:
+            return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
+        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said}")
+
+
+def branches_in(advertised: bytes) -> dict[str, str]:
+    """Branch names and commits in the output of ls-remote."""
+    lines = (line.split("\t", 1) for line in advertised.decode(errors="replace").splitlines())
+    return {name.removeprefix(_HEADS): commit for commit, name in lines if name.startswith(_HEADS)}

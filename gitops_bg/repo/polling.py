@@ -1,0 +1,139 @@
+"""One look at the remote: what moved since the last one. One `ls-remote`, and nothing else where nothing did.
+
+It reports; it never decides. A poll that fails half-way has reported nothing, and the next one starts where the
+last successful one ended.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
+from gitops_bg.repo.layout import APPS, SETTINGS_FILE, app_of_branch, folder
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.sources import Sources
+from gitops_bg.repo.tree import AppIndex, listing
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """What a poll found. ``changed`` holds every app at the first poll of a process."""
+
+    commit: str
+    """The head of main."""
+    apps: int
+    """How many apps main has."""
+    changed: frozenset[AppKey] = frozenset()
+    """Added apps, and those of which any file is different."""
+    removed: frozenset[AppKey] = frozenset()
+    settings_changed: bool = False
+    others_changed: frozenset[str] = frozenset()
+    """Other top-level folders that are different: ``groups``, ``analysis``, ``policies``."""
+    rewritten: str = ""
+    """The commit seen before that main no longer contains; until it is accepted, or comes back."""
+    promotions_moved: frozenset[AppKey] = frozenset()
+    state_moved: bool = False
+    moved: bool = True
+    """Whether anything at all is different from the poll before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """What the last successful poll told."""
+
+    poll: Poll
+    advertised: bytes
+    branches: Mapping[str, str]
+    trees: Mapping[AppKey, str]
+    top: Mapping[str, str] = field(default_factory=dict)
+
+
+class Poller:
+    """Keeps what was reported last, to tell what moved."""
+
+    def __init__(self, mirror: Mirror, index: AppIndex, sources: Sources) -> None:
+        self._mirror = mirror
+        self._index = index
+        self._sources = sources
+        self._last: _Reported | None = None
+
+    def poll(self) -> Poll:
+        """Look at the remote once.
+
+        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``MirrorBroken``, ``DiskProblem``.
+        """
+        advertised = self._mirror.advertised()
+        if self._last is not None and self._last.advertised == advertised:
+            return self._quiet(self._last)
+        remote = self._mirror.ours(advertised)
+        if self._mirror.settings.branch not in remote:
+            raise self._mirror.explain_missing()
+        branches = self._mirror.follow(remote)
+        reported = self._compared(advertised if branches == remote else b"", branches)
+        self._last = reported
+        return reported.poll
+
+    def look_again(self) -> None:
+        """Fetch at the next poll, whether the remote moved or not: the mirror was emptied."""
+        if self._last is not None:
+            self._last = replace(self._last, advertised=b"")
+
+    def accept(self, commit: str) -> None:
+        """Take main's new history for good, named by a commit of it.
+
+        Raises ``HistoryNotAccepted`` where main does not contain ``commit``.
+        """
+        head = self.head()
+        if not self._mirror.is_ancestor(commit, head):
+            raise HistoryNotAccepted(f"main does not contain {commit}; name a commit of the history to accept")
+        self._mirror.remember_seen(head)
+        if self._last is not None:
+            self._last = replace(self._last, poll=replace(self._last.poll, rewritten=""))
+
+    def head(self) -> str:
+        """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
+        if self._last is None:
+            raise RemoteMoved("the repository was not polled yet")
+        return self._last.poll.commit
+
+    @staticmethod
+    def _quiet(last: _Reported) -> Poll:
+        return Poll(last.poll.commit, last.poll.apps, rewritten=last.poll.rewritten, moved=False)
+
+    def _compared(self, advertised: bytes, branches: Mapping[str, str]) -> _Reported:
+        last = self._last or _Reported(Poll("", 0), b"", {}, {})
+        settings = self._mirror.settings
+        head = branches[settings.branch]
+        trees, top = self._index.at(head), self._top(head)
+        changed = frozenset(app for app, tree in trees.items() if last.trees.get(app) != tree)
+        self._sources.forget(folder(app) for app in changed)
+        folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
+        poll = Poll(
+            commit=head,
+            apps=len(trees),
+            changed=changed,
+            removed=frozenset(last.trees.keys() - trees.keys()),
+            settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
+            others_changed=frozenset(folders - {SETTINGS_FILE, APPS}),
+            rewritten=self._rewritten(head),
+            promotions_moved=_promotions_moved(last.branches, branches),
+            state_moved=last.branches.get(settings.state_branch) != branches.get(settings.state_branch),
+        )
+        return _Reported(poll, advertised, branches, trees, top)
+
+    def _rewritten(self, head: str) -> str:
+        seen = self._mirror.seen()
+        if seen and not self._mirror.is_ancestor(seen, head):
+            return seen
+        if seen != head:
+            self._mirror.remember_seen(head)
+        return ""
+
+    def _top(self, head: str) -> dict[str, str]:
+        """The entries of the root folder."""
+        return {path: blob for _, blob, path in listing(self._mirror.local("ls-tree", "-z", head))}
+
+
+def _promotions_moved(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[AppKey]:
+    moved = (name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+    return frozenset(app for name in moved if (app := app_of_branch(name)) is not None)

@@ -1,0 +1,190 @@
+"""Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
+
+Each change names the content it was derived from. Where main holds something else by now, the change is
+superseded and decided again; nothing is ever rebased or merged (reference gitops.md §0.2).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.commits import Committer, Draft, blob_id
+from gitops_bg.repo.errors import RemoteMoved
+from gitops_bg.repo.files import Files
+from gitops_bg.repo.layout import APP_FILE, PRIMARY_FILE, file_of, promotion_branch
+from gitops_bg.repo.messages import Movement, asking
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.offers import Offers
+from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryChange:
+    """``primary.yaml`` of an app is to be ``content``; ``movement`` says why."""
+
+    content: bytes
+    expected_blob: str | None
+    """The blob of main's ``primary.yaml`` that the change was derived from; None where there was none."""
+    movement: Movement
+
+    @property
+    def app(self) -> AppKey:
+        """Whose it is."""
+        return self.movement.app
+
+
+class PrimaryResult(StrEnum):
+    """What became of a change."""
+
+    COMMITTED = "committed"
+    UNCHANGED = "unchanged"
+    """It was there already: no commit."""
+    SUPERSEDED = "superseded"
+    """Somebody else changed the file, or removed the app: decide again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryOutcome:
+    """``commit`` is the one that holds the change, main's head where nothing was to be changed."""
+
+    result: PrimaryResult
+    commit: str = ""
+
+
+class Promotions:
+    """Writes ``primary.yaml``."""
+
+    def __init__(self, mirror: Mirror, files: Files, committer: Committer, pusher: Pusher, offers: Offers) -> None:
+        self._mirror = mirror
+        self._files = files
+        self._committer = committer
+        self._pusher = pusher
+        self._offers = offers
+
+    def commit(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+        """Commit the changes to main, one commit an app, in one push.
+
+        Raises ``PushRefused`` where main takes no push of ours, ``RemoteMoved`` where it moves all the time or was
+        rewritten, and the errors of an unreachable remote; then nothing was committed, unless the push timed out.
+        """
+        branch = self._mirror.settings.branch
+        base = self._base()
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            outcomes, pending = self._derived(changes, base)
+            if not pending:
+                return outcomes
+            commits = self._committer.build(self._chain(pending, base))
+            answer = self._pusher.push([Update(branch, base, commits[-1])])
+            if answer.verdicts[branch] is Verdict.TAKEN:
+                done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
+                return outcomes | dict(zip((change.app for change in pending), done, strict=True))
+            attempts.judge(answer)
+            base = self._again(base)
+        raise attempts.given_up()
+
+    def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+        """Put each change on the promotion branch of its app: one commit on top of main, updated in place.
+
+        A branch that already offers this content in place of this primary is left as it is. Raises as ``commit``.
+        """
+        done: dict[AppKey, PrimaryOutcome] = {}
+        left = list(changes)
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            base = self._base()
+            outcomes, pending = self._derived(left, base)
+            done |= outcomes
+            done |= (standing := self._standing(pending))
+            left = [change for change in pending if change.app not in standing]
+            answer = self._push_offers(left, base, done)
+            left = [change for change in left if answer.verdicts[promotion_branch(change.app)] is not Verdict.TAKEN]
+            if not left:
+                return done
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def withdraw(self, apps: Iterable[AppKey]) -> None:
+        """Delete the promotion branches of these apps, where there are any. Raises as ``commit``."""
+        branches = {promotion_branch(app) for app in apps}
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            tracked = self._mirror.tracked()
+            there = [Update(name, tracked[name], None) for name in sorted(branches & tracked.keys())]
+            answer = self._pusher.push(there)
+            if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
+                self._mirror.forget(branches & self._mirror.tracked().keys())
+                return
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def _base(self) -> str:
+        """Main's head as fetched last; fetched now where it never was."""
+        branch = self._mirror.settings.branch
+        tracked = self._mirror.tracked()
+        if branch not in tracked:
+            tracked = self._mirror.follow(self._mirror.remote_branches())
+        if branch not in tracked:
+            raise self._mirror.explain_missing()
+        return tracked[branch]
+
+    def _derived(
+        self, changes: Sequence[PrimaryChange], base: str
+    ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
+        """What is settled at this base, and what is still to be committed."""
+        outcomes, pending = {}, []
+        entries = self._files.entries((change.app for change in changes), base)
+        for change in changes:
+            names = entries[change.app]
+            now = names[PRIMARY_FILE].blob if PRIMARY_FILE in names else None
+            if now == blob_id(change.content, base):
+                outcomes[change.app] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
+            elif APP_FILE not in names or now != change.expected_blob:
+                outcomes[change.app] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
+            else:
+                pending.append(change)
+        return outcomes, pending
+
+    def _chain(self, changes: Sequence[PrimaryChange], base: str) -> list[Draft]:
+        parents: list[str | int] = [base, *range(len(changes) - 1)]
+        return [self._draft(change, parent) for change, parent in zip(changes, parents, strict=True)]
+
+    def _draft(self, change: PrimaryChange, parent: str | int) -> Draft:
+        message = asking(change.movement, self._mirror.settings.cluster)
+        return Draft(parent, {file_of(change.app, PRIMARY_FILE): change.content}, message)
+
+    def _again(self, base: str) -> str:
+        """The new base after a push that was not taken; raises where there is no sense in another."""
+        branch = self._mirror.settings.branch
+        now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
+        if now is None:
+            raise self._mirror.explain_missing()
+        if not self._mirror.is_ancestor(base, now):
+            raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
+        return now
+
+    def _standing(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+        """The changes that their promotion branch offers already."""
+        offered = self._offers.blobs()
+        return {
+            change.app: PrimaryOutcome(PrimaryResult.UNCHANGED, offer.commit)
+            for change in changes
+            if (offer := offered.get(change.app)) is not None
+            and offer.base_blob == change.expected_blob
+            and offer.blob == blob_id(change.content, offer.commit)
+        }
+
+    def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
+        commits = self._committer.build([self._draft(change, base) for change in changes])
+        tracked = self._mirror.tracked()
+        names = [promotion_branch(change.app) for change in changes]
+        answer = self._pusher.push(
+            [Update(name, tracked.get(name), commit) for name, commit in zip(names, commits, strict=True)]
+        )
+        for change, name, commit in zip(changes, names, commits, strict=True):
+            if answer.verdicts[name] is Verdict.TAKEN:
+                done[change.app] = PrimaryOutcome(PrimaryResult.COMMITTED, commit)
+        return answer

@@ -1,0 +1,143 @@
+"""Moves branches of the remote, each by compare-and-swap on the commit that was fetched.
+
+What became of a push is read from the remote's refs afterwards, never from the words of the rejection: GitHub,
+GitLab and Gitea each have their own (reference gitops.md "Measured", §4.9).
+"""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteTimedOut
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.runner import Finished
+
+_AT_ONCE = 400
+"""Branches in one push: their names are arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Move a branch from the commit it was fetched at (None: it does not exist) to another (None: delete it)."""
+
+    branch: str
+    expected: str | None
+    commit: str | None
+
+
+class Verdict(StrEnum):
+    """What became of an update."""
+
+    TAKEN = "taken"
+    MOVED = "moved"
+    """The branch is no longer where it was fetched: fetch, derive again."""
+    REFUSED = "refused"
+    """The branch is where it was, and the remote does not take the update."""
+    UNANSWERED = "unanswered"
+    """The connection broke before the remote said anything about this branch, and the branch is where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict for each branch, and what the server said."""
+
+    verdicts: Mapping[str, Verdict]
+    message: str = ""
+
+
+class Attempts:
+    """Counts attempts, waits between two of them by full jitter, and knows when there is no sense in another."""
+
+    def __init__(self, sleep: Callable[[float], None], most: int) -> None:
+        self._sleep = sleep
+        self._most = most
+        self._unanswered = 0
+        self._random = random.Random()  # noqa: S311 - spreads retries; nothing secret
+
+    def __iter__(self) -> Iterator[int]:
+        """Attempt after attempt."""
+        for attempt in range(self._most):
+            if attempt:
+                self._sleep(self._random.uniform(0, min(5.0, 0.1 * 2**attempt)))
+            yield attempt
+
+    def judge(self, answer: Answer) -> None:
+        """Raise ``PushRefused`` for a push that will never be taken; return where it is worth another attempt.
+
+        A remote that is read without trouble and twice breaks off a push takes none (a token that may only read).
+        """
+        left = set(answer.verdicts.values()) - {Verdict.TAKEN}
+        self._unanswered += Verdict.UNANSWERED in left
+        if left == {Verdict.REFUSED} or self._unanswered > 1:
+            names = ", ".join(name for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN)
+            raise PushRefused(f"the remote refuses the push to {names}: {answer.message}")
+
+    @staticmethod
+    def given_up() -> RemoteMoved:
+        """The error after the last attempt."""
+        return RemoteMoved("the branch moved on the remote under every attempt to push to it")
+
+
+class Pusher:
+    """Pushes, and waits between attempts."""
+
+    def __init__(self, mirror: Mirror, sleep: Callable[[float], None], attempts: int = 6) -> None:
+        self._mirror = mirror
+        self._sleep = sleep
+        self._attempts = attempts
+
+    def attempts(self) -> "Attempts":
+        """A bounded number of attempts, with pauses between them."""
+        return Attempts(self._sleep, self._attempts)
+
+    def push(self, updates: Sequence[Update]) -> Answer:
+        """Push all updates, each for itself. Raises the errors of a remote that cannot even be read."""
+        verdicts: dict[str, Verdict] = {}
+        messages: list[str] = []
+        for start in range(0, len(updates), _AT_ONCE):
+            answer = self._pushed(updates[start : start + _AT_ONCE])
+            verdicts |= answer.verdicts
+            messages += [answer.message] if answer.message else []
+        return Answer(verdicts, "; ".join(messages))
+
+    def _pushed(self, updates: Sequence[Update]) -> Answer:
+        leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
+        refspecs = [f"{update.commit or ''}:refs/heads/{update.branch}" for update in updates]
+        finished = self._mirror.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
+        if finished.status == 0:
+            return Answer({update.branch: Verdict.TAKEN for update in updates})
+        if finished.timed_out:
+            raise self._timed_out()
+        return self._classified(updates, finished)
+
+    def _timed_out(self) -> RemoteTimedOut:
+        seconds = self._mirror.settings.timeout_seconds
+        return RemoteTimedOut(f"git push: no answer within {seconds:g} s; whether it arrived is seen at the next look")
+
+    def _classified(self, updates: Sequence[Update], finished: Finished) -> Answer:
+        remote = self._mirror.remote_branches()
+        answered = _answered(finished.output)
+        verdicts = {update.branch: _verdict(update, remote.get(update.branch), answered) for update in updates}
+        return Answer(verdicts, server_message(finished.complaint))
+
+
+def server_message(complaint: str) -> str:
+    """What the server said, on one line: its ``remote:`` lines, or else git's own words."""
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    said = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
+    return " ".join(line for line in (said or lines) if line)
+
+
+def _answered(porcelain: bytes) -> set[str]:
+    """The branches that the remote (or the lease) said something about."""
+    rows = [line.split("\t") for line in porcelain.decode(errors="replace").splitlines()]
+    return {row[1].rpartition(":refs/heads/")[2] for row in rows if len(row) == 3}
+
+
+def _verdict(update: Update, now: str | None, answered: set[str]) -> Verdict:
+    if now == update.commit:
+        return Verdict.TAKEN
+    if now != update.expected:
+        return Verdict.MOVED
+    return Verdict.REFUSED if update.branch in answered else Verdict.UNANSWERED

@@ -1,0 +1,269 @@
+"""Git, as the agent sees it: the one class it uses of this package.
+
+    poll() -> Poll                          what moved; one `ls-remote`, nothing else where nothing did
+    apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
+    source(app, file) sources(files)        which commit brought it
+    contains(sha) lost(shas) accept(sha)    whether main still has what was seen
+    commit_primaries(changes)               promotions and rollbacks, to main
+    offer(changes) withdraw(apps)           the promotion branches
+    publish(batch) history(app) memory(app) the ledger
+
+It starts no thread and decides nothing. One lock makes every call safe from any thread; one process owns the
+directory. Every error is of the tree in ``core.errors``, without secrets in it.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from itertools import islice
+from types import TracebackType
+
+from gitops_bg.core.desired import LedgerMemory, Problem
+from gitops_bg.core.model import AppKey, Source
+from gitops_bg.repo.blobs import Blobs
+from gitops_bg.repo.commits import Committer
+from gitops_bg.repo.errors import MirrorBroken
+from gitops_bg.repo.files import Entry, File, Files
+from gitops_bg.repo.history import Committed, History
+from gitops_bg.repo.layout import SETTINGS_FILE
+from gitops_bg.repo.ledger import Ledger, Published
+from gitops_bg.repo.ledger_file import LedgerBatch, Position
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.offers import Offers, Promotion
+from gitops_bg.repo.polling import Poll, Poller
+from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
+from gitops_bg.repo.push import Pusher
+from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.sources import Sources
+from gitops_bg.repo.tree import AppIndex
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Repository:
+    """One remote. A context manager; close it at the end.
+
+    ``clock`` dates our commits, ``sleep`` waits between attempts to push. Raises ``InvalidInput`` for a URL that is
+    refused, ``MirrorInUse``, ``DiskProblem``; the remote is first asked by ``poll``.
+    """
+
+    def __init__(
+        self,
+        settings: RepositorySettings,
+        *,
+        clock: Callable[[], datetime] = _now,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.settings = settings
+        self._lock = threading.RLock()
+        self._suspect = False
+        self._mirror = mirror = Mirror(settings)
+        self._index = AppIndex(mirror)
+        self._sources = Sources(mirror)
+        self._poller = Poller(mirror, self._index, self._sources)
+        blobs = Blobs(mirror)
+        self._files = Files(mirror, blobs)
+        self._offers = Offers(mirror, blobs, self._files)
+        committer, pusher = Committer(mirror, clock), Pusher(mirror, sleep)
+        self._promotions = Promotions(mirror, self._files, committer, pusher, self._offers)
+        self._ledger = Ledger(mirror, blobs, committer, pusher)
+        self._history = History(mirror, blobs)
+
+    def __enter__(self) -> "Repository":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        with self._lock:
+            self._mirror.close()
+
+    def tidy(self) -> None:
+        """Pack the mirror; for about once a week."""
+        with self._guarded():
+            self._mirror.tidy()
+
+    # What moved.
+
+    def poll(self) -> Poll:
+        """Look at the remote once; a damaged mirror is cloned again on the way.
+
+        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``DiskProblem``.
+        """
+        with self._guarded():
+            if self._suspect:
+                self._rebuild()
+            try:
+                return self._poller.poll()
+            except MirrorBroken:
+                self._rebuild()
+                return self._poller.poll()
+
+    @property
+    def head(self) -> str:
+        """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
+        with self._lock:
+            return self._poller.head()
+
+    def accept(self, commit: str) -> None:
+        """Take main's rewritten history for good, named by a commit of it. Raises ``HistoryNotAccepted``."""
+        with self._guarded():
+            self._poller.accept(commit)
+
+    def contains(self, commit: str) -> bool:
+        """Whether main contains a commit; an unknown one it does not."""
+        with self._guarded():
+            return self._mirror.is_ancestor(commit, self._poller.head())
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether one commit contains another."""
+        with self._guarded():
+            return self._mirror.is_ancestor(ancestor, descendant)
+
+    def lost(self, commits: Iterable[str]) -> frozenset[str]:
+        """Those of the commits that main does not contain; for many at once (after a restart)."""
+        with self._guarded():
+            left = set(commits) - {self._poller.head()}
+            if left:
+                left -= set(self._mirror.local("rev-list", self._poller.head()).decode().split())
+            return frozenset(left)
+
+    # What is at a commit.
+
+    def apps(self, commit: str = "") -> Mapping[AppKey, str]:
+        """Every app of main with the id of its folder: equal ids mean equal files."""
+        with self._guarded():
+            return self._index.at(commit or self._poller.head())
+
+    def entries_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, Entry]]:
+        """The files of apps by name, unread, with blob ids that parses can be cached by."""
+        with self._guarded():
+            return self._files.entries(apps, commit or self._poller.head())
+
+    def read(self, entries: Iterable[Entry]) -> Mapping[str, File]:
+        """The contents of entries, by path."""
+        with self._guarded():
+            return self._files.read(entries)
+
+    def files_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, File]]:
+        """All YAML files of apps by name (a path inside the app's folder), missing blobs fetched in one exchange."""
+        with self._guarded():
+            return self._files.of(apps, commit or self._poller.head())
+
+    def files(self, app: AppKey, commit: str = "") -> Mapping[str, bytes | Problem]:
+        """The files of one app by name; a Problem in place of what must not be read."""
+        return {name: file.content for name, file in self.files_of([app], commit)[app].items()}
+
+    def settings_file(self, commit: str = "") -> bytes | Problem | None:
+        """``gitops-bg.yaml``, or None."""
+        with self._guarded():
+            file = self._files.at(SETTINGS_FILE, commit or self._poller.head())
+            return file.content if file is not None else None
+
+    def files_below(self, folder: str, commit: str = "") -> Mapping[str, File]:
+        """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""
+        with self._guarded():
+            return self._files.below(folder, commit or self._poller.head())
+
+    def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
+        """What stands under ``apps/`` and can be no app: bad names, links, submodules, stray files."""
+        with self._guarded():
+            return self._index.misplaced(commit or self._poller.head())
+
+    def sources(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
+        """The commit that brought the present content of each file; one walk for all. Absent files are left out."""
+        with self._guarded():
+            at = commit or self._poller.head()
+            wanted = list(files)
+            entries = self._files.entries({app for app, _ in wanted}, at)
+            found = {(app, name): entries[app][name] for app, name in wanted if name in entries[app]}
+            sources = self._sources.of({entry.path: entry.blob for entry in found.values()}, at)
+            return {key: sources[entry.path] for key, entry in found.items()}
+
+    def source(self, app: AppKey, file: str, commit: str = "") -> Source | None:
+        """The commit that brought the present content of a file, or None where there is no such file."""
+        return self.sources([(app, file)], commit).get((app, file))
+
+    def find_primary(
+        self, app: AppKey, *, digest: str = "", version: int | None = None, commit: str = ""
+    ) -> bytes | None:
+        """The newest ``primary.yaml`` of main's past with this digest, or this version number; None without one."""
+        with self._guarded():
+            at = commit or self._poller.head()
+            return self._history.find_primary(app, at, digest=digest, version=version)
+
+    # What is written.
+
+    def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
+        """Commit ``primary.yaml`` of apps to main: one commit an app, one push, compare-and-swap.
+
+        Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed,
+        except perhaps after ``RemoteTimedOut``: the next poll shows it.
+        """
+        with self._guarded():
+            return self._promotions.commit(changes)
+
+    def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
+        """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``."""
+        with self._guarded():
+            return self._promotions.offer(changes)
+
+    def withdraw(self, apps: Iterable[AppKey]) -> None:
+        """Delete the promotion branches of apps, where there are any. Raises as ``commit_primaries``."""
+        with self._guarded():
+            self._promotions.withdraw(apps)
+
+    def promotions(self) -> Mapping[AppKey, Promotion]:
+        """The promotion branches as fetched last, with ``primary.yaml`` there and where they leave main."""
+        with self._guarded():
+            return self._offers.promotions()
+
+    # The ledger.
+
+    def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
+        """Write to the ledger what it does not have yet; may be repeated. Raises as ``commit_primaries``."""
+        with self._guarded():
+            return self._ledger.publish(batch)
+
+    def positions(self) -> Mapping[AppKey, Position]:
+        """How far the ledger got, by app."""
+        with self._guarded():
+            return self._ledger.positions()
+
+    def memory(self, app: AppKey) -> LedgerMemory | None:
+        """What the ledger knows of an app whose record is gone; None where it knows nothing."""
+        with self._guarded():
+            return self._ledger.memory(app)
+
+    def history(self, app: AppKey, limit: int | None = None) -> Sequence[Committed]:
+        """The ledger entries of an app, newest first, all of them or the first ``limit``."""
+        with self._guarded():
+            return list(islice(self._history.ledger(app), limit))
+
+    def ledger_problems(self) -> tuple[Problem, ...]:
+        """Files of the state branch that somebody else damaged."""
+        with self._guarded():
+            return self._ledger.problems()
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One call at a time; after one that met a damaged mirror, the next poll clones it again."""
+        with self._lock:
+            try:
+                yield
+            except MirrorBroken:
+                self._suspect = True
+                raise
+
+    def _rebuild(self) -> None:
+        self._mirror.rebuild()
+        self._poller.look_again()
+        self._suspect = False

@@ -1,0 +1,130 @@
+"""Runs git in the mirror through GitPython: static argument lists, a locked-down environment, a deadline.
+
+Nothing of the machine's git configuration gets in, no prompt ever waits, and data goes through stdin, never
+through options (reference pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
+"""
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from git import Repo
+from git.cmd import Git as GitCommand
+
+from gitops_bg.repo.transport import Transport
+
+_LOCKED_DOWN = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ASKPASS": "true",
+}
+_HARMLESS = {"GIT_EXEC_PATH"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a git command left behind. ``complaint`` is its stderr, masked."""
+
+    status: int
+    output: bytes
+    complaint: str
+
+    @property
+    def timed_out(self) -> bool:
+        """Killed at the deadline."""
+        return self.status == -signal.SIGKILL
+
+
+class GitFailed(Exception):
+    """A local git command ended with an error; translated at the border of this package."""
+
+    def __init__(self, command: str, finished: Finished) -> None:
+        super().__init__(f"git {command}: exit {finished.status}: {finished.complaint.strip()}")
+        self.finished = finished
+
+
+class Git:
+    """Git in one bare repository; ``close`` it at the end."""
+
+    def __init__(self, directory: Path, transport: Transport, timeout_seconds: float) -> None:
+        self._transport = transport
+        self._timeout = timeout_seconds
+        self._environment = {**_LOCKED_DOWN, "GIT_DIR": str(directory), **transport.environment}
+        self._repo = Repo(directory, expand_vars=False)
+
+    def close(self) -> None:
+        """Release what GitPython holds."""
+        self._repo.close()
+
+    def run(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
+        """Run a command and return its output; raise ``GitFailed`` where it fails."""
+        finished = self.attempt(*arguments, stdin=stdin, environment=environment)
+        if finished.status != 0:
+            raise GitFailed(arguments[0], finished)
+        return finished.output
+
+    def attempt(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
+        """Run a command to its end, whatever that is."""
+        with tempfile.TemporaryFile() as source:
+            source.write(stdin)
+            source.seek(0)
+            status, output, complaint = self._repo.git.execute(
+                self._command(arguments),
+                istream=cast(BinaryIO, source),
+                env={**self._environment, **(environment or {})},
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                kill_after_timeout=self._timeout,
+            )
+        text = complaint if isinstance(complaint, str) else bytes(complaint or b"").decode(errors="replace")
+        return Finished(int(status), output or b"", self._transport.mask(text))
+
+    @contextmanager
+    def lines(self, *arguments: str) -> Iterator[Iterator[bytes]]:
+        """The output of a local command line by line, for who stops reading early."""
+        running = self._repo.git.execute(self._command(arguments), env=self._environment, as_process=True)
+        process = running.proc
+        assert process is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            yield process.stdout
+        finally:
+            process.stdout.close()
+            complaint = process.stderr.read()
+            process.stderr.close()
+            status = process.wait()
+        if status not in (0, -signal.SIGPIPE):
+            raise GitFailed(arguments[0], Finished(status, b"", complaint.decode(errors="replace")))
+
+    def _command(self, arguments: tuple[str, ...]) -> list[str]:
+        """The command line; foreign GIT_ variables of our own environment are taken away from git."""
+        foreign = [name for name in os.environ if name.startswith("GIT_") and name not in self._environment]
+        unset = [part for name in foreign if name not in _HARMLESS for part in ("-u", name)]
+        return [*(["env", *unset] if unset else []), "git", *arguments]
+
+
+def initialise(directory: Path, timeout_seconds: float) -> None:
+    """Make an empty bare repository, from no template. Raises ``GitFailed``."""
+    directory.mkdir(parents=True, exist_ok=True)
+    status, _, complaint = GitCommand(str(directory)).execute(
+        ["git", "init", "--quiet", "--bare", "--template=", "."],
+        env={**_LOCKED_DOWN, "GIT_DIR": str(directory)},
+        with_extended_output=True,
+        with_exceptions=False,
+        kill_after_timeout=timeout_seconds,
+    )
+    if status != 0:
+        raise GitFailed("init", Finished(int(status), b"", str(complaint)))

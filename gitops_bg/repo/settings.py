@@ -1,0 +1,60 @@
+"""What the agent is told about its repository. Plain data; nothing is checked against the world here."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.errors import InvalidInput
+
+# A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character gets through.
+_BRANCH = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
+_CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositorySettings:
+    """One remote and how to reach it. Credentials are files, read when needed, so that they can be rotated.
+
+    Raises ``InvalidInput`` for a branch or cluster name that cannot be part of a ref. The URL is checked by
+    ``transport.transport_for``.
+    """
+
+    url: str
+    cluster: str
+    directory: Path
+    """Where the mirror lives; this process alone works in it."""
+    branch: str = "main"
+    author_name: str = "gitops-bg"
+    author_email: str = "gitops-bg@localhost"
+    username: str = "git"
+    """Of the https token; most forges accept any."""
+    token_file: Path | None = None
+    ca_file: Path | None = None
+    """Certificates to trust for https, in place of the system's."""
+    ssh_key_file: Path | None = None
+    known_hosts_file: Path | None = None
+    """Host keys for ssh; without it the user's own known_hosts. An unknown host is refused either way."""
+    ssh_program: str = "ssh"
+    signing_key: Path | None = None
+    """An SSH private key; the agent's commits are signed with it."""
+    timeout_seconds: float = 30.0
+    """For one exchange with the remote."""
+    allow_http: bool = False
+    """Accept http://, where everybody on the way can read and change what is deployed."""
+
+    def __post_init__(self) -> None:
+        _demand("branch", self.branch, _BRANCH)
+        _demand("cluster", self.cluster, _CLUSTER)
+
+    @property
+    def state_branch(self) -> str:
+        """The branch of the ledger (DESIGN §3)."""
+        return f"gitops-bg/state/{self.cluster}"
+
+
+def _demand(name: str, value: str, form: re.Pattern[str]) -> None:
+    sound = form.fullmatch(value) and ".." not in value and not re.search(r"\.lock(/|$)|\.(/|$)", value)
+    if not sound:
+        remedy = "use letters, digits, dots, dashes and underscores"
+        raise InvalidInput(Problem(f"--{name}", f"{value!r} cannot be the name of a {name}", remedy=remedy))

@@ -1,0 +1,107 @@
+"""Which commit brought the present content of a file: author, date, and what its message says it reverts.
+
+One walk over the history answers for thousands of files. The commit is the newest one that *made* the content, so
+a merge is named only where it changed the file itself (an "evil" merge); otherwise the merged commit is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from gitops_bg.core.model import Source
+from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.runner import GitFailed
+
+_FEW = 100
+WALK = ("log", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%x01%H")
+_DETAILS = "--format=%x01%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
+_REVERT = re.compile(r"^\W*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
+_ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})\s*$", re.MULTILINE | re.IGNORECASE)
+
+Wanted = Mapping[str, str]
+"""Paths with the blob ids that they have now."""
+
+
+class Sources:
+    """Answers from memory for a path whose content is as it was when asked before."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._known: dict[str, tuple[str, Source]] = {}
+
+    def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
+        """The source of every path, as of ``commit``."""
+        unknown = {path: blob for path, blob in wanted.items() if self._known.get(path, ("",))[0] != blob}
+        if unknown:
+            self._learn(unknown, commit)
+        return {path: self._known[path][1] for path in wanted}
+
+    def forget(self, paths_below: Iterable[str]) -> None:
+        """Forget what is known of these folders, whose content changed and may have changed back."""
+        folders = tuple(f"{folder}/" for folder in paths_below)
+        if folders:
+            for path in [path for path in self._known if path.startswith(folders)]:
+                del self._known[path]
+
+    def _learn(self, unknown: Wanted, commit: str) -> None:
+        origins = self._origins(unknown, commit)
+        details = self._details(set(origins.values()) | {commit})
+        for path, blob in unknown.items():
+            # A file without an origin would be a history we cannot read; its head is the best true answer.
+            self._known[path] = (blob, details[origins.get(path, commit)])
+
+    def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
+        few = list(unknown) if len(unknown) <= _FEW else []
+        found: dict[str, str] = {}
+        try:
+            with self._mirror.git.lines(*WALK, commit, "--", *few) as lines:
+                for origin, path, blob in changes(lines):
+                    if unknown.get(path) == blob:
+                        found.setdefault(path, origin)
+                        if len(found) == len(unknown):
+                            break
+        except GitFailed as error:
+            raise self._mirror.broken(error) from error
+        return found
+
+    def _details(self, commits: Iterable[str]) -> dict[str, Source]:
+        output = self._mirror.local(
+            "log",
+            "--no-walk=unsorted",
+            _DETAILS,
+            "--stdin",
+            stdin="".join(f"{commit}\n" for commit in commits).encode(),
+        )
+        records = output.decode(errors="replace").split("\x01")[1:]
+        return {source.commit: source for source in map(_source, records)}
+
+
+def changes(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    """Commit, path and resulting blob of every change in the output of the walk; a removed file has a blob of zeros."""
+    commit = ""
+    for line in lines:
+        if line.startswith(b"\x01"):
+            commit = line[1:].strip().decode()
+        elif line.startswith(b":"):
+            facts, _, path = line.rstrip(b"\n").partition(b"\t")
+            yield commit, path.decode(errors="replace"), _resulting_blob(facts)
+
+
+def _resulting_blob(facts: bytes) -> str:
+    """The last of the ids: a merge has one mode and id for each parent, and as many colons in front."""
+    parents = len(facts) - len(facts.lstrip(b":"))
+    return facts.lstrip(b":").split(b" ")[2 * parents + 1].decode()
+
+
+def _source(record: str) -> Source:
+    commit, name, mail, seconds, subject, message = record.split("\0")[:6]
+    reverts = dict.fromkeys([*_REVERT.findall(message), *_ROLLBACK_TO.findall(message)])
+    author = f"{name} <{mail}>" if mail else name
+    return Source(commit, author, _date(seconds), subject, tuple(reverts))
+
+
+def _date(seconds: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

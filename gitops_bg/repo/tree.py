@@ -1,0 +1,86 @@
+"""Which apps a commit has, and which of them differ from another commit: by subtree ids, without reading a file."""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.layout import APPS, app_of_folder
+from gitops_bg.repo.mirror import Mirror
+
+_TREE = "040000"
+
+
+class AppIndex:
+    """The subtree id of every app at one commit, moved from commit to commit by their difference."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._commit = ""
+        self._trees: Mapping[AppKey, str] = MappingProxyType({})
+
+    def at(self, commit: str) -> Mapping[AppKey, str]:
+        """All apps at a commit with their tree ids; costs what differs from the last one asked for."""
+        if commit == self._commit:
+            return self._trees
+        known = bool(self._commit) and self._mirror.has(self._commit)
+        trees = self._moved(commit) if known else self._listed(commit)
+        self._commit, self._trees = commit, MappingProxyType(trees)
+        return self._trees
+
+    def _listed(self, commit: str) -> dict[AppKey, str]:
+        output = self._mirror.local("ls-tree", "-r", "-d", "-z", commit, f"{APPS}/")
+        return {
+            app: blob
+            for mode, blob, path in listing(output)
+            if mode == _TREE and (app := app_of_folder(path)) is not None
+        }
+
+    def _moved(self, commit: str) -> dict[AppKey, str]:
+        trees = dict(self._trees)
+        output = self._mirror.local("diff-tree", "-r", "-t", "-z", "--no-renames", self._commit, commit, "--", APPS)
+        for mode, tree, path in _differences(output):
+            app = app_of_folder(path)
+            if app is not None and mode == _TREE:
+                trees[app] = tree
+            elif app is not None:
+                trees.pop(app, None)
+        return trees
+
+    def misplaced(self, commit: str) -> tuple[Problem, ...]:
+        """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
+        output = self._mirror.local("ls-tree", "-r", "-t", "-z", commit, f"{APPS}/")
+        found = (_misplaced(mode, path) for mode, _, path in listing(output) if path.count("/") in (1, 2))
+        return tuple(problem for problem in found if problem is not None)
+
+
+def listing(output: bytes) -> Iterator[tuple[str, str, str]]:
+    """Mode, object id and path of each line of ``ls-tree -z``."""
+    for line in output.split(b"\0")[:-1]:
+        facts, _, path = line.partition(b"\t")
+        mode, _, blob = facts.decode().split(" ")
+        yield mode, blob, path.decode(errors="replace")
+
+
+def _differences(output: bytes) -> Iterator[tuple[str, str, str]]:
+    """New mode, new id and path of each entry of ``diff-tree -z --raw``."""
+    parts = output.split(b"\0")
+    for facts, path in zip(parts[::2], parts[1::2], strict=False):
+        _, mode, _, blob, _ = facts.decode().split(" ")
+        yield mode, blob, path.decode(errors="replace")
+
+
+def _misplaced(mode: str, path: str) -> Problem | None:
+    name = path.rpartition("/")[2]
+    deep = path.count("/") == 2
+    if mode == _TREE:
+        sound = app_of_folder(path if deep else f"{path}/app") is not None
+        remedy = "use lower case letters, digits and dashes, as Kubernetes does"
+        return None if sound else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
+    if mode == "120000":
+        return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
+    if mode == "160000":
+        return Problem(path, "is a submodule; submodules are not read", remedy="commit the folder itself")
+    if name.endswith((".yaml", ".yml")):
+        return Problem(path, "belongs to no app", remedy=f"move it into {APPS}/<namespace>/<app>/")
+    return None
