@@ -24,7 +24,9 @@ _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 _PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
 
-_QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor"})
+QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor"})
+"""The fields of a pod template that hold resource quantities, or maps of them."""
+
 _SUFFIXES = {
     "": Decimal(1),
     "n": Decimal("1e-9"),
@@ -49,11 +51,11 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
         return True
     if isinstance(desired, Mapping):
         return isinstance(live, Mapping) and all(
-            contains(live.get(key), value, field if field in _QUANTITIES else key) for key, value in desired.items()
+            contains(live.get(key), value, field if field in QUANTITIES else key) for key, value in desired.items()
         )
     if isinstance(desired, Sequence) and not isinstance(desired, str):
         return isinstance(live, Sequence) and not isinstance(live, str) and _list_contains(live, desired, field)
-    return bool(live == desired) or (field in _QUANTITIES and same_quantity(live, desired))
+    return bool(live == desired) or (field in QUANTITIES and same_quantity(live, desired))
 
 
 def same_quantity(one: object, other: object) -> bool:

@@ -5,6 +5,7 @@ urllib3's errors, a token file that is missing for a moment, and its own excepti
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +18,8 @@ from kubernetes.config import ConfigException
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 
 _BUSY = (408, 429)
+_UNTYPABLE = re.compile("failed to create typed patch object")
+"""A 500 by its code; but it is the applied object that does not fit the schema, so trying again is useless."""
 
 
 class NotFound(Refused):
@@ -70,7 +73,7 @@ def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> 
     """The error for an HTTP answer that is none of 2xx; ``what`` names the call in a few words."""
     answer = _status_object(data)
     sentence = f"{what}: {status} {answer.get('reason', '')}: {answer.get('message', '')}".strip(": ")
-    if status in _BUSY or status >= 500:
+    if (status in _BUSY or status >= 500) and not _UNTYPABLE.search(sentence):
         return Transient(sentence, retry_after=_seconds(headers.get("Retry-After")))
     if status == 409:
         return WorldChanged(sentence)

@@ -105,6 +105,7 @@ class _Look:
             snapshot=Snapshot(digest, state.snapshot),
             replicas=state.replicas,
             available=state.available,
+            number=int(state.number) if state.number.isdecimal() else 0,
             ours=not owner,
             owner=owner,
             deleting=state.meta.deleting,

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from gitops_bg.cluster.drift import QUANTITIES
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.core import names
 from gitops_bg.core.actions import CreateReplicaSet
@@ -45,7 +46,7 @@ def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) ->
 
 def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:
     """The pod template of a snapshot with our labels on top of its own."""
-    template: Object = json.loads(snapshot)
+    template: Object = _with_quantities(json.loads(snapshot))
     metadata = template.setdefault("metadata", {})
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
@@ -128,6 +129,15 @@ def _with_protocols(holder: Mapping[str, Any]) -> Object:
     """
     ports = holder.get("ports")
     return {**holder, "ports": [{"protocol": "TCP", **port} for port in ports]} if ports else dict(holder)
+
+
+def _with_quantities(value: Any, field: str = "") -> Any:
+    """Resource quantities as text: server-side apply of older servers takes no numbers for them."""
+    if isinstance(value, dict):
+        return {key: _with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_quantities(item) for item in value]
+    return str(value) if field in QUANTITIES and isinstance(value, (int, float)) else value
 
 
 def _service_port(port: Mapping[str, Any]) -> Object:

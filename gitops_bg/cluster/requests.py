@@ -2,6 +2,7 @@
 
 import json
 
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.observed import Request
 from gitops_bg.spec.codec import from_json, to_json
 
@@ -12,7 +13,7 @@ def request_of(annotation: str) -> Request | None:
         return None
     try:
         return from_json(Request, json.loads(annotation))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, InvalidInput):
         return None
 
 

@@ -18,7 +18,7 @@ from gitops_bg.spec.codec import from_json, to_json
 def load(state: AppState | None) -> Record:
     """The record in the status; the empty one where there is none yet.
 
-    Raises ``ValueError`` where somebody else wrote into it what is no record.
+    Raises `InvalidInput` where somebody else wrote into it what is no record.
     """
     status = json.loads(state.status) if state is not None else {}
     record = status.get("record")
@@ -34,7 +34,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     active = record.version(record.traffic)
     candidate = next((version for version in reversed(record.versions) if version.stage is Stage.CANDIDATE), None)
     named = candidate or active
-    status = {
+    status: Object = {
         "observedGeneration": state.generation,
         "phase": str(decision.phase),
         "message": _message(decision),
@@ -53,7 +53,7 @@ def _summary(version: Version | None) -> Object | None:
     if version is None:
         return None
     return {
-        "version": f"v{version.number}",
+        "version": version.number,
         "color": str(version.color),
         "digest": version.digest,
         "image": ", ".join(_images(version)),

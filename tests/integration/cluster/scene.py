@@ -1,0 +1,124 @@
+"""One app in a namespace of its own, seen through the code under test, on either cluster."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.connection import Access
+from gitops_bg.core.actions import (
+    ApplyApp,
+    ClusterAction,
+    CreateReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.desired import Target
+from gitops_bg.core.digest import short, snapshot_of
+from gitops_bg.core.model import AppKey, Color, Snapshot, Source
+from gitops_bg.core.names import replica_set_name, selector
+from gitops_bg.core.observed import Observed
+from gitops_bg.core.record import Lane, Record
+from gitops_bg.core.spec import AppSpec, Strategy
+from gitops_bg.spec.load import AppConfig
+from tests.support.clusters import TestCluster
+
+BODY = {
+    "target": "target.yaml",
+    "strategy": {"blueGreen": {"activeService": "web", "previewService": "web-preview"}},
+}
+
+
+def snapshot(tag: str = "v1", **container: Any) -> Snapshot:
+    """A pod template with one container; names of fields as in a manifest."""
+    web = {"name": "web", "image": f"registry.example/web:{tag}", "ports": [{"name": "http", "containerPort": 8080}]}
+    return snapshot_of({"metadata": {"labels": {"team": "shop"}}, "spec": {"containers": [{**web, **container}]}})
+
+
+def config(app: AppKey, target: Snapshot | None = None, **services: Any) -> AppConfig:
+    """What the folder of the app says; ``services`` are manifests by name."""
+    strategy = Strategy(active_service="web", preview_service="web-preview")
+    wanted = Target(target or snapshot(), 1, Source("c0ffee"))
+    return AppConfig(app, AppSpec(app, strategy), BODY, wanted, None, services)
+
+
+def create(of: Snapshot, replicas: int = 1, number: int = 1, **more: Any) -> CreateReplicaSet:
+    return CreateReplicaSet(number=number, snapshot=of, color=Color.BLUE, replicas=replicas, **more)
+
+
+def switch(to: Snapshot, expected: dict[str, str] | None = None, **more: Any) -> SwitchTraffic:
+    defaults: dict[str, Any] = {"lane": Lane.PROMOTION, "needs_available": 1, "number": 1}
+    pairs = tuple(sorted((expected or {}).items()))
+    return SwitchTraffic(
+        name="web", expected_selector=pairs, from_number=None, from_digest="", digest=to.digest, **(defaults | more)
+    )
+
+
+@dataclass
+class Scene:
+    """The app and the façade that watches it; `until` waits for the watch, never by sleeping."""
+
+    cluster: TestCluster
+    app: AppKey
+    subject: Cluster
+    changed: threading.Condition
+    woken: list[AppKey] = field(default_factory=list)
+
+    def do(self, *actions: ClusterAction, config: AppConfig | None = None) -> None:
+        for action in actions:
+            self.subject.carry_out(self.app, config or self.config, action)
+
+    @property
+    def config(self) -> AppConfig:
+        return config(self.app)
+
+    def observe(self, config: AppConfig | None = None, record: Record | None = None) -> Observed:
+        return self.subject.observe(self.app, config or self.config, record or Record())
+
+    def until(self, predicate: Callable[[Observed], Any], timeout: float = 20) -> Observed:
+        """Wait until the app, as the caches show it, fulfils the predicate."""
+        with self.changed:
+            found = self.changed.wait_for(lambda: predicate(self.observe()), timeout)
+        assert found, f"not within {timeout} s; last: {self.observe()}"
+        return self.observe()
+
+    def available(self, of: Snapshot, pods: int = 1) -> None:
+        """Wait until the version has so many available pods."""
+        name = replica_set_name(self.app, of.digest)
+        self.until(lambda seen: any(each.name == name and each.available >= pods for each in seen.replica_sets))
+
+    def serve(self, of: Snapshot) -> None:
+        """The app exists, and live traffic goes to this version."""
+        self.do(ApplyApp(), create(of))
+        self.available(of)
+        self.do(switch(of, create=True))
+        self.until(lambda seen: seen.active_service and seen.active_service.digest == short(of.digest))
+
+    def selector(self, of: Snapshot) -> dict[str, str]:
+        return selector(self.app, of.digest)
+
+    def live(self, kind: str, name: str) -> dict[str, Any]:
+        group = {"services": "/api/v1", "replicasets": "/apis/apps/v1"}.get(kind, "/apis/gitops-bg.dev/v1alpha1")
+        return self.cluster.get(f"{group}/namespaces/{self.app.namespace}/{kind}/{name}")
+
+
+@contextmanager
+def watching(cluster: TestCluster, namespace: str, **options: Any) -> Iterator[Scene]:
+    """A scene whose caches are complete."""
+    changed, woken = threading.Condition(), []
+
+    def on_change(app: AppKey) -> None:
+        with changed:
+            woken.append(app)
+            changed.notify_all()
+
+    subject = Cluster.watching(Access(cluster.kubeconfig), on_change, [namespace], **options)
+    subject.start()
+    try:
+        assert subject.wait(20), subject.troubles()
+        yield Scene(cluster, AppKey(namespace, "web"), subject, changed, woken)
+    finally:
+        subject.stop()

@@ -1,0 +1,333 @@
+"""Each action on both clusters: what it writes, and when it refuses (I1, I2, foreign objects, lost races)."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.cluster.errors import ForeignObject
+from gitops_bg.core import names
+from gitops_bg.core.actions import (
+    ApplyApp,
+    ApplyService,
+    DeleteApp,
+    DeleteReplicaSet,
+    PointPreview,
+    ScaleReplicaSet,
+)
+from gitops_bg.core.digest import short
+from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
+from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
+from tests.support import manifests
+from tests.support.paths import replica_sets, services
+from tests.support.rawapi import JSON_PATCH, MERGE
+from tests.support.waiting import eventually
+
+ONE, TWO = snapshot("v1"), snapshot("v2")
+
+
+def scale(of: object, current: int, to: int) -> ScaleReplicaSet:
+    return ScaleReplicaSet(of.digest, 1, current, to, "told to")  # type: ignore[attr-defined]
+
+
+def name_of(scene: Scene, of: object) -> str:
+    return names.replica_set_name(scene.app, of.digest)  # type: ignore[attr-defined]
+
+
+# The BlueGreenDeployment.
+
+
+def test_the_app_is_made_from_git_and_seen_at_once(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    seen = scene.observe()
+    assert seen.app_uid
+    assert not seen.app_drifted
+    assert not seen.app_foreign
+    assert scene.subject.apps() == [scene.app]
+
+
+def test_a_change_of_the_apps_live_spec_is_seen_and_repaired(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    path = f"/apis/gitops-bg.dev/v1alpha1/namespaces/{scene.app.namespace}/bluegreendeployments/web"
+    body = {"spec": {"strategy": {"blueGreen": {"activeService": "other"}}}}
+    scene.cluster.patch(path, body, MERGE)
+    scene.until(lambda seen: seen.app_drifted)
+    scene.do(ApplyApp())
+    assert not scene.observe().app_drifted
+
+
+def test_an_app_somebody_made_by_hand_is_not_taken_over_until_it_is_labelled(scene: Scene) -> None:
+    spec = dict(config(scene.app).body)
+    metadata = {"name": "web", "namespace": scene.app.namespace}
+    head = {"apiVersion": names.API_VERSION, "kind": names.KIND, "metadata": metadata}
+    scene.cluster.apply({**head, "spec": spec})
+    scene.until(lambda seen: seen.app_foreign)
+    with pytest.raises(ForeignObject, match="made by somebody else; to hand it over: kubectl label"):
+        scene.do(ApplyApp())
+    assert scene.subject.apps() == []
+    scene.cluster.apply({**head, "metadata": metadata | {"labels": {names.MANAGED_BY: names.MANAGER}}, "spec": spec})
+    scene.until(lambda seen: not seen.app_foreign)
+    scene.do(ApplyApp())
+    assert not scene.observe().app_drifted
+
+
+def test_deleting_the_app_deletes_all_it_owns(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(DeleteApp())
+    scene.until(lambda seen: not seen.app_uid and not seen.replica_sets)
+    where = services(scene.app.namespace)
+    eventually(lambda: scene.cluster.find(f"{where}/web") is None, what="the Service is collected")
+
+
+# ReplicaSets.
+
+
+def test_a_version_runs_as_written_with_our_labels_on_top(scene: Scene) -> None:
+    scene.do(ApplyApp(), create(ONE, replicas=2, min_ready_seconds=0))
+    live = scene.live("replicasets", name_of(scene, ONE))
+    assert live["spec"]["replicas"] == 2
+    assert live["spec"]["selector"]["matchLabels"] == scene.selector(ONE)
+    labels = live["spec"]["template"]["metadata"]["labels"]
+    assert labels == {"team": "shop", **scene.selector(ONE), names.COLOR: "blue", names.VERSION: "1"}
+    assert live["metadata"]["annotations"][names.FULL_DIGEST] == ONE.digest
+    assert live["metadata"]["annotations"][names.SNAPSHOT] == ONE.text
+    (owner,) = live["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == (names.KIND, "web", True)
+    scene.available(ONE, pods=2)
+    (view,) = scene.observe().replica_sets
+    assert (view.snapshot, view.replicas, view.ours, view.drifted) == (ONE, 2, True, False)
+
+
+def test_a_tampered_template_is_seen_and_repaired(scene: Scene) -> None:
+    scene.do(ApplyApp(), create(ONE))
+    path = f"{replica_sets(scene.app.namespace)}/{name_of(scene, ONE)}"
+    change = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "evil:1"}]
+    scene.cluster.patch(path, change, JSON_PATCH)
+    scene.until(lambda seen: seen.replica_sets[0].drifted)
+    scene.do(create(ONE, repair=True))
+    scene.until(lambda seen: not seen.replica_sets[0].drifted)
+    assert (
+        scene.live("replicasets", name_of(scene, ONE))["spec"]["template"]["spec"]["containers"][0]["image"] != "evil:1"
+    )
+
+
+def test_quantities_defaults_and_ports_without_protocol_are_no_drift(scene: Scene) -> None:
+    resources = {"requests": {"cpu": 0.5, "memory": "1024Mi"}, "limits": {"cpu": "1000m"}}
+    tricky = snapshot(
+        "v9",
+        resources=resources,
+        env=[{"name": "EMPTY", "value": ""}, {"name": "A", "value": "1"}],
+        ports=[{"containerPort": 8080}, {"containerPort": 8080, "protocol": "UDP"}],
+        readinessProbe={"httpGet": {"port": 8080, "path": "/"}},
+    )
+    scene.do(ApplyApp(), create(tricky))
+    scene.available(tricky)
+    assert not scene.observe().replica_sets[0].drifted
+
+
+def test_a_repair_that_changes_nothing_is_not_asked_for_again(scene: Scene) -> None:
+    """What the server makes of our intent is no drift, even where we do not know its normalisation (I5)."""
+    odd = snapshot("v9", resources={"limits": {"memory": "0.0005Gi"}}, securityContext={"runAsUser": 0})
+    scene.do(ApplyApp(), create(odd), create(odd, repair=True))
+    assert not scene.observe().replica_sets[0].drifted
+
+
+def test_an_invalid_template_is_refused_with_the_servers_words(scene: Scene) -> None:
+    broken = snapshot("v9", image="")
+    scene.do(ApplyApp())
+    with pytest.raises(Refused, match="image"):
+        scene.do(create(broken))
+
+
+def test_a_foreign_replica_set_is_left_alone_and_shown(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    theirs = manifests.replica_set(scene.app.namespace, name_of(scene, ONE), replicas=0)
+    before = scene.cluster.create(replica_sets(scene.app.namespace), theirs)
+    with pytest.raises(ForeignObject, match="made by somebody else"):
+        scene.do(create(ONE))
+    after = scene.live("replicasets", name_of(scene, ONE))
+    assert after["metadata"].get("labels") == before["metadata"].get("labels")
+    assert after["spec"] == before["spec"]
+    (view,) = scene.observe().replica_sets
+    assert not view.ours
+    assert "made by somebody else" in view.owner
+    scene.cluster.delete(f"{replica_sets(scene.app.namespace)}/{name_of(scene, ONE)}")
+    eventually(lambda: not scene.observe().replica_sets, what="it is noticed that the foreign one is gone")
+
+
+def test_scaling_is_a_compare_and_swap(scene: Scene) -> None:
+    scene.do(ApplyApp(), create(ONE, replicas=1), scale(ONE, 1, 2))
+    assert scene.observe().replica_sets[0].replicas == 2, "our own write is in the cache at once"
+    with pytest.raises(WorldChanged):
+        scene.do(scale(ONE, 1, 5))
+    assert scene.live("replicasets", name_of(scene, ONE))["spec"]["replicas"] == 2
+
+
+@pytest.mark.parametrize("how", ["scaled down", "deleted"])
+def test_what_serves_is_never(how: str, scene: Scene) -> None:
+    scene.serve(ONE)
+    action = scale(ONE, 1, 0) if how == "scaled down" else DeleteReplicaSet(name_of(scene, ONE), ONE.digest, "told to")
+    with pytest.raises(WorldChanged, match="the active Service web selects"):
+        scene.do(action)
+    assert scene.live("replicasets", name_of(scene, ONE))["spec"]["replicas"] == 1
+
+
+def test_what_serves_by_somebody_elses_hand_is_not_scaled_down_either(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(create(TWO, number=2))
+    moved = {"spec": {"selector": {**scene.selector(TWO)}}}
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", moved, MERGE)
+    with pytest.raises(WorldChanged, match="selects"):
+        scene.do(scale(TWO, 1, 0))
+
+
+def test_what_does_not_serve_is_scaled_down_and_deleted(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(create(TWO, number=2), scale(TWO, 1, 0), DeleteReplicaSet(name_of(scene, TWO), TWO.digest, "told to"))
+    assert [view.name for view in scene.observe().replica_sets] == [name_of(scene, ONE)]
+    scene.do(DeleteReplicaSet(name_of(scene, TWO), TWO.digest, "again, after a crash"))
+
+
+# Traffic.
+
+
+def test_the_first_switch_makes_the_service_from_the_ports_of_the_pods(scene: Scene) -> None:
+    scene.serve(ONE)
+    live = scene.live("services", "web")
+    assert live["spec"]["selector"] == scene.selector(ONE)
+    (port,) = live["spec"]["ports"]
+    assert (port["name"], port["port"], port["targetPort"]) == ("http", 8080, "http")
+    seen = scene.until(lambda seen: seen.active_service and seen.active_service.ready_endpoints == 1)
+    assert seen.active_service is not None
+    assert not seen.active_service.drifted
+    assert seen.active_service.ours
+
+
+def test_a_service_from_git_is_made_as_written(scene: Scene) -> None:
+    written = manifests.service(scene.app.namespace, "web", ignored="selector")
+    written["metadata"]["annotations"] = {"team": "shop"}
+    del written["spec"]["ports"][0]["protocol"]
+    asked = config(scene.app, web=written)
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    scene.do(switch(ONE, create=True), config=asked)
+    live = scene.live("services", "web")
+    assert (live["spec"]["ports"][0]["port"], live["spec"]["selector"]) == (80, scene.selector(ONE))
+    assert live["metadata"]["annotations"]["team"] == "shop"
+    assert not scene.observe(asked).active_service.drifted  # type: ignore[union-attr]
+    assert scene.observe().active_service.drifted  # type: ignore[union-attr]
+
+
+def test_a_service_without_any_port_is_the_authors_to_solve(scene: Scene) -> None:
+    silent = snapshot("v1", ports=[])
+    scene.do(ApplyApp(), create(silent))
+    scene.available(silent)
+    with pytest.raises(InvalidInput, match=r"target\.yaml.*containerPort"):
+        scene.do(switch(silent, create=True), config=config(scene.app, silent))
+
+
+def test_a_switch_is_one_write_and_seen_at_once(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(create(TWO, number=2))
+    scene.available(TWO)
+    before = len(scene.cluster.writes())
+    scene.do(switch(TWO, scene.selector(ONE), number=2))
+    assert scene.observe().active_service.digest == short(TWO.digest)  # type: ignore[union-attr]
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(TWO)
+
+    def patches() -> list[object]:
+        return [each for each in scene.cluster.writes()[before:] if f"{scene.app.namespace}/services/web" in each.path]
+
+    assert eventually(patches, what="the write is in the audit log")
+    assert len(patches()) == 1
+
+
+def test_a_switch_that_somebody_forestalled_is_refused(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(create(TWO, number=2))
+    scene.available(TWO)
+    moved = {"spec": {"selector": {"color": "mine"}}}
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", moved, MERGE)
+    with pytest.raises(WorldChanged):
+        scene.do(switch(TWO, scene.selector(ONE), number=2))
+    assert scene.live("services", "web")["spec"]["selector"]["color"] == "mine"
+
+
+def test_a_wiped_selector_can_be_the_expected_one(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", {"spec": {"selector": None}}, MERGE)
+    scene.until(lambda seen: seen.active_service and not seen.active_service.selector)
+    scene.do(switch(ONE, {}))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+
+
+def test_traffic_does_not_move_to_pods_that_are_not_available(scene: Scene) -> None:
+    scene.serve(ONE)
+    bad = snapshot("bad")
+    scene.do(create(bad, number=2))
+    with pytest.raises(WorldChanged, match=r"0 available pods, not 1|has not looked at"):
+        scene.do(switch(bad, scene.selector(ONE), number=2))
+    with pytest.raises(WorldChanged, match="is gone"):
+        scene.do(switch(TWO, scene.selector(ONE), number=2))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+
+
+def test_going_back_needs_no_available_pods_where_none_are_asked_for(scene: Scene) -> None:
+    scene.serve(ONE)
+    bad = snapshot("bad")
+    scene.do(create(bad, number=2), switch(bad, scene.selector(ONE), needs_available=0))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(bad)
+
+
+def test_a_foreign_service_is_not_taken_over_until_it_is_labelled(scene: Scene) -> None:
+    theirs = manifests.service(scene.app.namespace, "web", app="web")
+    before = scene.cluster.create(services(scene.app.namespace), theirs)
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    seen = scene.observe().active_service
+    assert seen is not None
+    assert not seen.ours
+    assert "Service" in seen.owner
+    assert "kubectl label service web" in seen.owner
+    for action in (switch(ONE, create=True), ApplyService("active", "web", ONE.digest, "told to")):
+        with pytest.raises(ForeignObject, match="kubectl label service web"):
+            scene.do(action)
+    with pytest.raises(WorldChanged):
+        scene.do(switch(ONE, {"app": "web"}))
+    assert scene.live("services", "web")["spec"] == before["spec"]
+    labels = {names.MANAGED_BY: names.MANAGER, names.APP: "web"}
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", {"metadata": {"labels": labels}}, MERGE)
+    scene.until(lambda seen: seen.active_service and seen.active_service.ours)
+    scene.do(switch(ONE, {"app": "web"}))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+
+
+def test_a_service_that_appeared_after_we_looked_is_not_overwritten(scene: Scene) -> None:
+    scene.do(ApplyApp(), create(ONE))
+    scene.available(ONE)
+    assert scene.observe().active_service is None
+    scene.cluster.create(services(scene.app.namespace), manifests.service(scene.app.namespace, "web", app="web"))
+    with pytest.raises(ForeignObject):
+        scene.do(switch(ONE, create=True))
+    assert not scene.observe().active_service.ours  # type: ignore[union-attr]
+
+
+def test_a_changed_port_is_repaired_and_a_port_that_left_git_goes(scene: Scene) -> None:
+    written = manifests.service(scene.app.namespace, "web")
+    extra = {"name": "metrics", "port": 9090, "protocol": "TCP", "targetPort": 9090}
+    both = {**written, "spec": {"ports": [*written["spec"]["ports"], extra]}}
+    scene.do(ApplyApp(), create(ONE))
+    repair = ApplyService("active", "web", ONE.digest, "told to")
+    scene.do(repair, config=config(scene.app, web=both))
+    assert len(scene.live("services", "web")["spec"]["ports"]) == 2
+    assert not scene.observe(config(scene.app, web=both)).active_service.drifted  # type: ignore[union-attr]
+    scene.do(repair, config=config(scene.app, web=written))
+    assert len(scene.live("services", "web")["spec"]["ports"]) == 1
+
+
+def test_the_preview_moves_whether_pods_are_available_or_not(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(ApplyService("preview", "web-preview", ONE.digest, "told to"), create(TWO, replicas=0, number=2))
+    scene.do(PointPreview("web-preview", tuple(sorted(scene.selector(ONE).items())), TWO.digest))
+    assert scene.observe().preview_service.digest == short(TWO.digest)  # type: ignore[union-attr]
+    with pytest.raises(WorldChanged):
+        scene.do(PointPreview("web-preview", tuple(sorted(scene.selector(ONE).items())), TWO.digest))

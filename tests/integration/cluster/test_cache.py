@@ -1,0 +1,157 @@
+"""What the cache believes when lists, events and our own writes arrive in any order. Pure: no server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitops_bg.cluster.cache import Scope, WatchCache
+from gitops_bg.cluster.reduce import service_state
+from gitops_bg.cluster.states import ServiceState
+from gitops_bg.core.model import AppKey
+
+WEB = AppKey("shop", "web")
+
+
+def service(version: str, *, name: str = "web", uid: str = "one", app: str = "web", color: str = "blue") -> Any:
+    metadata = {"namespace": "shop", "name": name, "uid": uid, "resourceVersion": version}
+    metadata |= {"labels": {"gitops-bg.dev/app": app}}  # type: ignore[dict-item]
+    return {"metadata": metadata, "spec": {"selector": {"color": color}, "ports": []}}
+
+
+class Cached:
+    """A cache of Services, and who was woken."""
+
+    def __init__(self) -> None:
+        self.woken: list[AppKey] = []
+        self.cache: WatchCache[ServiceState] = WatchCache(
+            service_state, lambda state: AppKey(state.meta.namespace, state.meta.app), self.woken.append
+        )
+        self.watch: Scope[ServiceState] = self.cache.scope("")
+
+    def list(self, *bodies: Any) -> None:
+        self.watch.begin()
+        for body in bodies:
+            self.watch.put(body)
+        self.watch.end()
+
+    def color(self, name: str = "web") -> str | None:
+        state = self.cache.get("shop", name)
+        return dict(state.selector)["color"] if state else None
+
+
+@pytest.fixture
+def cached() -> Cached:
+    return Cached()
+
+
+def test_it_is_synced_after_the_first_list_even_if_nothing_exists(cached: Cached) -> None:
+    assert not cached.cache.synced
+    cached.list()
+    assert cached.cache.synced
+
+
+def test_each_scope_has_to_be_listed(cached: Cached) -> None:
+    other = cached.cache.scope("other")
+    cached.list()
+    assert not cached.cache.synced
+    other.begin()
+    other.end()
+    assert cached.cache.synced
+
+
+def test_only_what_matters_wakes(cached: Cached) -> None:
+    cached.list(service("1"))
+    assert cached.woken == [WEB]
+    cached.watch.put(service("2"))
+    assert cached.woken == [WEB], "a new version alone changes nothing"
+    cached.watch.put(service("3", color="green"))
+    assert cached.woken == [WEB, WEB]
+
+
+def test_what_a_second_list_does_not_show_is_gone(cached: Cached) -> None:
+    cached.list(service("1"), service("1", name="old", uid="two"))
+    cached.list(service("1"))
+    assert [state.meta.name for state in cached.cache.of(WEB)] == ["web"]
+    assert len(cached.woken) == 3
+
+
+def test_a_list_of_one_namespace_sweeps_only_there(cached: Cached) -> None:
+    other = cached.cache.scope("other")
+    cached.list(service("1"))
+    other.begin()
+    other.end()
+    assert cached.color() == "blue"
+
+
+def test_a_label_that_moves_to_another_app_wakes_both(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.woken.clear()
+    cached.watch.put(service("2", app="api"))
+    assert set(cached.woken) == {WEB, AppKey("shop", "api")}
+    assert cached.cache.of(WEB) == ()
+
+
+def test_our_own_write_is_there_at_once_and_wakes_nobody(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.woken.clear()
+    cached.cache.remember(service("3", color="green"), instead_of="1")
+    assert cached.color() == "green"
+    cached.watch.put(service("3", color="green"))
+    assert cached.woken == []
+
+
+def test_events_from_before_our_write_do_not_bring_the_old_state_back(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.cache.remember(service("3", color="green"), instead_of="1")
+    cached.watch.put(service("2", color="blue"))
+    assert cached.color() == "green"
+    cached.watch.put(service("3", color="green"))
+    cached.watch.put(service("4", color="red"))
+    assert cached.color() == "red"
+
+
+def test_an_answer_that_the_watch_has_overtaken_is_ignored(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.watch.put(service("2", color="green"))
+    cached.watch.put(service("3", color="red"))
+    cached.cache.remember(service("2", color="green"), instead_of="1")
+    assert cached.color() == "red"
+
+
+def test_a_list_after_our_write_ends_the_waiting_for_it(cached: Cached) -> None:
+    cached.list(service("1"))
+    cached.cache.remember(service("3", color="green"), instead_of="1")
+    cached.list(service("9", color="red"))
+    assert cached.color() == "red"
+
+
+def test_what_we_made_during_a_list_survives_it(cached: Cached) -> None:
+    cached.watch.begin()
+    cached.cache.remember(service("5"), instead_of="")
+    cached.watch.end()
+    assert cached.color() == "blue"
+
+
+def test_an_answer_does_not_bring_back_what_was_deleted_meanwhile(cached: Cached) -> None:
+    cached.list()
+    cached.watch.put(service("2"))
+    cached.watch.remove(service("3"))
+    cached.cache.remember(service("2"), instead_of="")
+    assert cached.color() is None
+
+
+def test_the_end_of_a_namesake_is_not_the_end_of_the_new_one(cached: Cached) -> None:
+    cached.list(service("1", uid="one"))
+    cached.watch.put(service("5", uid="two", color="green"))
+    cached.watch.remove(service("4", uid="one"))
+    assert cached.color() == "green"
+
+
+def test_what_we_deleted_is_gone_at_once_but_not_its_successor(cached: Cached) -> None:
+    cached.list(service("1", uid="one"))
+    cached.cache.forget("shop", "web", "another")
+    assert cached.color() == "blue"
+    cached.cache.forget("shop", "web", "one")
+    assert cached.color() is None

@@ -1,0 +1,158 @@
+"""What the client does when the API server or the network misbehaves: errors by who must act, nothing hidden."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.errors import NotFound, Unauthorized
+from gitops_bg.cluster.kinds import SERVICES
+from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
+
+Script = Callable[[Asked], None]
+
+
+def client(of: Stub, **options: float) -> Client:
+    return Client(Access(of.kubeconfig, **options))  # type: ignore[arg-type]
+
+
+def get(of: Stub, **options: float) -> object:
+    subject = client(of, **options)
+    try:
+        return subject.get(SERVICES, "shop", "web")
+    finally:
+        subject.close()
+
+
+def test_a_busy_server_is_transient_and_says_when_to_come_back(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.refuse(429, "TooManyRequests", "slow down", Retry_After="7")) as server:
+        with pytest.raises(Transient, match="slow down") as caught:
+            get(server)
+        assert caught.value.retry_after == 7
+        assert len(server.asked) == 1, "nobody retries behind our back"
+
+
+def test_a_failing_server_is_transient_and_asked_once(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.refuse(500, "InternalError", "etcd is gone")) as server:
+        with pytest.raises(Transient, match="etcd is gone"):
+            get(server)
+        assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "reason"), [(400, "BadRequest"), (403, "Forbidden"), (422, "Invalid")])
+def test_a_refusal_keeps_the_words_of_the_server(tmp_path: Path, status: int, reason: str) -> None:
+    expected = pytest.raises(Refused, match=f"get Service shop/web: {status} {reason}: because I say so")
+    with stub(tmp_path, lambda asked: asked.refuse(status, reason, "because I say so")) as server, expected:
+        get(server)
+
+
+def test_a_conflict_means_that_the_world_changed(tmp_path: Path) -> None:
+    expected = pytest.raises(WorldChanged, match="modified")
+    with stub(tmp_path, lambda asked: asked.refuse(409, "Conflict", "modified")) as server, expected:
+        get(server)
+
+
+def test_a_server_that_never_answers_times_out_once(tmp_path: Path) -> None:
+    def hang(_: Asked) -> None:
+        server.released.wait(30)
+
+    with stub(tmp_path, hang) as server:
+        with pytest.raises(Transient, match="timed out"):
+            get(server, read_timeout=0.2)
+        assert len(server.asked) == 1
+
+
+def test_a_connection_that_breaks_off_is_transient(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.hang_up()) as server, pytest.raises(Transient):
+        get(server)
+
+
+def test_nobody_listening_is_transient(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.answer({})) as server:
+        subject = client(server)
+    with pytest.raises(Transient, match="refused"):
+        subject.get(SERVICES, "shop", "web")
+    subject.close()
+
+
+def test_fresh_credentials_are_read_once_after_a_401(tmp_path: Path) -> None:
+    def script(asked: Asked) -> None:
+        if asked.headers["authorization"].endswith("second"):
+            asked.answer(thing("web"))
+        else:
+            server.token.write_text("second")
+            asked.refuse(401, "Unauthorized", "expired")
+
+    with stub(tmp_path, script) as server:
+        assert get(server) == thing("web")
+        assert len(server.asked) == 2
+
+
+def test_a_second_401_is_a_refusal(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.refuse(401, "Unauthorized", "who are you")) as server:
+        with pytest.raises(Unauthorized, match="who are you"):
+            get(server)
+        assert len(server.asked) == 2
+
+
+def test_a_token_file_that_is_missing_for_a_moment_is_no_crash(tmp_path: Path) -> None:
+    def script(asked: Asked) -> None:
+        server.token.unlink(missing_ok=True)
+        asked.refuse(401, "Unauthorized", "expired")
+
+    with stub(tmp_path, script) as server, pytest.raises((Transient, Refused)):
+        get(server)
+
+
+def test_a_kubeconfig_that_is_not_there_is_a_refusal(tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="kubeconfig"):
+        Client(Access(tmp_path / "none"))
+
+
+def test_absent_is_none_but_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.refuse(404, "NotFound", "services web not found")) as server:
+        assert get(server) is None
+    with stub(tmp_path, lambda asked: asked.answer({"paths": []}, 404)) as server, pytest.raises(NotFound):
+        get(server)
+
+
+def test_an_answer_that_is_not_json_is_transient(tmp_path: Path) -> None:
+    def script(asked: Asked) -> None:
+        asked._handler.send_response(200)
+        asked._handler.send_header("Content-Length", "6")
+        asked._handler.end_headers()
+        asked._handler.wfile.write(b"<html>")
+
+    with stub(tmp_path, script) as server, pytest.raises(Transient, match="not JSON"):
+        get(server)
+
+
+def test_connections_are_kept_and_the_agent_says_who_it_is(tmp_path: Path) -> None:
+    with stub(tmp_path, lambda asked: asked.answer(page())) as server:
+        subject = client(server)
+        for _ in range(5):
+            subject.list(SERVICES)
+        subject.close()
+        assert len({asked._handler.client_address for asked in server.asked}) == 1
+        assert server.asked[0].headers["User-Agent"].startswith("gitops-bg/")
+
+
+def test_pages_follow_each_other(tmp_path: Path) -> None:
+    pages = itertools.count(1)
+
+    def script(asked: Asked) -> None:
+        number = next(pages)
+        asked.answer(page(f"n{number}", token="more" if number < 3 else ""))
+
+    with stub(tmp_path, script) as server:
+        subject = client(server)
+        assert [each["metadata"]["name"] for each in subject.list(SERVICES, "shop", "a=b")] == ["n1", "n2", "n3"]
+        subject.close()
+        assert [asked.query.get("continue") for asked in server.asked] == [None, "more", "more"]
+        assert {asked.query["labelSelector"] for asked in server.asked} == {"a=b"}

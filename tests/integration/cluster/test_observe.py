@@ -1,0 +1,236 @@
+"""From live objects to what the core sees; and what counts as drift. Pure: objects in, views out."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from gitops_bg.cluster.drift import contains, same_quantity
+from gitops_bg.cluster.observe import Contents, observe
+from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.render import app_manifest, replica_set_manifest, service_manifest
+from gitops_bg.cluster.requests import annotation_of
+from gitops_bg.cluster.settled import Settled
+from gitops_bg.core import names
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.observed import Observed, Request, Verb
+from gitops_bg.core.record import Record
+from tests.integration.cluster.scene import BODY, config, create, snapshot
+
+APP = AppKey("shop", "web")
+UID = "uid-of-web"
+ONE = snapshot("v1")
+
+
+def live(manifest: Any, **status: Any) -> Any:
+    body = copy.deepcopy(manifest)
+    body["metadata"] |= {"uid": UID, "resourceVersion": "1", "generation": 1}
+    return {**body, "status": {"observedGeneration": 1, **status}}
+
+
+def app(**metadata: Any) -> Any:
+    body = live(app_manifest(APP, BODY))
+    body["metadata"] |= metadata
+    return body
+
+
+def replica_set(**action: Any) -> Any:
+    return live(replica_set_manifest(APP, UID, create(ONE, **action)), availableReplicas=1)
+
+
+def service(name: str = "web") -> Any:
+    return live(service_manifest(APP, UID, name, ONE.digest, None, ONE.text))
+
+
+def slice_of(name: str, *ready: bool | None, pods: str = "pod") -> Any:
+    metadata = {"namespace": "shop", "name": f"{name}-{pods}", "uid": "x", "resourceVersion": "1"}
+    metadata |= {"labels": {"kubernetes.io/service-name": name}}  # type: ignore[dict-item]
+    endpoints = [
+        {"addresses": [f"10.0.0.{i}"], "conditions": {"ready": each}, "targetRef": {"uid": f"{pods}-{i}"}}
+        for i, each in enumerate(ready)
+    ]
+    return {"metadata": metadata, "endpoints": endpoints}
+
+
+def look(
+    *, bgd: Any = None, sets: tuple[Any, ...] = (), services: tuple[Any, ...] = (), slices: tuple[Any, ...] = ()
+) -> Observed:
+    contents = Contents(
+        app_state(bgd or app()),
+        tuple(map(replica_set_state, sets)),
+        {each["metadata"]["name"]: service_state(each) for each in services},
+        tuple(map(slice_state, slices)),
+    )
+    return observe(APP, contents, config(APP), Record())
+
+
+def test_what_was_rendered_is_ours_and_no_drift() -> None:
+    seen = look(sets=(replica_set(),), services=(service(), service("web-preview")))
+    (view,) = seen.replica_sets
+    assert (view.snapshot, view.available, view.number, view.ours, view.drifted) == (ONE, 1, 1, True, False)
+    assert seen.active_service is not None
+    assert seen.preview_service is not None
+    assert (seen.active_service.digest, seen.active_service.drifted) == (short(ONE.digest), False)
+    assert seen.app_uid == UID
+    assert not seen.app_drifted
+
+
+def test_nothing_there_is_an_empty_view() -> None:
+    assert observe(APP, Contents(), config(APP), Record()) == Observed()
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        lambda body: body["spec"]["template"]["spec"]["containers"][0].update(image="evil"),
+        lambda body: body["spec"]["template"]["spec"]["containers"].clear(),
+        lambda body: body["spec"]["template"]["metadata"]["labels"].pop("team"),
+        lambda body: body["metadata"]["labels"].update({names.COLOR: "green"}),
+        lambda body: body["metadata"]["labels"].pop(names.DIGEST),
+        lambda body: body["metadata"]["annotations"].pop(names.SNAPSHOT),
+        lambda body: body["metadata"]["annotations"].update({names.SNAPSHOT: "{}"}),
+        lambda body: body["metadata"]["annotations"].pop(names.FULL_DIGEST),
+        lambda body: body["metadata"]["ownerReferences"].clear(),
+        lambda body: body["metadata"]["ownerReferences"][0].update(uid="of a former life"),
+    ],
+)
+def test_whatever_somebody_changes_on_a_replica_set_is_drift_and_still_ours(tamper: Any) -> None:
+    body = replica_set()
+    tamper(body)
+    (view,) = look(sets=(body,)).replica_sets
+    assert view.drifted
+    assert view.ours
+
+
+def test_a_removed_snapshot_is_an_empty_text() -> None:
+    body = replica_set()
+    del body["metadata"]["annotations"][names.SNAPSHOT]
+    (view,) = look(sets=(body,)).replica_sets
+    assert (view.snapshot.digest, view.snapshot.text) == (ONE.digest, "")
+
+
+def test_another_controller_makes_it_foreign() -> None:
+    body = replica_set()
+    body["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "Deployment", "name": "other", "uid": "y", "controller": True}
+    ]
+    (view,) = look(sets=(body,)).replica_sets
+    assert not view.ours
+    assert view.owner == f"ReplicaSet shop/{view.name} is controlled by Deployment other"
+
+
+def test_the_status_of_a_template_that_was_not_compared_again_is_kept() -> None:
+    body = replica_set()
+    first = replica_set_state(body)
+    body["status"]["availableReplicas"] = 5
+    body["spec"]["template"] = {}  # same generation: cannot be, and is not looked at
+    assert replica_set_state(body, first).intact
+    body["metadata"]["generation"] = 2
+    assert not replica_set_state(body, first).intact
+
+
+@pytest.mark.parametrize(
+    ("selector", "digest"),
+    [
+        (names.selector(APP, ONE.digest), short(ONE.digest)),
+        ({**names.selector(APP, ONE.digest), "more": "1"}, ""),
+        ({"app": "web"}, ""),
+        ({names.APP: "other", names.DIGEST: "abc"}, ""),
+        ({}, ""),
+    ],
+)
+def test_only_exactly_our_selector_carries_a_digest(selector: dict[str, str], digest: str) -> None:
+    body = service()
+    body["spec"]["selector"] = selector
+    seen = look(services=(body,)).active_service
+    assert seen is not None
+    assert (seen.digest, seen.selector) == (digest, tuple(sorted(selector.items())))
+
+
+def test_endpoints_count_once_for_each_ready_pod_of_the_right_service() -> None:
+    slices = (
+        slice_of("web", True, False, None),
+        slice_of("web", True),  # the same pod in the other IP family
+        slice_of("web-preview", True, pods="other"),
+    )
+    seen = look(services=(service(),), slices=slices).active_service
+    assert seen is not None
+    assert seen.ready_endpoints == 2
+
+
+def test_a_request_is_read_from_its_annotation() -> None:
+    from datetime import UTC, datetime
+
+    request = Request("1", Verb.ROLLBACK, "alice", datetime(2026, 1, 2, tzinfo=UTC), "it burns", 3)
+    assert look(bgd=app(annotations={names.REQUEST: annotation_of(request)})).request == request
+    assert look(bgd=app(annotations={names.REQUEST: "{"})).request is None
+    assert look(bgd=app(annotations={names.REQUEST: "{}"})).request is None
+
+
+def test_an_app_whose_folder_left_main_is_known_by_its_live_spec() -> None:
+    contents = Contents(app_state(app()), (), {"web": service_state(service())}, ())
+    seen = observe(APP, contents, None, Record())
+    assert seen.active_service is not None
+    assert not seen.app_drifted
+
+
+def test_what_the_server_made_of_our_apply_is_settled_until_one_of_both_changes() -> None:
+    settled = Settled()
+    body = replica_set()
+    body["spec"]["template"]["spec"]["containers"][0]["image"] = "normalised by the server"
+    state = replica_set_state(body)
+    settled.add(state, ())
+    contents = Contents(app_state(app()), (state,))
+    assert not observe(APP, contents, config(APP), Record(), settled).replica_sets[0].drifted
+    body["metadata"]["generation"] = 2
+    again = Contents(app_state(app()), (replica_set_state(body),))
+    assert observe(APP, again, config(APP), Record(), settled).replica_sets[0].drifted
+
+
+def test_long_names_keep_their_label() -> None:
+    app = AppKey("shop", "w" * 80)
+    manifest = replica_set_manifest(app, UID, create(ONE))
+    assert manifest["metadata"]["labels"][names.APP] == names.app_label(app)
+    assert replica_set_state(live(manifest)).intact
+
+
+# Drift.
+
+
+@pytest.mark.parametrize(
+    ("present", "desired", "same"),
+    [
+        ({"a": 1, "added": 2}, {"a": 1}, True),
+        ({"a": 1}, {"a": 2}, False),
+        ({}, {"a": 1}, False),
+        ({}, {"a": "", "b": 0, "c": False, "d": [], "e": {}}, True),
+        ({"replicas": 3}, {"replicas": 0}, False),
+        ({"paused": True}, {"paused": False}, False),
+        ({"args": ["a", "b"]}, {"args": ["a"]}, False),
+        ({"args": ["b", "a"]}, {"args": ["a", "b"]}, False),
+        ({"containers": [{"name": "x"}, {"name": "web", "i": 1}]}, {"containers": [{"name": "web", "i": 1}]}, True),
+        ({"containers": [{"name": "x"}]}, {"containers": [{"name": "web"}]}, False),
+        ({"env": [{"name": "A", "value": "2"}]}, {"env": [{"name": "A", "value": "1"}]}, False),
+        ({"ports": [{"port": 1, "protocol": "TCP"}]}, {"ports": [{"port": 1}]}, True),
+        ({"ports": [{"port": 1, "protocol": "UDP"}]}, {"ports": [{"port": 1, "protocol": "TCP"}]}, False),
+        ({"limits": {"cpu": "1"}}, {"limits": {"cpu": 1}}, True),
+        ({"limits": {"memory": "1Gi"}}, {"limits": {"memory": "1G"}}, False),
+        ({"cpu": "500m"}, {"cpu": "0.5"}, False),
+        ({"emptyDir": {"sizeLimit": "1Gi"}}, {"emptyDir": {"sizeLimit": "1024Mi"}}, True),
+        ([1, 2], {"a": 1}, False),
+        ("abc", ["a", "b", "c"], False),
+    ],
+)
+def test_desired_has_to_be_contained_in_live(present: Any, desired: Any, same: bool) -> None:
+    assert contains(present, desired) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [("0.5", "500m", True), ("1e3", "1k", True), ("2Ki", "2048", True), ("1", "x", False), ("x", "x", False)],
+)
+def test_quantities_are_amounts(one: str, other: str, same: bool) -> None:
+    assert same_quantity(one, other) is same

@@ -1,0 +1,228 @@
+"""The watch loop against a server that does everything wrong that API servers do (reference pitfalls.md §1.3)."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.kinds import SERVICES
+from gitops_bg.cluster.watch import Pace, Watch
+from gitops_bg.core.errors import GitopsBgError
+from tests.integration.cluster.stub import Asked, Stub, bookmark, error, event, page, stub
+
+QUICK = Pace(shortest=1, longest=1, grace=0.3, first_pause=0.01, longest_pause=0.05, random=lambda: 0.5)
+
+
+class Heard:
+    """A sink that says what it heard, in order."""
+
+    def __init__(self) -> None:
+        self._words: queue.Queue[str] = queue.Queue()
+
+    def begin(self) -> None:
+        self._words.put("begin")
+
+    def put(self, body: dict[str, Any]) -> None:
+        self._words.put(f"put {body['metadata']['name']}")
+
+    def end(self) -> None:
+        self._words.put("end")
+
+    def remove(self, body: dict[str, Any]) -> None:
+        self._words.put(f"remove {body['metadata']['name']}")
+
+    def trouble(self, error: GitopsBgError | None) -> None:
+        if error is not None:
+            self._words.put(f"trouble {error}")
+
+    def next(self) -> str:
+        return self._words.get(timeout=10)
+
+    def until(self, word: str) -> list[str]:
+        heard = [self.next()]
+        while heard[-1] != word:
+            heard.append(self.next())
+        return heard
+
+
+Script = Callable[[Stub, Asked, int], None]
+"""Called with the number of the watch (0 for a list)."""
+
+
+@contextmanager
+def following(folder: Path, script: Script, pace: Pace = QUICK) -> Iterator[tuple[Heard, Stub]]:
+    watches = 0
+
+    def serve(asked: Asked) -> None:
+        nonlocal watches
+        watches += asked.is_watch
+        script(server, asked, watches if asked.is_watch else 0)
+
+    with stub(folder, serve) as server:
+        client, heard = Client(Access(server.kubeconfig, read_timeout=2)), Heard()
+        watch = Watch(client, lambda: SERVICES, "shop", "a=b", heard, pace)
+        watch.start()
+        try:
+            yield heard, server
+        finally:
+            watch.stop()
+            client.close()
+            assert not watch.alive
+
+
+def hang(server: Stub, asked: Asked, *events: dict[str, Any]) -> None:
+    asked.stream(*events)
+    server.released.wait(30)
+
+
+def versions(server: Stub) -> list[str]:
+    return [asked.query["resourceVersion"] for asked in server.asked if asked.is_watch]
+
+
+def lists(server: Stub) -> int:
+    return sum(not asked.is_watch for asked in server.asked)
+
+
+def test_it_lists_then_follows_from_there(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch:
+            hang(server, asked, event("ADDED", "b", "11"), event("MODIFIED", "a", "12"), event("DELETED", "a", "13"))
+        else:
+            asked.answer(page("a", version="10"))
+
+    with following(tmp_path, script) as (heard, server):
+        assert heard.until("remove a") == ["begin", "put a", "end", "put b", "put a", "remove a"]
+        query = server.asked[-1].query
+        assert (query["resourceVersion"], query["allowWatchBookmarks"], query["labelSelector"]) == ("10", "true", "a=b")
+        assert int(query["timeoutSeconds"]) < 1 + QUICK.grace + 1
+
+
+def test_a_stream_that_ends_is_resumed_from_the_last_bookmark_without_a_list(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            asked.stream(event("ADDED", "b", "11"), bookmark("50"))
+            asked.end()
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "51"))
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, server):
+        heard.until("put c")
+        assert versions(server)[:2] == ["10", "50"]
+        assert lists(server) == 1
+
+
+def test_gone_as_an_event_or_as_an_answer_lists_again_at_once(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            asked.stream(event("ADDED", "b", "11"), error(410, "Expired"))
+            asked.end()
+        elif watch == 2:
+            asked.refuse(410, "Expired", "too old")
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "31"))
+        else:
+            asked.answer(page("a", version=f"{10 * lists(server)}"))
+
+    with following(tmp_path, script) as (heard, server):
+        heard.until("put c")
+        assert versions(server)[:3] == ["10", "20", "30"]
+
+
+def test_a_failing_server_is_left_alone_for_longer_each_time(tmp_path: Path) -> None:
+    pauses: list[float] = []
+    done = threading.Event()
+
+    class Noting(Pace):
+        def pause(self, failures: int, error: GitopsBgError) -> float:
+            pauses.append(Pace(first_pause=0.5, random=lambda: 0.5).pause(failures, error))
+            if len(pauses) == 8:
+                done.set()
+            return 0.0 if not done.is_set() else 30.0
+
+    def script(_: Stub, asked: Asked, watch: int) -> None:
+        if watch:
+            asked.refuse(500, "InternalError", "told to")
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script, Noting()) as (_, server):
+        assert done.wait(10)
+        assert pauses == [0.375, 0.75, 1.5, 3.0, 6.0, 12.0, 22.5, 22.5]
+        assert lists(server) == 1, "the version is still good"
+
+
+def test_a_server_that_ends_every_watch_at_once_is_not_hammered(tmp_path: Path) -> None:
+    def script(_: Stub, asked: Asked, watch: int) -> None:
+        if watch:
+            asked.stream()
+            asked.end()
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, _):
+        heard.until("trouble the server ended the watch at once")
+
+
+def test_a_half_open_connection_is_noticed(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            hang(server, asked, event("ADDED", "b", "11"))  # never ends, never speaks again
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "12"))
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, server):
+        assert any("timed out" in word for word in heard.until("put c"))
+        assert versions(server)[:2] == ["10", "11"]
+
+
+def test_an_expired_continue_token_starts_the_list_again(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch:
+            hang(server, asked)
+        elif "continue" in asked.query and lists(server) == 2:
+            asked.refuse(410, "Expired", "the continue parameter is too old")
+        elif "continue" in asked.query:
+            asked.answer(page("b", version="20"))
+        else:
+            asked.answer(page("a", version="20", token="more"))
+
+    with following(tmp_path, script) as (heard, _):
+        assert heard.until("end") == ["begin", "put a", "begin", "put a", "put b", "end"]
+
+
+def test_a_broken_line_is_not_the_end(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            asked.stream()
+            asked._handler.wfile.write(b"7\r\n{broken\r\n2\r\n{\n\r\n")
+            server.released.wait(30)
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "12"))
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, _):
+        assert any("not JSON" in word for word in heard.until("put c"))
+
+
+def test_stopping_does_not_wait_for_the_server(tmp_path: Path) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch:
+            hang(server, asked, event("ADDED", "b", "11"))
+        else:
+            asked.answer(page("a"))
+
+    patient = Pace(shortest=600, longest=600, grace=600)
+    with following(tmp_path, script, patient) as (heard, _):
+        heard.until("put b")
+        # `following` stops the watch here, and would hang
