@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import LARGEST_BYTES, Blobs
-from gitops_bg.repo.layout import APPS, app_of_folder, folder
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.tree import listing
+from gitops_bg.spec.layout import APPS_FOLDER, app_of, folder_of, is_manifest
 
 _FEW = 50
-_READ = (".yaml", ".yml")
 _LINK, _SUBMODULE, _TREE = "120000", "160000", "040000"
 
 
@@ -42,7 +41,7 @@ class File:
 
 
 class Files:
-    """Reads files by app. Only YAML files are looked at; keys are paths inside the app's folder."""
+    """Reads files by app. Only manifests of the folder itself are looked at; keys are file names."""
 
     def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
         self._mirror = mirror
@@ -51,13 +50,13 @@ class Files:
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
         """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
         found: dict[AppKey, dict[str, Entry]] = {app: {} for app in apps}
-        paths = [f"{folder(app)}/" for app in found] if len(found) <= _FEW else [f"{APPS}/"]
+        paths = [f"{folder_of(app)}/" for app in found] if len(found) <= _FEW else [f"{APPS_FOLDER}/"]
         if not found:
             return found
         for mode, blob, path in listing(self._mirror.local("ls-tree", "-r", "-z", commit, *paths)):
-            app = app_of_folder("/".join(path.split("/", 3)[:3]))
-            if app in found and (path.endswith(_READ) or mode == _SUBMODULE):
-                found[app][path[len(folder(app)) + 1 :]] = Entry(path, mode, blob)
+            place = app_of(path)
+            if place is not None and place[0] in found and (is_manifest(path) or mode == _SUBMODULE):
+                found[place[0]][place[1]] = Entry(path, mode, blob)
         return found
 
     def read(self, entries: Iterable[Entry]) -> dict[str, File]:
@@ -82,7 +81,7 @@ class Files:
     def below(self, path: str, commit: str) -> dict[str, File]:
         """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
         output = self._mirror.local("ls-tree", "-r", "-z", commit, f"{path}/")
-        return self.read(Entry(name, mode, blob) for mode, blob, name in listing(output) if name.endswith(_READ))
+        return self.read(Entry(name, mode, blob) for mode, blob, name in listing(output) if is_manifest(name))
 
     @staticmethod
     def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:

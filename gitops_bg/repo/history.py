@@ -8,10 +8,10 @@ from itertools import chain, pairwise
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import LedgerEntry
 from gitops_bg.repo.blobs import Blobs
-from gitops_bg.repo.layout import PRIMARY_FILE, file_of
 from gitops_bg.repo.ledger_file import Position, Told, parse
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.sources import WALK, changes
+from gitops_bg.spec.layout import PRIMARY_FILE, app_file
 
 _PAGE = 100
 _VERSION = re.compile(rb"^version:[ \t]*(\d+)[ \t]*\r?$", re.MULTILINE)
@@ -51,7 +51,7 @@ class History:
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
-        revisions = self._revisions(file_of(app, PRIMARY_FILE), commit)
+        revisions = self._revisions(app_file(app, PRIMARY_FILE), commit)
         for start in range(0, len(revisions), _PAGE):
             page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE]))
             contents = self._blobs.read(page)

@@ -18,7 +18,9 @@ from gitops_bg.repo.ledger_file import Document, LedgerBatch, Position, parse, r
 from gitops_bg.repo.messages import of_entry, telling
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.push import Pusher, Update, Verdict
-from gitops_bg.repo.tree import listing
+from gitops_bg.repo.tree import differences, listing
+
+_ORDINARY = "100644"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,15 @@ class _Branch:
     positions: dict[AppKey, Position] = field(default_factory=dict)
     rows: dict[AppKey, dashboard.Row] = field(default_factory=dict)
     damaged: dict[AppKey, Problem] = field(default_factory=dict)
+
+    def copy(self, commit: str) -> "_Branch":
+        """The same, about to be moved to another commit."""
+        return _Branch(commit, dict(self.blobs), dict(self.positions), dict(self.rows), dict(self.damaged))
+
+    def drop(self, app: AppKey) -> None:
+        """Forget an app."""
+        for known in (self.blobs, self.positions, self.rows, self.damaged):
+            known.pop(app, None)
 
 
 class Ledger:
@@ -100,33 +111,33 @@ class Ledger:
             self._branch = _Branch()
         if commit is None or commit == self._branch.commit:
             return self._branch
-        listed = self._listed(commit)
-        moved = {app: blob for app, blob in listed.items() if self._branch.blobs.get(app) != blob}
-        kept = listed.keys() - moved.keys()
-        before = self._branch
-        branch = _Branch(
-            commit,
-            listed,
-            {app: before.positions[app] for app in kept if app in before.positions},
-            {app: before.rows[app] for app in kept if app in before.rows},
-            {app: before.damaged[app] for app in kept if app in before.damaged},
-        )
-        self._take_in(branch, moved)
-        self._branch = branch
-        return branch
+        self._branch = self._moved_to(commit)
+        return self._branch
 
-    def _listed(self, commit: str) -> dict[AppKey, str]:
-        found: dict[AppKey, str] = {}
-        for mode, blob, path in listing(self._mirror.local("ls-tree", "-r", "-z", commit)):
-            namespace, _, file = path.partition("/")
-            name = file.removesuffix(".json")
-            if mode == "100644" and name != file and is_app(namespace, name):
-                found[AppKey(namespace, name)] = blob
-        return found
+    def _moved_to(self, commit: str) -> _Branch:
+        """The branch at a commit; costs what differs from where it was."""
+        before = self._branch
+        known = bool(before.commit) and self._mirror.has(before.commit)
+        if known:
+            output = self._mirror.local("diff-tree", "-r", "-z", "--no-renames", before.commit, commit)
+            branch = before.copy(commit)
+            entries = differences(output)
+        else:
+            branch = _Branch(commit)
+            entries = listing(self._mirror.local("ls-tree", "-r", "-z", commit))
+        moved: dict[AppKey, str] = {}
+        for mode, blob, path in entries:
+            app = _app_of(path)
+            if app is not None:
+                branch.drop(app)
+                moved |= {app: blob} if mode == _ORDINARY else {}
+        self._take_in(branch, moved)
+        return branch
 
     def _take_in(self, branch: _Branch, moved: Mapping[AppKey, str]) -> None:
         contents = self._blobs.read(moved.values())
         for app, blob in moved.items():
+            branch.blobs[app] = blob
             try:
                 document = parse(contents[blob] or b"")
             except ValueError as error:
@@ -169,3 +180,9 @@ class Ledger:
 
 def _path(app: AppKey) -> str:
     return f"{app.namespace}/{app.name}.json"
+
+
+def _app_of(path: str) -> AppKey | None:
+    namespace, _, file = path.partition("/")
+    name = file.removesuffix(".json")
+    return AppKey(namespace, name) if name != file and is_app(namespace, name) else None

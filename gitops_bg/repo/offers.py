@@ -7,8 +7,9 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.files import Entry, File, Files
-from gitops_bg.repo.layout import PRIMARY_FILE, PROMOTION_PREFIX, app_of_branch, file_of, folder
+from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.spec.layout import PRIMARY_FILE, app_file, folder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Offers:
         found = self.blobs()
         if self._read is None:
             entries = {
-                (app, blob): Entry(f"{file_of(app, PRIMARY_FILE)}@{blob}", "100644", blob)
+                (app, blob): Entry(f"{app_file(app, PRIMARY_FILE)}@{blob}", "100644", blob)
                 for app, offer in found.items()
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
@@ -73,12 +74,14 @@ class Offers:
         if not heads:
             return {}
         bases = self._bases(heads.values(), main)
-        names = [f"{commit}:{folder(app)}" for app, head in heads.items() for commit in (head, bases[head]) if commit]
+        names = [
+            f"{commit}:{folder_of(app)}" for app, head in heads.items() for commit in (head, bases[head]) if commit
+        ]
         trees = self._blobs.trees(names)
         id_bytes = len(main or next(iter(heads.values()))) // 2
 
         def primary(app: AppKey, commit: str) -> str | None:
-            return blobs_in_tree(trees.get(f"{commit}:{folder(app)}", b""), id_bytes).get(PRIMARY_FILE)
+            return blobs_in_tree(trees.get(f"{commit}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
 
         return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
 
@@ -104,7 +107,7 @@ def _left_at(head: str, own: Mapping[str, list[str]]) -> str:
 def _file(files: Mapping[str, File], app: AppKey, blob: str | None) -> File | None:
     if blob is None:
         return None
-    path = file_of(app, PRIMARY_FILE)
+    path = app_file(app, PRIMARY_FILE)
     file = files[f"{path}@{blob}"]
     if isinstance(file.content, Problem):
         problem = file.content

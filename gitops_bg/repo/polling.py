@@ -9,10 +9,11 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
-from gitops_bg.repo.layout import APPS, SETTINGS_FILE, app_of_branch, folder
+from gitops_bg.repo.layout import app_of_branch
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.sources import Sources
 from gitops_bg.repo.tree import AppIndex, listing
+from gitops_bg.spec.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Poller:
         head = branches[settings.branch]
         trees, top = self._index.at(head), self._top(head)
         changed = frozenset(app for app, tree in trees.items() if last.trees.get(app) != tree)
-        self._sources.forget(folder(app) for app in changed)
+        self._sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
@@ -114,7 +115,7 @@ class Poller:
             changed=changed,
             removed=frozenset(last.trees.keys() - trees.keys()),
             settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
-            others_changed=frozenset(folders - {SETTINGS_FILE, APPS}),
+            others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
             rewritten=self._rewritten(head),
             promotions_moved=_promotions_moved(last.branches, branches),
             state_moved=last.branches.get(settings.state_branch) != branches.get(settings.state_branch),

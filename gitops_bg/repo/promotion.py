@@ -12,11 +12,12 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.repo.commits import Committer, Draft, blob_id
 from gitops_bg.repo.errors import RemoteMoved
 from gitops_bg.repo.files import Files
-from gitops_bg.repo.layout import APP_FILE, PRIMARY_FILE, file_of, promotion_branch
+from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.messages import Movement, asking
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
+from gitops_bg.spec.layout import APP_FILE, PRIMARY_FILE, app_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ class Promotions:
 
     def _draft(self, change: PrimaryChange, parent: str | int) -> Draft:
         message = asking(change.movement, self._mirror.settings.cluster)
-        return Draft(parent, {file_of(change.app, PRIMARY_FILE): change.content}, message)
+        return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
 
     def _again(self, base: str) -> str:
         """The new base after a push that was not taken; raises where there is no sense in another."""

@@ -27,7 +27,6 @@ from gitops_bg.repo.commits import Committer
 from gitops_bg.repo.errors import MirrorBroken
 from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.history import Committed, History
-from gitops_bg.repo.layout import SETTINGS_FILE
 from gitops_bg.repo.ledger import Ledger, Published
 from gitops_bg.repo.ledger_file import LedgerBatch, Position
 from gitops_bg.repo.mirror import Mirror
@@ -38,6 +37,7 @@ from gitops_bg.repo.push import Pusher
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.sources import Sources
 from gitops_bg.repo.tree import AppIndex
+from gitops_bg.spec.layout import SETTINGS_FILE
 
 
 def _now() -> datetime:
@@ -154,7 +154,7 @@ class Repository:
             return self._files.read(entries)
 
     def files_of(self, apps: Iterable[AppKey], commit: str = "") -> Mapping[AppKey, Mapping[str, File]]:
-        """All YAML files of apps by name (a path inside the app's folder), missing blobs fetched in one exchange."""
+        """All YAML files of apps by name; missing blobs are fetched in one exchange."""
         with self._guarded():
             return self._files.of(apps, commit or self._poller.head())
 

@@ -5,8 +5,9 @@ from types import MappingProxyType
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
-from gitops_bg.repo.layout import APPS, app_of_folder
+from gitops_bg.repo.layout import app_of_folder
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.spec.layout import APPS_FOLDER, is_manifest
 
 _TREE = "040000"
 
@@ -29,7 +30,7 @@ class AppIndex:
         return self._trees
 
     def _listed(self, commit: str) -> dict[AppKey, str]:
-        output = self._mirror.local("ls-tree", "-r", "-d", "-z", commit, f"{APPS}/")
+        output = self._mirror.local("ls-tree", "-r", "-d", "-z", commit, f"{APPS_FOLDER}/")
         return {
             app: blob
             for mode, blob, path in listing(output)
@@ -38,8 +39,10 @@ class AppIndex:
 
     def _moved(self, commit: str) -> dict[AppKey, str]:
         trees = dict(self._trees)
-        output = self._mirror.local("diff-tree", "-r", "-t", "-z", "--no-renames", self._commit, commit, "--", APPS)
-        for mode, tree, path in _differences(output):
+        output = self._mirror.local(
+            "diff-tree", "-r", "-t", "-z", "--no-renames", self._commit, commit, "--", APPS_FOLDER
+        )
+        for mode, tree, path in differences(output):
             app = app_of_folder(path)
             if app is not None and mode == _TREE:
                 trees[app] = tree
@@ -49,7 +52,7 @@ class AppIndex:
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
         """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
-        output = self._mirror.local("ls-tree", "-r", "-t", "-z", commit, f"{APPS}/")
+        output = self._mirror.local("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
         found = (_misplaced(mode, path) for mode, _, path in listing(output) if path.count("/") in (1, 2))
         return tuple(problem for problem in found if problem is not None)
 
@@ -62,7 +65,7 @@ def listing(output: bytes) -> Iterator[tuple[str, str, str]]:
         yield mode, blob, path.decode(errors="replace")
 
 
-def _differences(output: bytes) -> Iterator[tuple[str, str, str]]:
+def differences(output: bytes) -> Iterator[tuple[str, str, str]]:
     """New mode, new id and path of each entry of ``diff-tree -z --raw``."""
     parts = output.split(b"\0")
     for facts, path in zip(parts[::2], parts[1::2], strict=False):
@@ -81,6 +84,6 @@ def _misplaced(mode: str, path: str) -> Problem | None:
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
     if mode == "160000":
         return Problem(path, "is a submodule; submodules are not read", remedy="commit the folder itself")
-    if name.endswith((".yaml", ".yml")):
-        return Problem(path, "belongs to no app", remedy=f"move it into {APPS}/<namespace>/<app>/")
+    if is_manifest(name):
+        return Problem(path, "belongs to no app", remedy=f"move it into {APPS_FOLDER}/<namespace>/<app>/")
     return None
