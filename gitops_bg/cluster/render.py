@@ -28,7 +28,7 @@ def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) ->
     The snapshot and its full digest stand in annotations, so that the version can be told from the object alone.
     """
     digest = action.snapshot.digest
-    labels = version_labels(app, digest, action.color, str(action.number))
+    labels = version_labels(app, digest, str(action.color), str(action.number))
     manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
     manifest["metadata"] |= {
         "labels": {names.MANAGED_BY: names.MANAGER, **labels},

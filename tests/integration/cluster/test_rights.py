@@ -1,0 +1,115 @@
+"""The agent's ServiceAccount can do all that the agent does, and nothing else (deploy/rbac.yaml)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import product
+
+import pytest
+import yaml
+
+from gitops_bg.core.actions import (
+    ApplyApp,
+    ApplyService,
+    DeleteApp,
+    DeleteReplicaSet,
+    ScaleReplicaSet,
+)
+from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.record import Record
+from tests.integration.cluster.conftest import DEPLOY
+from tests.integration.cluster.scene import Scene, create, snapshot, switch, watching
+from tests.support.clusters import ControlPlaneCluster
+from tests.support.paths import collection
+from tests.support.rawapi import RawApi
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.control_plane
+
+VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+NEEDED = {
+    ("gitops-bg.dev", "bluegreendeployments", ""): {"get", "list", "watch", "create", "patch", "delete"},
+    ("gitops-bg.dev", "bluegreendeployments", "status"): {"update"},
+    ("apps", "replicasets", ""): {"get", "list", "watch", "create", "patch", "delete"},
+    ("", "services", ""): {"get", "list", "watch", "create", "patch"},
+    ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
+    ("", "events", ""): {"create", "patch"},
+    ("", "secrets", ""): set(),
+    ("", "configmaps", ""): set(),
+    ("", "pods", ""): set(),
+    ("", "pods", "exec"): set(),
+    ("apps", "deployments", ""): set(),
+    ("", "serviceaccounts", ""): set(),
+    ("rbac.authorization.k8s.io", "clusterroles", ""): set(),
+}
+
+
+@pytest.fixture
+def agent(control_plane_cluster: ControlPlaneCluster, namespace: str) -> Iterator[Scene]:
+    cluster = control_plane_cluster
+    cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
+    cluster.apply(yaml.safe_load((DEPLOY / "namespace.yaml").read_text()))
+    for manifest in yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text()):
+        cluster.apply(manifest)
+    admin, cluster.kubeconfig = cluster.kubeconfig, cluster.control_plane.service_account("gitops-bg", "gitops-bg")
+    try:
+        with watching(cluster, namespace) as scene:
+            yield scene
+    finally:
+        cluster.kubeconfig = admin
+
+
+@pytest.fixture
+def cluster(control_plane_cluster: ControlPlaneCluster) -> ControlPlaneCluster:
+    """Only the real one has RBAC."""
+    return control_plane_cluster
+
+
+def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
+    one, two = snapshot("v1"), snapshot("v2")
+    agent.serve(one)
+    agent.do(create(two, number=2), ApplyService("preview", "web-preview", two.digest, "told to"))
+    agent.available(two)
+    agent.do(switch(two, agent.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
+    agent.do(DeleteReplicaSet(replica_set_name(agent.app, one.digest), one.digest, "told to"))
+    agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))
+    agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
+    events = collection("v1", "Event", agent.app.namespace)
+    reasons = lambda: [event["reason"] for event in agent.cluster.list(events)]  # noqa: E731
+    eventually(lambda: "TrafficSwitched" in reasons(), what="the Event is written")
+    agent.do(DeleteApp())
+    agent.until(lambda seen: not seen.app_uid)
+    assert agent.subject.troubles() == []
+
+
+def test_an_app_is_applied_again_and_again(agent: Scene) -> None:
+    agent.do(ApplyApp(), ApplyApp())
+
+
+def test_nothing_else_is_allowed(agent: Scene) -> None:
+    api = RawApi(agent.cluster.kubeconfig)
+    try:
+        allowed = {(what, verb) for what, verb in product(NEEDED, VERBS) if _may(api, what, verb, agent.app.namespace)}
+    finally:
+        api.close()
+    assert allowed == {(what, verb) for what, verbs in NEEDED.items() for verb in verbs}
+
+
+def _may(api: RawApi, what: tuple[str, str, str], verb: str, namespace: str) -> bool:
+    group, resource, subresource = what
+    attributes = {
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "verb": verb,
+        "namespace": namespace,
+    }
+    body = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": attributes},
+    }
+    answer = api.create("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+    return bool(answer["status"]["allowed"])

@@ -1,0 +1,157 @@
+"""The record survives; what people see of it is right; nobody's write is overwritten; equal is not written."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.actions import ApplyApp
+from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model import Color, Source, Stage, Version
+from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.record import Event, Hold, LedgerEntry, Record
+from tests.integration.cluster.scene import Scene, snapshot
+from tests.support.paths import collection
+from tests.support.rawapi import MERGE
+from tests.support.waiting import eventually
+
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+LATER = NOW + timedelta(hours=1)
+
+
+def version(number: int, stage: Stage) -> Version:
+    color = Color.BLUE if number % 2 else Color.GREEN
+    return Version(number, snapshot(f"v{number}"), color, stage, Source(f"c{number}"), number, NOW)
+
+
+RECORD = Record(
+    epoch="e1",
+    sequence=4,
+    versions=(version(6, Stage.ACTIVE), version(7, Stage.CANDIDATE)),
+    traffic=snapshot("v6").digest,
+    holds=(Hold("v1:dead", "it burned", NOW),),
+    ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
+)
+DECISION = Decision(
+    (),
+    RECORD,
+    Phase.AWAITING_PROMOTION,
+    (Condition("Available", True, "Serving", "live traffic goes to v6"), Condition("OnHold", False, "None", "")),
+    (Gate(GateKind.APPROVAL, False, "nobody merged yet", LATER), Gate(GateKind.PAUSE, True, "over")),
+)
+
+
+def status(scene: Scene) -> dict[str, object]:
+    found: dict[str, object] = scene.live(names.PLURAL, "web")["status"]
+    return found
+
+
+def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    assert scene.subject.record(scene.app) == Record()
+    assert scene.subject.save(scene.app, DECISION, NOW)
+    assert scene.subject.record(scene.app) == RECORD, "at once, from our own write"
+    scene.until(lambda _: scene.subject.record(scene.app) == RECORD)
+
+
+def test_what_is_equal_is_not_written_again(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    assert scene.subject.save(scene.app, DECISION, NOW)
+    assert not scene.subject.save(scene.app, DECISION, LATER)
+
+
+def test_people_see_where_the_app_is(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    seen = status(scene)
+    assert (seen["phase"], seen["message"], seen["commit"]) == ("AwaitingPromotion", "nobody merged yet", "c7")
+    assert seen["active"] == {
+        "version": 6,
+        "color": "green",
+        "digest": snapshot("v6").digest,
+        "image": "registry.example/web:v6",
+    }
+    assert seen["candidate"]["version"] == 7  # type: ignore[index]
+    assert seen["gates"][0] == {  # type: ignore[index]
+        "kind": "approval",
+        "open": False,
+        "reason": "nobody merged yet",
+        "until": "2026-05-04T13:00:00Z",
+    }
+    shown = scene.cluster.kubectl("get", "bgd", "web", "-n", scene.app.namespace)
+    assert shown.returncode == 0, shown.stderr
+    assert "AwaitingPromotion" in shown.stdout
+    waited = scene.cluster.kubectl("wait", "--for=condition=Available", "bgd/web", "-n", scene.app.namespace)
+    assert waited.returncode == 0, waited.stderr
+
+
+def test_the_time_of_a_condition_is_that_of_its_last_flip(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    other = (Condition("Available", True, "StillServing", "…"), Condition("OnHold", True, "Held", "by alice"))
+    scene.subject.save(scene.app, replace(DECISION, conditions=other), LATER)
+    times = {each["type"]: each["lastTransitionTime"] for each in status(scene)["conditions"]}  # type: ignore[attr-defined]
+    assert times == {"Available": "2026-05-04T12:00:00Z", "OnHold": "2026-05-04T13:00:00Z"}
+
+
+def test_a_status_that_somebody_wrote_meanwhile_is_not_overwritten(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
+    scene.subject._reader.stop()  # type: ignore[attr-defined]  # the cache stands still from here
+    scene.cluster.patch(path, {"metadata": {"annotations": {"a": "b"}}}, MERGE)
+    with pytest.raises(WorldChanged):
+        scene.subject.save(scene.app, DECISION, NOW)
+
+
+def test_a_record_without_an_app_to_keep_it_is_not_lost_silently(scene: Scene) -> None:
+    assert not scene.subject.save(scene.app, Decision((), Record(), Phase.DEPLOYING), NOW)
+    with pytest.raises(WorldChanged, match="gone"):
+        scene.subject.save(scene.app, DECISION, NOW)
+
+
+def test_a_wiped_status_wakes_the_agent(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web/status"
+    scene.cluster.patch(path, {"status": None}, MERGE)
+    scene.until(lambda _: scene.subject.record(scene.app) == Record())
+
+
+def test_a_request_reaches_the_agent_and_wakes_it(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    request = Request("r1", Verb.ABORT, "alice", NOW, "it burns")
+    with scene.changed:
+        scene.woken.clear()
+    path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
+    scene.subject.request(scene.app, request)
+    assert scene.observe().request == request
+    annotation = scene.cluster.get(path)["metadata"]["annotations"][names.REQUEST]
+    assert json.loads(annotation)["by"] == "alice"
+    scene.cluster.patch(path, {"metadata": {"annotations": {names.RECONCILE: "now"}}}, MERGE)
+    with scene.changed:
+        assert scene.changed.wait_for(lambda: scene.app in scene.woken, 10)
+
+
+def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    for at in (NOW, LATER):
+        scene.subject.record_event(scene.app, "TrafficSwitched", "switch live traffic to v7", at)
+    scene.subject.record_event(scene.app, "ForeignObject", "not ours", NOW, warning=True)
+    path = collection("v1", "Event", scene.app.namespace)
+
+    def both() -> bool:
+        found = {each["reason"]: each for each in scene.cluster.list(path)}
+        return (
+            found.get("TrafficSwitched", {}).get("count") == 2
+            and found.get("ForeignObject", {}).get("type") == "Warning"
+        )
+
+    eventually(both, what="both events are written")
+    described = scene.cluster.kubectl("describe", "bgd", "web", "-n", scene.app.namespace)
+    assert described.returncode == 0, described.stderr
+    assert "switch live traffic to v7" in described.stdout
