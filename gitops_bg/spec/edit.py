@@ -16,7 +16,6 @@ from gitops_bg.spec.compose import Node
 from gitops_bg.spec.emit import double_quoted, scalar
 from gitops_bg.spec.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.paths import Path, written
-from gitops_bg.spec.scalars import resolve
 from gitops_bg.spec.textedit import Text
 from gitops_bg.spec.yamlio import Document, read_one
 
@@ -133,8 +132,7 @@ def _in_style(text: str, style: str | None) -> str:
     """Text quoted as the author quoted what it replaces, where that is possible."""
     if style == "'":
         return "'" + text.replace("'", "''") + "'"
-    plain = scalar(text)
-    return plain if style is None and plain == text and resolve(text) == text else double_quoted(text)
+    return text if not style and scalar(text) == text else double_quoted(text)
 
 
 def _verified(document: Document, changed: bytes, path: Path, value: Any) -> bytes:

@@ -70,7 +70,7 @@ def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Pr
 def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails) -> tuple[str, str]:
     """Message and remedy of an error about one value."""
     value = detail["input"]
-    if kind == "int_from_float":
+    if kind == "int_type" and isinstance(value, float):
         return f"expected a whole number, found {value}", ""
     if kind in _EXPECTED:
         return f"expected {_EXPECTED[kind]}, found {kind_of(value)}", _type_remedy(kind, value)

@@ -151,7 +151,7 @@ WRONG_TARGET = {
     "(add matchLabels)",
     ("        app: web\n", "        app: web\n        gitops-bg.dev/digest: x\n"): "target.yaml:15: "
     'spec.template.metadata.labels["gitops-bg.dev/digest"]: gitops-bg.dev/ is reserved for gitops-bg (remove it)',
-    ("      labels:\n", "      annotations: {gitops-bg.dev/x: y}\n      labels:\n"): "target.yaml:13: "
+    ("      labels:\n", "      annotations: {gitops-bg.dev/x: z}\n      labels:\n"): "target.yaml:13: "
     'spec.template.metadata.annotations["gitops-bg.dev/x"]: gitops-bg.dev/ is reserved for gitops-bg (remove it)',
     ("    spec:\n", "    spec:\n      restartPolicy: Never\n"): "target.yaml:16: spec.template.spec.restartPolicy: "
     "Never is not possible in a Deployment (write Always, or remove the field)",
@@ -192,7 +192,9 @@ EXPRESSIONS = {
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_the_template_must_match_the_selectors_expressions(expression: str) -> None:
-    config = load(target=TARGET.replace("    matchLabels:\n      app: web\n", f"    matchExpressions: [{expression}]\n"))
+    config = load(
+        target=TARGET.replace("    matchLabels:\n      app: web\n", f"    matchExpressions: [{expression}]\n")
+    )
     assert (config.target is not None) == EXPRESSIONS[expression]
     assert all("does not match the template's labels" in complaint for complaint in complaints(config))
 
@@ -244,7 +246,9 @@ MANIFESTS = {
     "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n": [],
     "# nothing\n": [],
     f"{CONFIG}---\n{HPA}": [],
-    f"{CONFIG}---\n{CONFIG}": ["other.yaml:7: metadata.name: ConfigMap web is in the folder twice (keep one of the two)"],
+    f"{CONFIG}---\n{CONFIG}": [
+        "other.yaml:7: metadata.name: ConfigMap web is in the folder twice (keep one of the two)"
+    ],
     SERVICE: ["service.yaml:3: metadata.name: Service web is in the folder twice (keep one of the two)"],
     CONFIG.replace("shop", "pay"): [
         "other.yaml:3: metadata.namespace: pay is not the namespace of the folder apps/shop/web "

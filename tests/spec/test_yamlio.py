@@ -60,7 +60,7 @@ def test_it_refuses_with_the_place_and_a_remedy(case: str) -> None:
 
 TAKEN = {
     "plain values": (b"a: 1\nb: [x, true, null, 1.5]\n", {"a": 1, "b": ["x", True, None, 1.5]}),
-    "quoted doubts": (b"a: \"yes\"\nb: '010'\n\"on\": x\n", {"a": "yes", "b": "010", "on": "x"}),
+    "quoted doubts": (b'a: "yes"\nb: \'010\'\n"on": x\n', {"a": "yes", "b": "010", "on": "x"}),
     "a byte order mark": (b"\xef\xbb\xbfa: 1", {"a": 1}),
     "Windows line breaks": (b"a: 1\r\nb: |\r\n  x\r\n", {"a": 1, "b": "x\n"}),
     "aliases": (b"a: &x [1]\nb: *x\n", {"a": [1], "b": [1]}),

@@ -1,0 +1,149 @@
+"""The check of a whole repository, and the repository to copy, which has no problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.spec import PromoteVia
+from gitops_bg.spec.check import check_repository
+from gitops_bg.spec.layout import app_of
+from gitops_bg.spec.load import load_app
+from gitops_bg.spec.models import Author
+from gitops_bg.spec.settings import default_settings, load_settings
+from tests.spec.texts import APP, SERVICE, TARGET, source_of
+
+TEMPLATE = Path(__file__).parents[2] / "repo-template"
+SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+
+GOOD: dict[str, str | Problem] = {
+    "gitops-bg.yaml": SETTINGS,
+    "README.md": "# hello",
+    "policies/later.yaml": "not: [read",
+    "apps/README.md": "# apps",
+    "apps/shop/web/app.yaml": APP,
+    "apps/shop/web/target.yaml": TARGET,
+    "apps/shop/web/service.yaml": SERVICE,
+}
+
+
+def check(**changed: str | Problem | None) -> list[str]:
+    files = {**GOOD, **{path.replace("__", "/"): content for path, content in changed.items()}}
+    contents = [(path, text.encode() if isinstance(text, str) else text) for path, text in files.items() if text]
+    return [str(problem) for problem in check_repository(contents)]
+
+
+def with_file(path: str, content: str | Problem | None) -> list[str]:
+    return check(**{path: content})
+
+
+def test_a_good_repository_has_no_problem() -> None:
+    assert check() == []
+
+
+def template_files() -> dict[str, bytes]:
+    return {str(path.relative_to(TEMPLATE)): path.read_bytes() for path in TEMPLATE.rglob("*") if path.is_file()}
+
+
+def test_the_repository_to_copy_has_no_problem() -> None:
+    assert check_repository(template_files().items()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "via", "services"),
+    [("web", PromoteVia.PULL_REQUEST, {"web", "web-preview"}), ("api", PromoteVia.COMMIT, {"api"})],
+)
+def test_the_repository_to_copy_shows_both_ways_to_promote(name: str, via: PromoteVia, services: set[str]) -> None:
+    app = AppKey("shop", name)
+    files: dict[str, bytes | Problem] = {
+        place[1]: data for path, data in template_files().items() if (place := app_of(path)) and place[0] == app
+    }
+    config = load_app(app, files, source_of)
+    assert config.spec is not None
+    assert config.target is not None
+    assert config.spec.promote_via is via
+    assert set(config.services) == services
+    assert f"registry.example/shop/{name}:1.0.0" in config.target.snapshot.text
+
+
+def test_settings_are_asked_for_and_checked() -> None:
+    assert with_file("gitops-bg.yaml", None) == [
+        "gitops-bg.yaml: is missing (copy it from repo-template, or run `gitops-bg init`)"
+    ]
+    assert with_file("gitops-bg.yaml", SETTINGS + "maxDeletedAppsPercent: 101\n") == [
+        "gitops-bg.yaml:3: maxDeletedAppsPercent: 101 is too large (write 100 or less)"
+    ]
+    assert with_file("gitops-bg.yaml", Problem("gitops-bg.yaml", "is a symbolic link")) == [
+        "gitops-bg.yaml: is a symbolic link"
+    ]
+
+
+def test_a_manifest_that_nobody_reads_is_named() -> None:
+    where = "is not in the folder of an app, so nobody reads it (move it to apps/<namespace>/<app>/)"
+    assert with_file("apps/shop/target.yaml", "a: 1") == [f"apps/shop/target.yaml: {where}"]
+    assert with_file("apps/shop/web/base/x.yml", "a: 1") == [f"apps/shop/web/base/x.yml: {where}"]
+    assert with_file("apps/shop/web/base/README", "a: 1") == []
+    assert with_file("apps/shop/sub", Problem("apps/shop/sub", "is a submodule")) == ["apps/shop/sub: is a submodule"]
+
+
+def test_two_apps_may_not_share_a_service() -> None:
+    other = {
+        "apps/shop/zoo/app.yaml": APP.replace("name: web", "name: zoo"),
+        "apps/shop/zoo/target.yaml": TARGET.replace("name: web", "name: zoo", 1),
+    }
+    assert check(**other) == [
+        "apps/shop/zoo/app.yaml: spec.strategy.blueGreen: the Service web belongs to shop/web already "
+        "(give each app Services of its own)"
+    ]
+    elsewhere = {path.replace("shop", "pay"): text.replace("shop", "pay") for path, text in other.items()}
+    assert check(**elsewhere) == []
+
+
+def test_one_broken_app_does_not_hide_the_others() -> None:
+    problems = check(
+        **{
+            "apps/shop/web/app.yaml": "a: [",
+            "apps/shop/bad/app.yaml": "a: yes",
+            "apps/shop/bad/target.yaml": TARGET,
+        }
+    )
+    assert [problem.split(":")[0] for problem in problems] == [
+        "apps/shop/bad/app.yaml",
+        "apps/shop/bad/target.yaml",
+        "apps/shop/web/app.yaml",
+    ]
+
+
+def test_settings_have_defaults() -> None:
+    settings = default_settings()
+    assert settings == load_settings(SETTINGS.encode())
+    assert settings.max_deleted_apps_percent == 20
+    assert settings.accepted_history is None
+    assert settings.commit_author == Author()
+
+
+def test_settings_as_written() -> None:
+    commit = "9be1" * 10
+    text = (
+        SETTINGS
+        + f"acceptedHistory: {commit}\nmaxDeletedAppsPercent: 0\ncommitAuthor: {{name: Bot, email: b@x.example}}\n"
+    )
+    settings = load_settings(text.encode())
+    assert (settings.accepted_history, settings.max_deleted_apps_percent) == (commit, 0)
+    assert settings.commit_author == Author(name="Bot", email="b@x.example")
+
+
+def test_wrong_settings_are_refused_with_every_problem() -> None:
+    with pytest.raises(InvalidInput) as caught:
+        load_settings(SETTINGS.encode() + b"acceptedHistory: abc\nauthor: x\n")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "gitops-bg.yaml:3: acceptedHistory: 'abc' is not allowed (use a full commit id: 40 or 64 hexadecimal digits)",
+        "gitops-bg.yaml:4: author: there is no such field "
+        "(known here: acceptedHistory, apiVersion, commitAuthor, kind, maxDeletedAppsPercent)",
+    ]
+    with pytest.raises(InvalidInput, match="the file is empty"):
+        load_settings(b"")

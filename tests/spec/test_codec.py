@@ -1,0 +1,118 @@
+"""The core's types as JSON: a round trip loses nothing, and what does not fit is named."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gitops_bg.core.actions import ScaleReplicaSet
+from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.desired import Desired
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.observed import Observed
+from gitops_bg.core.record import Record
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.spec.codec import from_json, to_json
+
+st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])
+@settings(max_examples=60)
+@given(st.data())
+def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> None:
+    value = data.draw(st.from_type(kind))
+    encoded = to_json(value)
+    assert from_json(kind, json.loads(json.dumps(encoded))) == value
+
+
+def test_a_status_is_small() -> None:
+    assert to_json(Record()) == {}
+    version = Version(1, Snapshot("v1:3f", "{}"), Color.BLUE, Stage.ACTIVE, Source("9be1"), 1, NOW)
+    assert to_json(Record(last_version=1, versions=(version,))) == {
+        "lastVersion": 1,
+        "versions": [
+            {
+                "number": 1,
+                "snapshot": {"digest": "v1:3f", "text": "{}"},
+                "color": "blue",
+                "stage": "active",
+                "source": {"commit": "9be1"},
+                "rollout": 1,
+                "rolloutStartedAt": "2026-03-01T12:00:00Z",
+            }
+        ],
+    }
+
+
+def test_actions_carry_their_name() -> None:
+    decision = Decision((ScaleReplicaSet("v1:3f", 1, 0, 2, "why"),), Record(), Phase.HEALTHY)
+    assert to_json(decision)["actions"] == [
+        {"action": "ScaleReplicaSet", "digest": "v1:3f", "number": 1, "current": 0, "replicas": 2, "reason": "why"}
+    ]
+
+
+def test_times_are_utc() -> None:
+    source = Source("c", date=datetime(2026, 3, 1, 13, 0, 0, 5, tzinfo=timezone(timedelta(hours=1))))
+    assert to_json(source)["date"] == "2026-03-01T12:00:00.000005Z"
+    with pytest.raises(ValueError, match="without a zone"):
+        to_json(Source("c", date=datetime(2026, 3, 1)))
+
+
+def test_a_key_of_a_newer_release_is_ignored_and_a_null_is_nothing() -> None:
+    assert from_json(Record, {"rollout": 2, "train": "friday", "switch": None}) == Record(rollout=2)
+
+
+VERSION = to_json(Version(1, Snapshot("v1:3f", "{}"), Color.BLUE, Stage.ACTIVE, Source("9be1"), 1, NOW))
+
+# (type, JSON): the complaint
+WRONG: list[tuple[type[Any], Any, str]] = [
+    (Record, [], "Record: expected a mapping, found a list"),
+    (Record, {"rollout": "1"}, "Record: rollout: expected a number, found text"),
+    (Record, {"rollout": True}, "Record: rollout: expected a number, found a truth value"),
+    (Record, {"versions": {}}, "Record: versions: expected a list, found a mapping"),
+    (
+        Record,
+        {"versions": [VERSION, {**VERSION, "color": "red"}]},
+        "Record: versions[1].color: 'red' is none of blue, green",
+    ),
+    (Record, {"versions": [{**VERSION, "color": []}]}, "Record: versions[0].color: [] is none of blue, green"),
+    (
+        Record,
+        {"versions": [{**VERSION, "rolloutStartedAt": 5}]},
+        "Record: versions[0].rolloutStartedAt: expected a time",
+    ),
+    (Record, {"versions": [{**VERSION, "rolloutStartedAt": "2026-03-01T12:00:00"}]}, "the time has no zone"),
+    (AppKey, {"namespace": "shop"}, "AppKey: name is required"),
+    (
+        Decision,
+        {"actions": [{"action": "Explode"}]},
+        "Decision: actions[0]: action must be one of ApplyApp, DeleteApp,",
+    ),
+    (Decision, {"actions": [7]}, "Decision: actions[0]: action must be one of ApplyApp,"),
+    (
+        Observed,
+        {"activeService": {"name": "web", "digest": "", "selector": [["a"]]}},
+        "Observed: activeService.selector[0]: expected 2 items, found 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "data", "complaint"), WRONG, ids=[case[2] for case in WRONG])
+def test_what_does_not_fit_is_named(kind: type[Any], data: Any, complaint: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        from_json(kind, data)
+    assert complaint in str(caught.value)
+
+
+def test_the_file_is_named_where_there_is_one() -> None:
+    with pytest.raises(InvalidInput, match=r"^observed.json: appUid: expected text, found a number$"):
+        from_json(Observed, {"appUid": 5}, "observed.json")

@@ -1,0 +1,119 @@
+"""The CustomResourceDefinition: what is in deploy/ is what the models say, and API servers take it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.names import API_VERSION, KIND, PLURAL
+from gitops_bg.spec.crd import definition, render, spec_schema
+from gitops_bg.spec.yamlio import read_one
+from tests.support.clusters import TestCluster
+
+DEPLOYED = Path(__file__).parents[2] / "deploy" / "crd.yaml"
+
+
+def test_the_deployed_definition_is_the_generated_one() -> None:
+    assert DEPLOYED.read_text() == render(), "run: python -m gitops_bg.spec.crd > deploy/crd.yaml"
+
+
+def test_the_command_prints_it() -> None:
+    command = [sys.executable, "-m", "gitops_bg.spec.crd"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == render()
+
+
+def test_it_reads_back_as_it_was_made() -> None:
+    document, problems = read_one("crd.yaml", render().encode())
+    assert problems == ()
+    assert document is not None
+    assert document.value == definition()
+
+
+def schemas(schema: Any) -> Iterator[dict[str, Any]]:
+    yield schema
+    for each in schema.get("properties", {}).values():
+        yield from schemas(each)
+    if "items" in schema:
+        yield from schemas(schema["items"])
+
+
+def all_schemas() -> list[dict[str, Any]]:
+    return list(schemas(definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
+
+
+def test_the_schema_is_structural() -> None:
+    for schema in all_schemas():
+        assert "type" in schema or schema.get("x-kubernetes-int-or-string")
+        assert not {"$ref", "anyOf", "oneOf", "additionalProperties", "default", "title", "const"} & schema.keys()
+
+
+def test_only_the_record_is_free_of_a_schema() -> None:
+    status = definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+    assert [schema for schema in all_schemas() if "x-kubernetes-preserve-unknown-fields" in schema] == [
+        status["properties"]["record"]
+    ]
+
+
+def test_every_field_is_explained() -> None:
+    def unexplained(schema: dict[str, Any]) -> list[str]:
+        return [name for name, each in schema.get("properties", {}).items() if "description" not in each]
+
+    assert [unexplained(each) for each in schemas(spec_schema()) if unexplained(each)] == []
+
+
+APP = {
+    "apiVersion": API_VERSION,
+    "kind": KIND,
+    "metadata": {"name": "web"},
+    "spec": {
+        "target": "target.yaml",
+        "strategy": {"blueGreen": {"activeService": "web", "scaleDownDelaySeconds": "never"}},
+    },
+}
+STATUS = {
+    "phase": "Healthy",
+    "commit": "9be1c0d",
+    "active": {"version": 7, "digest": "v1:3f", "color": "blue", "image": "web:1.0.0"},
+    "candidate": {"version": 8, "digest": "v1:4f", "color": "green"},
+    "conditions": [{"type": "Available", "status": "True", "reason": "x", "message": "y"}],
+    "gates": [{"kind": "pause", "open": False, "reason": "z", "until": "2026-03-01T12:00:00Z"}],
+    "record": {"versions": [{"anything": {"goes": [1, "a"]}}]},
+    "unknown": "pruned",
+}
+
+
+@pytest.fixture
+def apps(cluster: TestCluster, namespace: str) -> str:
+    """The path of the BlueGreenDeployments of a namespace, in a cluster that has the definition."""
+    cluster.install_crd(definition())
+    return f"/apis/{API_VERSION}/namespaces/{namespace}/{PLURAL}"
+
+
+def test_a_cluster_takes_it_and_kubectl_shows_the_columns(cluster: TestCluster, namespace: str, apps: str) -> None:
+    cluster.create(apps, APP)
+    cluster.patch(f"{apps}/web/status", {"status": STATUS})
+    live = cluster.get(f"{apps}/web")
+    assert live["status"] == {key: value for key, value in STATUS.items() if key != "unknown"}
+    assert live["spec"] == APP["spec"]
+
+    listed = cluster.kubectl("get", "bgd", "-n", namespace, "-o", "wide")
+    header, row = listed.stdout.splitlines()
+    assert header.split() == ["NAME", "ACTIVE", "COLOR", "CANDIDATE", "PHASE", "COMMIT", "IMAGE", "AGE"], listed.stderr
+    assert row.split()[:-1] == ["web", "7", "blue", "8", "Healthy", "9be1c0d", "web:1.0.0"]
+    waited = cluster.kubectl("wait", "bgd/web", "-n", namespace, "--for=condition=Available", "--timeout=5s")
+    assert waited.returncode == 0, waited.stderr
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"strategy": {}}, {"deletionPolicy": "Delete"}, {"minReadySeconds": -1}, {"promotion": {"via": "email"}}],
+    ids=str,
+)
+def test_a_cluster_refuses_what_the_schema_forbids(cluster: TestCluster, apps: str, change: dict[str, Any]) -> None:
+    status, _ = cluster.request("POST", apps, {**APP, "spec": {**APP["spec"], **change}})
+    assert status == 422

@@ -1,0 +1,191 @@
+"""Edits of an author's file: one value changes, every other byte stays, and what is not safe is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.spec import Retry, Suspension
+from gitops_bg.spec.edit import set_image, set_retry, set_settings_history, set_suspend
+from tests.spec.texts import APP, TARGET
+
+NEW = "registry.example/shop/web:2.0.0"
+
+FRAME = """\
+# é 😀 top
+spec:
+  template:
+    spec:
+     containers:
+     -
+       name: web
+       {}
+       x: [1,  2]
+# end"""
+
+# how the image stands in the file: how it stands there afterwards
+STYLES = {
+    "image: a/web:1": f"image: {NEW}",
+    "image: a/web:1   # the tag": f"image: {NEW}   # the tag",
+    'image:   "a/web:1"': f'image:   "{NEW}"',
+    "image: 'a/web:1' # x": f"image: '{NEW}' # x",
+    "image: &web a/web:1 # x": f"image: &web {NEW} # x",
+    '"image" : a/web:1': f'"image" : {NEW}',
+    "image: |-\n        a/web:1\n": f'image: "{NEW}"\n',
+    "image:\n        a/web:1": f"image:\n        {NEW}",
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_an_image_keeps_its_style(style: str, line_break: str) -> None:
+    before = FRAME.format(style).replace("\n", line_break)
+    after = FRAME.format(STYLES[style]).replace("\n", line_break)
+    assert set_image(before.encode(), "web", NEW).decode() == after
+
+
+def test_indentation_comments_and_flow_style_stay() -> None:
+    before = """\ufeff
+spec:
+    # four spaces
+    template:
+        spec:
+            initContainers: [ {name: init, image: "busybox:1"}, ]   # init
+            containers:
+            -   name: web   # the one
+                image: web:1
+            -   { name: side, image: 'side:1', args: [http://x:80] }
+"""
+    once = set_image(before.encode(), "init", "busybox:2")
+    assert once.decode() == before.replace("busybox:1", "busybox:2")
+    twice = set_image(once, "side", "it's:2")
+    assert twice.decode() == before.replace("busybox:1", "busybox:2").replace("side:1", "it''s:2")
+
+
+def test_an_image_that_needs_quotes_gets_them() -> None:
+    assert b'image: "010"\n' in set_image(TARGET.encode(), "web", "010")
+
+
+def refusal(data: str, container: str = "web") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        set_image(data.encode(), container, NEW)
+    return str(caught.value)
+
+
+def test_an_image_that_is_an_alias_is_refused() -> None:
+    text = TARGET.replace("image: registry.example/shop/web:1.0.0", "image: *i").replace("name: web", "name: &i web")
+    text = text.replace("- name: &i web", "- name: web").replace("  namespace: shop", "  namespace: shop", 1)
+    assert refusal(text) == (
+        "target.yaml:18: spec.template.spec.containers[0].image: the value is an alias (*…): changing it would change "
+        "every place that uses its anchor (write the value out here, then edit it)"
+    )
+
+
+def test_an_image_whose_anchor_is_used_elsewhere_is_refused() -> None:
+    text = TARGET.replace("image: ", "image: &i ") + "          args: [*i]\n"
+    assert "it cannot be changed without changing more than" in refusal(text)
+
+
+def test_a_container_that_is_not_there_is_refused_with_the_names() -> None:
+    assert refusal(TARGET, "wbe") == (
+        "target.yaml:16: spec.template.spec.containers: there is no container wbe with an image "
+        "(the containers are: web)"
+    )
+
+
+@pytest.mark.parametrize("text", ["a: 1", "spec: {template: {spec: x}}", "spec: {template: {spec: {containers: [x]}}}"])
+def test_a_file_without_containers_is_refused(text: str) -> None:
+    assert "there is no container web" in refusal(text)
+
+
+def test_a_broken_file_is_refused_with_its_problems() -> None:
+    assert "this is not YAML" in refusal("a: [")
+
+
+SUSPENSION = Suspension('incident "42"', "ann", datetime(2026, 3, 1, 12, tzinfo=UTC))
+WRITTEN = 'suspend: {reason: "incident \\"42\\"", by: "ann", until: "2026-03-01T12:00:00Z"}'
+
+# app.yaml: the same with a suspension
+SUSPENDED = {
+    "kind: x\nspec:   # s\n    # about a\n    a: 1\n# end\n": (
+        f"kind: x\nspec:   # s\n    {WRITTEN}\n    # about a\n    a: 1\n# end\n"
+    ),
+    "spec:\r\n  a: 1\r\n": f"spec:\r\n  {WRITTEN}\r\n  a: 1\r\n",
+    "spec:\n  'a': 1": f"spec:\n  {WRITTEN}\n  'a': 1",
+    "spec: {a: 1}\n": f"spec: {{{WRITTEN}, a: 1}}\n",
+    "spec: {}": f"spec: {{{WRITTEN}}}",
+    "spec: &s {a: 1}": f"spec: &s {{{WRITTEN}, a: 1}}",
+}
+
+
+@pytest.mark.parametrize("before", SUSPENDED)
+def test_a_suspension_goes_below_its_parent_and_leaves_no_trace(before: str) -> None:
+    suspended = set_suspend(before.encode(), SUSPENSION)
+    assert suspended.decode() == SUSPENDED[before]
+    assert set_suspend(suspended, None).decode() == before
+
+
+# app.yaml with a suspension somebody wrote: (with another one, with none)
+REPLACED = {
+    "spec:\n  suspend:\n    # why\n    reason: |\n      long\n      story\n\n  a: 1\n": (
+        'spec:\n  suspend: {reason: "r"}\n\n  a: 1\n',
+        "spec:\n\n  a: 1\n",
+    ),
+    "spec:\n  a: 1\n  suspend: {reason: x}  # c": ('spec:\n  a: 1\n  suspend: {reason: "r"}  # c', "spec:\n  a: 1\n"),
+    "spec:\n  a: 1\n  suspend:\n": ('spec:\n  a: 1\n  suspend: {reason: "r"}\n', "spec:\n  a: 1\n"),
+    'spec:\n  "suspend": {reason: x}\n  a: 1\n': ('spec:\n  "suspend": {reason: "r"}\n  a: 1\n', "spec:\n  a: 1\n"),
+    "spec: {a: 1, suspend: {reason: x}}": ('spec: {a: 1, suspend: {reason: "r"}}', "spec: {a: 1}"),
+    "spec: {suspend: {reason: x}, a: 1}": ('spec: {suspend: {reason: "r"}, a: 1}', "spec: {a: 1}"),
+    "spec: {suspend: {reason: x}}": ('spec: {suspend: {reason: "r"}}', "spec: {}"),
+}
+
+
+@pytest.mark.parametrize("before", REPLACED)
+def test_a_suspension_is_replaced_or_removed_as_a_whole(before: str) -> None:
+    other, none = REPLACED[before]
+    assert set_suspend(before.encode(), Suspension("r")).decode() == other
+    assert set_suspend(before.encode(), None).decode() == none
+
+
+def test_removing_a_suspension_that_is_not_there_changes_nothing() -> None:
+    assert set_suspend(APP.encode(), None) == APP.encode()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["kind: x\n", "spec:\n", "spec: text\n", "spec: &s\n  a: 1\nother: *s\n", "x: &x {a: 1}\nspec: *x\n"],
+    ids=["no spec", "empty spec", "spec is text", "spec is shared", "spec is an alias"],
+)
+def test_a_suspension_that_cannot_be_placed_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"app.yaml:\d+: spec.suspend: "):
+        set_suspend(text.encode(), SUSPENSION)
+
+
+def test_a_suspension_that_is_an_alias_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="is an alias"):
+        set_suspend(b"x: &x {reason: a}\nspec: {suspend: *x }\n", SUSPENSION)
+
+
+def test_a_retry_is_written_and_counted_up() -> None:
+    digest = "v1:" + "3f" * 32
+    once = set_retry(APP.encode(), Retry(digest, 1, "ann"))
+    assert once.decode() == APP.replace("spec:\n", f'spec:\n  retry: {{digest: "{digest}", number: 1, by: "ann"}}\n')
+    twice = set_retry(once, Retry(digest, 2))
+    assert twice.decode() == APP.replace("spec:\n", f'spec:\n  retry: {{digest: "{digest}", number: 2}}\n')
+
+
+# gitops-bg.yaml: the same with the accepted commit
+ACCEPTED = {
+    "kind: Settings\n": 'kind: Settings\nacceptedHistory: "12e4"\n',
+    "kind: Settings": 'kind: Settings\nacceptedHistory: "12e4"\n',
+    "kind: Settings\r\n# end\r\n": 'kind: Settings\r\n# end\r\nacceptedHistory: "12e4"\r\n',
+    "acceptedHistory: abc  # why\nkind: Settings\n": 'acceptedHistory: "12e4"  # why\nkind: Settings\n',
+    "{kind: Settings}\n": '{acceptedHistory: "12e4", kind: Settings}\n',
+}
+
+
+@pytest.mark.parametrize("before", ACCEPTED)
+def test_an_accepted_history_is_written_to_the_settings(before: str) -> None:
+    assert set_settings_history(before.encode(), "12e4").decode() == ACCEPTED[before]

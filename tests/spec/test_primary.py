@@ -1,0 +1,176 @@
+"""primary.yaml: what is written is read back with the same digest, and reads well as a diff."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.spec.emit import scalar, to_yaml
+from gitops_bg.spec.primary import read_primary, render_primary
+from gitops_bg.spec.yamlio import read_one
+
+WEB = AppKey("shop", "web")
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def version(snapshot: Snapshot, source: Source) -> Version:
+    return Version(7, snapshot, Color.BLUE, Stage.ACTIVE, source, 7, NOW)
+
+
+def test_the_file_reads_like_this() -> None:
+    template = {
+        "metadata": {"labels": {"app": "web", "app.kubernetes.io/version": "1.10"}, "annotations": {"note": ""}},
+        "spec": {
+            "containers": [
+                {
+                    "name": "web",
+                    "image": "registry.example/shop/web:1.0.0",
+                    "args": ["--url=http://x:80", "on", "-v"],
+                    "command": ["sh", "-c", "set -e\nexec web\n"],
+                    "ports": [{"containerPort": 8080}],
+                    "resources": {"limits": {"cpu": 0.5}},
+                }
+            ]
+        },
+    }
+    date = datetime(2026, 3, 1, 13, 30, tzinfo=timezone(timedelta(hours=1)))
+    text = render_primary(WEB, version(snapshot_of(template), Source("9be1" * 10, "Ann <ann@example.com>", date)))
+    head, _, body = text.partition("apiVersion: ")
+    assert all(line.startswith("# ") for line in head.splitlines())
+    assert (
+        body
+        == f"""\
+gitops-bg.dev/v1alpha1
+kind: Primary
+metadata:
+  name: web
+  namespace: shop
+version: 7
+digest: {snapshot_of(template).digest}
+source:
+  commit: {"9be1" * 10}
+  author: "Ann <ann@example.com>"
+  date: "2026-03-01T12:30:00Z"
+template:
+  metadata:
+    annotations:
+      note: ""
+    labels:
+      app: web
+      app.kubernetes.io/version: "1.10"
+  spec:
+    containers:
+      - args:
+          - "--url=http://x:80"
+          - "on"
+          - "-v"
+        command:
+          - sh
+          - "-c"
+          - |
+            set -e
+            exec web
+        image: registry.example/shop/web:1.0.0
+        name: web
+        ports:
+          - containerPort: 8080
+        resources:
+          limits:
+            cpu: 0.5
+"""
+    )
+
+
+NASTY = [
+    "yes",
+    "010",
+    "1e3",
+    "12:30:45",
+    "2026-01-01",
+    "",
+    " ",
+    "a\n",
+    "\n",
+    "a\n\nb\n",
+    "a\n b",
+    " a\nb",
+    "a \nb",
+    "#",
+]
+NASTY += ["a: b", "a #b", "- a", "é", "😀", "\x85", "\u2028", "\ufeff", "\x7f", "\t", "a\tb\nc", "\r\n", "'", '"', "\\"]
+NASTY += [
+    "null",
+    "~",
+    "true",
+    "{}",
+    "[]",
+    "*a",
+    "&a",
+    "!a",
+    "%a",
+    "@a",
+    "`a",
+    "|",
+    ">",
+    "?",
+    ":",
+    "a:",
+    "<<",
+    "=",
+    "...",
+]
+NASTY += ["\0", "\x1b", "a\n\n", "a\nb\n\n", "---", "--- a", "a\nb\x85c", "a,b", "$(A)", "0x1F", "1_000", ".5"]
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(NASTY)
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | texts,
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(texts, children, max_size=3),
+    max_leaves=12,
+)
+templates = st.dictionaries(texts, values, min_size=1, max_size=4)
+
+
+@given(templates, texts)
+@example({"a": NASTY, "b": {text: text for text in NASTY}, "c": [[[]], {}, [{"x": [1]}]]}, "x\ny")
+def test_what_is_written_is_read_back_with_the_same_digest(template: dict[str, object], author: str) -> None:
+    snapshot = snapshot_of({"always": "there", **template})
+    written = version(snapshot, Source("9be1", author, NOW))
+    text = render_primary(WEB, written)
+    assert text == render_primary(WEB, written)
+    document, problems = read_one("primary.yaml", text.encode())
+    assert problems == ()
+    assert document is not None
+    primary, problems = read_primary(document, WEB)
+    assert problems == ()
+    assert primary is not None
+    assert (primary.snapshot, primary.version) == (snapshot, 7)
+    assert primary.source == Source("9be1", author, NOW)
+
+
+@given(templates)
+@example({"a": NASTY, "b": {text: text for text in NASTY}})
+def test_other_yaml_parsers_read_the_same(template: dict[str, object]) -> None:
+    text = to_yaml(template)
+    as_json = json.loads(json.dumps(template))
+    assert yaml.load(text, Loader=yaml.CSafeLoader) == as_json
+    assert YAML(typ="safe", pure=True).load(text) == as_json
+
+
+def test_a_date_or_author_nobody_knows_is_left_out() -> None:
+    text = render_primary(WEB, version(snapshot_of({"a": "b"}), Source("9be1")))
+    assert "source:\n  commit: 9be1\ntemplate:" in text
+
+
+def test_floats_are_written_so_that_every_parser_sees_a_number() -> None:
+    assert [scalar(value) for value in (1e20, 1e-7, 1.5, 1.5e300)] == ["1.0e+20", "1.0e-07", "1.5", "1.5e+300"]
