@@ -28,6 +28,8 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
     branch = world.observed.git.promotion
     if isinstance(wanted, OfferPromotion):
         return () if _is_offered(world, wanted.version, branch) else (wanted,)
+    if isinstance(wanted, CommitPrimary) and branch and branch.digest == wanted.version.digest:
+        return (wanted,)  # The offer stands until main has the commit: it may be refused again.
     stale = _stale_branch(world, branch)
     return tuple(action for action in (wanted, stale) if action)
 

@@ -123,8 +123,9 @@ def _is_wanted(world: World, version: Version) -> bool:
         return True
     if world.record.held(version.digest):
         return False
-    # Where the target is broken or frozen, what it named before is kept as it is.
-    return version.stage is Stage.CANDIDATE and (world.frozen or version.digest == world.target_digest)
+    # Where the target cannot be read or nothing new may start, what it named before is kept as it is.
+    unclear = world.frozen or world.target is None
+    return version.stage is Stage.CANDIDATE and (unclear or version.digest == world.target_digest)
 
 
 def _release(world: World, version: Version) -> World:

@@ -1,0 +1,263 @@
+"""The running agent: threads, timers and wiring. The only place that knows real clocks and real randomness.
+
+    timers ──poll──▶ Git thread ──dirty apps──▶ queue ──▶ workers: gather → decide → act
+                          ▲                       ▲               │
+                          └──── what Git is to get ┼───────────────┤
+                                watches ───────────┘  alarms ◀─────┘ wake_at
+
+Nothing here knows a rule about rollouts.
+"""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+
+from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.schedulers.background import BackgroundScheduler
+
+from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.backoff import Backoff
+from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.git_loop import GitLoop, Listener
+from gitops_bg.agent.logs import fields
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.reconciler import Reconciler
+from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.agent.workqueue import WorkQueue
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.repository import Repository
+
+LOGGER = logging.getLogger(__name__)
+
+POLL_JITTER = 0.2
+"""Polls of many agents must not meet: each interval is up to this part longer or shorter."""
+
+
+def utc_now() -> datetime:
+    """The real clock."""
+    return datetime.now(UTC)
+
+
+class Agent:
+    """One agent for one repository and one cluster. Use `start`, `wait`, `stop`, or `run_once`."""
+
+    def __init__(self, settings: AgentSettings, clock: Callable[[], datetime] = utc_now) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.webhook_secret = _secret(settings)
+        self._clock = clock
+        self._random = random.Random()  # noqa: S311 - spreads load; nothing secret
+        self._stopped = threading.Event()
+        self._read_once = False
+        self._crash: BaseException | None = None
+        self._failures: set[AppKey] = set()
+        self.queue = WorkQueue()
+        self._retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
+        self._scheduler = BackgroundScheduler(
+            timezone=UTC,
+            executors={"default": ThreadPoolExecutor(2)},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        )
+        self._alarms = Alarms(self._scheduler, clock, self.queue.add)
+        self.cluster = Cluster.watching(settings.access, self.queue.add, settings.namespaces)
+        self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
+        self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
+        listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
+        poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
+        self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
+        self._reconciler = Reconciler(
+            catalog=self.catalog,
+            cluster=self.cluster,
+            git=self.git,
+            alarms=self._alarms,
+            metrics=self.metrics,
+            clock=clock,
+        )
+        self._workers = [
+            threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
+            for number in range(settings.workers)
+        ]
+
+    # --- life -------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Watch, poll, and begin to work once the caches know everything there is.
+
+        Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
+        """
+        self.cluster.start()
+        if not self.cluster.wait(self.settings.sync_timeout_seconds):
+            raise _cannot_watch(self.cluster.troubles())
+        self._scheduler.start()
+        self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
+        self.wake_apps(self.cluster.apps())
+        self.git.start()
+        self.git.poll_soon()
+        for worker in self._workers:
+            worker.start()
+
+    def stop(self, timeout: float = 4.0) -> None:
+        """Begin nothing new, finish what is being done, write to Git what waits: within ``timeout`` seconds."""
+        until = self._clock() + timedelta(seconds=timeout)
+        self._stopped.set()
+        if self._scheduler.running:
+            self._scheduler.pause()
+        self.queue.stop()
+        for worker in self._workers:
+            if worker.is_alive():
+                worker.join(self._left(until))
+        if self.git.alive:
+            self.git.stop(self._left(until))
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=True)
+        self.cluster.stop()
+        self.repository.close()
+
+    def wait(self) -> None:
+        """Wait until somebody calls `finish` or a bug ends the agent; raises that bug."""
+        self._stopped.wait()
+        if self._crash is not None:
+            raise self._crash
+
+    def finish(self) -> None:
+        """Let `wait` return; safe in a signal handler."""
+        self._stopped.set()
+
+    def run_once(self, timeout: float) -> frozenset[AppKey]:
+        """Work until there is nothing left to do at once; the apps that failed. For `--once`."""
+        until = self._clock() + timedelta(seconds=timeout)
+        while not self._stopped.is_set() and self._left(until) > 0:
+            idle = self.catalog.seen or bool(self.catalog.unreachable)
+            if idle and self.queue.idle and self.git.idle and self.queue.idle:
+                break
+            self.queue.wait_idle(self._left(until))
+            self._stopped.wait(0.02)
+        if self._crash is not None:
+            raise self._crash
+        return frozenset(self._failures)
+
+    def _pause(self, seconds: float) -> None:
+        self._stopped.wait(seconds)
+
+    def _left(self, until: datetime) -> float:
+        return max(0.0, (until - self._clock()).total_seconds())
+
+    def _crashed(self, error: BaseException) -> None:
+        LOGGER.critical("a bug ends the agent", exc_info=error)
+        self._crash = error
+        self._stopped.set()
+
+    # --- what wakes ---------------------------------------------------------------------------------------------
+
+    def wake(self, reason: str) -> None:
+        """Look at Git now: a webhook, or somebody who asked."""
+        LOGGER.debug("woken: %s", reason)
+        self.git.poll_soon()
+
+    def wake_apps(self, apps: Iterable[AppKey]) -> None:
+        """Put apps on the queue."""
+        for app in apps:
+            self.queue.add(app)
+        self.metrics.queue_depth(len(self.queue))
+
+    def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
+        moment = self._clock() + timedelta(seconds=seconds)
+        for app in apps:
+            self._alarms.arrange(app, moment, "retry")
+
+    def _polled(self, backoff_seconds: float | None) -> None:
+        """Arrange the next poll; after the first that was answered, look also at apps that only the cluster has."""
+        if not self._read_once and self.catalog.seen:
+            self._read_once = True
+            self._resync()
+        spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
+        seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread
+        moment = self._clock() + timedelta(seconds=seconds)
+        if not self._stopped.is_set():
+            self._scheduler.add_job(self.git.poll_soon, "date", run_date=moment, id="poll", replace_existing=True)
+
+    def _resync(self) -> None:
+        """Look at every app again, in case a watch lied by silence."""
+        apps = self.catalog.apps() | set(self.cluster.apps())
+        self.metrics.apps(len(apps))
+        for app in apps:
+            entry = self.catalog.entry(app)
+            self.cluster.recheck(app, entry.config if entry else None)
+        self.wake_apps(apps)
+
+    def _remembered_commits(self) -> frozenset[str]:
+        """The commits of main that live records come from."""
+        records = (self.cluster.record(app) for app in self.cluster.apps() if self.catalog.cares_for(app))
+        active = (record.version(record.traffic) for record in records)
+        return frozenset(version.source.commit for version in active if version and version.source.commit)
+
+    # --- workers ------------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        try:
+            for app in iter(self.queue.get, None):
+                try:
+                    if self.catalog.seen or self.catalog.unreachable:
+                        self._look_at(app)
+                finally:
+                    self.queue.done(app)
+        except BaseException as error:
+            self._crashed(error)
+
+    def _look_at(self, app: AppKey) -> None:
+        try:
+            if not self._reconciler.reconcile(app):
+                self.queue.add(app)
+        except GitopsBgError as error:
+            self._failed(app, error)
+        else:
+            self._retries.succeeded(app)
+            self._failures.discard(app)
+
+    def _failed(self, app: AppKey, error: GitopsBgError) -> None:
+        """Who must act decides when to look again (DESIGN §6): soon, later, or when the file changes."""
+        self.metrics.failed(app, error.reason)
+        self._failures.add(app)
+        slow = isinstance(error, Refused | InvalidInput)
+        asked = error.retry_after if isinstance(error, Transient) else None
+        seconds = self._retries.failed(app, at_least=asked or (30.0 if slow else 0.0))
+        log = LOGGER.debug if isinstance(error, WorldChanged) else LOGGER.warning
+        log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
+        if slow:
+            self.cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
+        self._wake_later([app], seconds)
+
+    # --- health ---------------------------------------------------------------------------------------------------
+
+    def alive(self) -> list[str]:
+        """Why the process should be restarted; empty while all loops run."""
+        reasons = [f"thread {worker.name} ended" for worker in self._workers if not worker.is_alive()]
+        if not self.git.alive:
+            reasons.append("the Git thread ended")
+        if not self.cluster.alive:
+            reasons.append("a watch ended")
+        return reasons
+
+    def ready(self) -> list[str]:
+        """Why the agent does not look after its apps yet; empty once it does."""
+        reasons = [] if self.cluster.synced else ["the caches of the cluster are not filled yet"]
+        if not self.catalog.seen:
+            reasons.append(self.catalog.unreachable or "the repository was not read yet")
+        return reasons
+
+
+def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
+    """One error that says why the caches did not fill."""
+    if not troubles:
+        return Transient("the cluster did not list its objects in time")
+    return troubles[0]
+
+
+def _secret(settings: AgentSettings) -> bytes | None:
+    if settings.webhook_secret_file is None:
+        return None
+    return settings.webhook_secret_file.read_bytes().strip()

@@ -1,0 +1,209 @@
+"""What Git says about every app, at the last commit that was seen. Refreshed by the Git thread, read by all.
+
+Turns commits into desired states and the promotion branches into plain data; decides nothing, writes nothing.
+Values are replaced, never changed, so that readers need no lock.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.desired import Desired, Problem
+from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.record import Record
+from gitops_bg.repo.files import File
+from gitops_bg.repo.ledger_file import Position
+from gitops_bg.repo.offers import Promotion
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.layout import DEFAULT_TARGET_FILE, PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.spec.models import Settings
+from gitops_bg.spec.primary import read_primary
+from gitops_bg.spec.settings import default_settings, read_settings
+from gitops_bg.spec.yamlio import read_one
+
+NOWHERE = Position("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One app in main: its files turned into the core's types, and the blob that ``primary.yaml`` is there."""
+
+    config: AppConfig
+    primary_blob: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """What a look at the remote found: apps to look at again, and whether main moved."""
+
+    dirty: frozenset[AppKey]
+    moved: bool
+
+
+class Catalog:
+    """The apps of one repository that this agent is to care for; ``namespaces`` empty means all.
+
+    ``remembered`` gives commits of main that live records name: a mirror that is new has seen nothing itself.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        namespaces: Iterable[str] = (),
+        remembered: Callable[[], frozenset[str]] = frozenset,
+    ) -> None:
+        self._repository = repository
+        self._remembered = remembered
+        self._namespaces = frozenset(namespaces)
+        self._entries: dict[AppKey, Entry] = {}
+        self._promotions: Mapping[AppKey, PromotionBranch] = {}
+        self._positions: Mapping[AppKey, Position] = {}
+        self._parsed_offers: dict[tuple[AppKey, str], str] = {}
+        self.commit = ""
+        self.settings: Settings = default_settings()
+        self.settings_problems: tuple[Problem, ...] = ()
+        self.rewritten = ""
+        self.unreachable = ""
+        self.main_refused = ""
+
+    # --- read by workers --------------------------------------------------------------------------------------
+
+    @property
+    def seen(self) -> bool:
+        """Whether main was read at least once in this process."""
+        return bool(self.commit)
+
+    def apps(self) -> frozenset[AppKey]:
+        """The apps of main that are ours to care for."""
+        return frozenset(self._entries)
+
+    def cares_for(self, app: AppKey) -> bool:
+        """Whether an app is in one of our namespaces."""
+        return not self._namespaces or app.namespace in self._namespaces
+
+    def entry(self, app: AppKey) -> Entry | None:
+        """The app as main has it, or None."""
+        return self._entries.get(app)
+
+    def desired(self, app: AppKey, config: AppConfig, record: Record) -> Desired:
+        """What the core is to be told of an app described by ``config``; one that main lacks is not ``in_git``.
+
+        The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
+        process, nothing is known of main, and nothing is concluded from that.
+        """
+        entry = self._entries.get(app)
+        never_described = entry is not None and entry.config.spec is None and not record.traffic
+        return Desired(
+            commit=self.commit,
+            target=None if never_described else config.target,
+            primary=None if never_described else config.primary,
+            problems=config.problems + self.settings_problems,
+            in_git=entry is not None or not self.seen,
+            history_rewritten=self.rewritten,
+            memory=self._repository.memory(app) if self.seen and not record.epoch else None,
+        )
+
+    def git_view(self, app: AppKey) -> GitView:
+        """What Git showed last of an app's promotion branch and ledger."""
+        position = self._positions.get(app, NOWHERE)
+        return GitView(
+            promotion=self._promotions.get(app),
+            main_refused=self.main_refused,
+            unreachable=self.unreachable,
+            ledger_epoch=position.epoch,
+            ledger_sequence=position.sequence,
+        )
+
+    def ledger_position(self, app: AppKey) -> Position:
+        """How far the ledger got for an app."""
+        return self._positions.get(app, NOWHERE)
+
+    # --- refreshed by the Git thread --------------------------------------------------------------------------
+
+    def refresh(self) -> Refresh:
+        """Look at the remote and take over what moved. Raises the errors of ``Repository.poll``."""
+        poll = self._repository.poll()
+        if not poll.moved and self.seen:
+            return Refresh(frozenset(), False)
+        everything = not self.seen or poll.settings_changed or poll.rewritten != self.rewritten
+        changed = {app for app in poll.changed if self.cares_for(app)}
+        removed = {app for app in poll.removed if self.cares_for(app)}
+        if poll.settings_changed or not self.seen:
+            self._read_settings()
+        self._read_apps(changed, removed)
+        dirty = changed | removed | self._read_promotions() | self.read_positions()
+        self.rewritten = self._accepted(poll.rewritten or self._lost_before_us())
+        self.commit = poll.commit
+        return Refresh(frozenset(self._entries) | dirty if everything else frozenset(dirty), True)
+
+    def read_positions(self) -> set[AppKey]:
+        """Take over how far the ledger got; the apps whose position moved."""
+        before, self._positions = self._positions, dict(self._repository.positions())
+        return {app for app in self._positions if before.get(app) != self._positions[app] and self.cares_for(app)}
+
+    def _read_settings(self) -> None:
+        content = self._repository.settings_file()
+        if content is None:
+            self.settings, self.settings_problems = default_settings(), ()
+        elif isinstance(content, Problem):
+            self.settings_problems = (content,)
+        else:
+            settings, self.settings_problems = read_settings(content, SETTINGS_FILE)
+            self.settings = settings or self.settings
+
+    def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
+        for app in removed:
+            self._entries.pop(app, None)
+        if not changed:
+            return
+        files = self._repository.files_of(changed)
+        usual = [(app, name) for app in changed for name in (DEFAULT_TARGET_FILE, PRIMARY_FILE) if name in files[app]]
+        sources = self._repository.sources(usual)
+        for app in changed:
+            self._entries[app] = self._entry(app, files[app], sources)
+
+    def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
+        def source(name: str) -> Source:
+            return sources.get((app, name)) or self._repository.source(app, name) or Source("")
+
+        primary = files.get(PRIMARY_FILE)
+        config = load_app(app, {name: file.content for name, file in files.items()}, source)
+        return Entry(config, primary.blob if primary else None)
+
+    def _read_promotions(self) -> set[AppKey]:
+        before = self._promotions
+        offered = self._repository.promotions()
+        self._promotions = {app: self._branch(app, offer) for app, offer in offered.items() if self.cares_for(app)}
+        touched = before.keys() | self._promotions.keys()
+        return {app for app in touched if before.get(app) != self._promotions.get(app)}
+
+    def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
+        return PromotionBranch(self._digest(app, offer.primary), self._digest(app, offer.base_primary))
+
+    def _digest(self, app: AppKey, file: File | None) -> str:
+        """The digest that a ``primary.yaml`` names; empty where it is absent or broken."""
+        if file is None or not isinstance(file.content, bytes):
+            return ""
+        key = (app, file.blob)
+        if key not in self._parsed_offers:
+            document, _ = read_one(app_file(app, PRIMARY_FILE), file.content)
+            primary = read_primary(document, app)[0] if document else None
+            self._parsed_offers[key] = primary.snapshot.digest if primary else ""
+        return self._parsed_offers[key]
+
+    def _lost_before_us(self) -> str:
+        """A commit that live records come from and main no longer has: rewritten while no agent looked."""
+        if self.seen:
+            return self.rewritten
+        return min(self._repository.lost(self._remembered()), default="")
+
+    def _accepted(self, rewritten: str) -> str:
+        """Take rewritten history for good where ``gitops-bg.yaml`` names a commit of it (`accept-history`)."""
+        accepted = self.settings.accepted_history
+        if not rewritten or not accepted or self._repository.is_ancestor(accepted, rewritten):
+            return rewritten
+        if not self._repository.contains(accepted):
+            return rewritten
+        self._repository.accept(accepted)
+        return ""

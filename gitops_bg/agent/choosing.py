@@ -1,0 +1,43 @@
+"""Which description of an app holds: main's, or, where main has none that can be read, the live object's.
+
+The last good state keeps serving (DESIGN §10): a broken ``app.yaml`` and a folder that left main both lead here.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.cluster.kinds import Object
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.spec import AppSpec, DeletionPolicy, Strategy
+from gitops_bg.spec.load import AppConfig, app_config_from_live
+
+FEW = 2
+"""So many apps may always leave at once, whatever part of all they are."""
+
+
+def config_for(app: AppKey, from_git: AppConfig | None, live: Object | None) -> AppConfig | None:
+    """The description to work with; None where neither main nor the cluster describes the app."""
+    if from_git and from_git.spec:
+        return from_git
+    remembered = app_config_from_live(app, live) if live else None
+    if from_git is None:
+        return remembered if remembered and remembered.spec else None
+    if remembered and remembered.spec:
+        return replace(from_git, spec=remembered.spec, body=remembered.body)
+    return _only_to_carry_the_condition(app, from_git)
+
+
+def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig) -> AppConfig:
+    """Nothing of this app ever ran: its object exists so that `kubectl get` shows what is wrong with its file."""
+    strategy = Strategy(active_service=app.name)
+    body = {"strategy": {"blueGreen": {"activeService": app.name}}}
+    return replace(from_git, spec=AppSpec(app, strategy), body=body, target=None, primary=None)
+
+
+def too_many_gone(gone: int, live: int, most_percent: int) -> bool:
+    """Whether so many apps left main that it looks like an accident: none of them is deleted then (gitops.md §1)."""
+    return gone > FEW and gone * 100 > most_percent * live
+
+
+def kept(spec: AppSpec) -> AppSpec:
+    """The same app, not to be deleted."""
+    return replace(spec, deletion_policy=DeletionPolicy.KEEP)

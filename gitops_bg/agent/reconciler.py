@@ -1,0 +1,166 @@
+"""Gather, decide, act: one app, pass after pass, until nothing is left to do at once.
+
+The three never share a function: `_gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.choosing import config_for, kept, too_many_gone
+from gitops_bg.agent.git_loop import GitLoop
+from gitops_bg.agent.git_writes import Wish
+from gitops_bg.agent.logs import log_decision
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.events import reason_of
+from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import Decision
+from gitops_bg.core.desired import Desired
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.observed import Observed
+from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.spec.load import AppConfig
+
+LOGGER = logging.getLogger(__name__)
+
+MOST_PASSES = 12
+"""An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
+
+MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+WARNINGS = (Event.FAILED, Event.INVALID, Event.DIVERGED, Event.ORPHANED, Event.HISTORY_REWRITTEN, Event.ROLLED_BACK)
+GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that is known of one app at one moment: the arguments of `decide`, and what carries out its answer."""
+
+    app: AppKey
+    spec: AppSpec
+    desired: Desired
+    observed: Observed
+    record: Record
+    config: AppConfig
+    primary_blob: str | None
+
+
+class Reconciler:
+    """Brings one app at a time nearer to what Git says. ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        cluster: Cluster,
+        git: GitLoop,
+        alarms: Alarms,
+        metrics: Metrics,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._catalog = catalog
+        self._cluster = cluster
+        self._git = git
+        self._alarms = alarms
+        self._metrics = metrics
+        self._clock = clock
+
+    def reconcile(self, app: AppKey) -> bool:
+        """Look at an app and act until nothing is left to do at once; False where it wants more passes later.
+
+        Raises the errors of ``core.errors``; what was written before is what the next look begins with.
+        """
+        return any(not self._pass(app) for _ in range(MOST_PASSES))
+
+    def _pass(self, app: AppKey) -> bool:
+        """One look; whether it wrote to the cluster, so that another look is due."""
+        started = self._clock()
+        facts = self._gather(app)
+        if facts is None:
+            self._forget(app)
+            return False
+        decision = decide(facts.spec, facts.desired, facts.observed, facts.record, started)
+        wrote = self._act(facts, decision)
+        self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
+        return wrote
+
+    # --- gather -----------------------------------------------------------------------------------------------
+
+    def _gather(self, app: AppKey) -> Facts | None:
+        """Read everything; None for an app that neither Git nor the cluster has."""
+        entry = self._catalog.entry(app)
+        config = config_for(app, entry.config if entry else None, self._cluster.manifest(app))
+        if config is None or config.spec is None:
+            return None
+        record = self._cluster.record(app)
+        observed = self._cluster.observe(app, config, record)
+        return Facts(
+            app=app,
+            spec=config.spec if entry else self._unless_too_many_left(config.spec),
+            desired=self._catalog.desired(app, config, record),
+            observed=replace(observed, git=self._catalog.git_view(app)),
+            record=record,
+            config=config,
+            primary_blob=entry.primary_blob if entry else None,
+        )
+
+    def _unless_too_many_left(self, spec: AppSpec) -> AppSpec:
+        live = [app for app in self._cluster.apps() if self._catalog.cares_for(app)]
+        gone = len(set(live) - self._catalog.apps())
+        most = self._catalog.settings.max_deleted_apps_percent
+        return kept(spec) if too_many_gone(gone, len(live), most) else spec
+
+    # --- act --------------------------------------------------------------------------------------------------
+
+    def _act(self, facts: Facts, decision: Decision) -> bool:
+        """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
+        saved = self._cluster.save(facts.app, decision, self._clock())
+        log_decision(facts.app, decision, facts.desired.commit)
+        for entry in decision.record.ledger:
+            if entry.sequence > facts.record.sequence:
+                self._tell(facts, entry)
+        cluster_actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
+        for action in cluster_actions:
+            self._carry_out(facts.app, facts.config, action)
+        git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
+        self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
+        self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        self._measure(facts, decision)
+        return saved or bool(cluster_actions)
+
+    def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
+        self._cluster.carry_out(app, config, action)
+        self._metrics.acted(app, type(action).__name__)
+        if reason_of(action):
+            self._cluster.record_event(app, reason_of(action), str(action), self._clock())
+
+    def _tell(self, facts: Facts, entry: LedgerEntry) -> None:
+        """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
+        self._metrics.event(facts.app, entry.event)
+        decided = facts.record.switch
+        if decided and entry.event in MOVES:
+            self._metrics.moved(facts.app, decided.lane, (entry.at - decided.decided_at).total_seconds())
+        message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
+        reason, warning = "".join(part.capitalize() for part in entry.event.split("-")), entry.event in WARNINGS
+        self._cluster.record_event(facts.app, reason, message, self._clock(), warning=warning)
+
+    def _measure(self, facts: Facts, decision: Decision) -> None:
+        record = decision.record
+        active, candidate = record.version(record.traffic), record.version(record.preview)
+        self._metrics.app_info(
+            facts.app,
+            decision.phase,
+            active.color if active else None,
+            active.number if active else None,
+            candidate.number if candidate and candidate != active else None,
+        )
+
+    def _forget(self, app: AppKey) -> None:
+        self._alarms.arrange(app, None, "wake")
+        self._git.submit(app, Wish((), Record(), None))
+        self._metrics.forget(app)

@@ -1,0 +1,22 @@
+"""How an agent is to run: everything the command line or the environment can say."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gitops_bg.cluster.connection import Access
+from gitops_bg.repo.settings import RepositorySettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSettings:
+    """Times in seconds. ``namespaces`` empty means all."""
+
+    repository: RepositorySettings
+    access: Access
+    namespaces: tuple[str, ...] = ()
+    poll_seconds: float = 30.0
+    resync_seconds: float = 600.0
+    workers: int = 4
+    webhook_secret_file: Path | None = None
+    sync_timeout_seconds: float = 60.0
+    """How long the first list of every kind may take before the agent gives up and says why."""
