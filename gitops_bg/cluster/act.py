@@ -56,7 +56,7 @@ class Actor:
             case DeleteApp():
                 self._delete_app(app)
             case CreateReplicaSet():
-                self._create_replica_set(app, action)
+                self._create_replica_set(app, config, action)
             case ScaleReplicaSet():
                 self._scale(app, config, action)
             case DeleteReplicaSet():
@@ -82,11 +82,13 @@ class Actor:
         if body is not None:
             self._writer.delete(APPS, body)
 
-    def _create_replica_set(self, app: AppKey, action: CreateReplicaSet) -> None:
+    def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
         manifest = replica_set_manifest(app, self._uid(app), action)
         existing = self._own(REPLICA_SETS, app, manifest["metadata"]["name"])
-        if existing is not None and not action.repair and "deletionTimestamp" in existing["metadata"]:
-            raise WorldChanged(f"ReplicaSet {app.namespace}/{manifest['metadata']['name']} is still being deleted")
+        if existing is not None:
+            self._refuse_if_deleting(existing)
+            if action.replicas < existing["spec"]["replicas"]:
+                self._refuse_if_serving(app, config, existing)
         state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
         if not state.intact:
             self._settled.add(state, ())
@@ -127,9 +129,9 @@ class Actor:
 
     def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
         """I1, read live: the pods that traffic is to go to are there."""
-        state = replica_set_state(self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest)))
-        if state.meta.deleting:
-            raise WorldChanged(f"ReplicaSet {state.meta.name} is being deleted")
+        body = self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
+        self._refuse_if_deleting(body)
+        state = replica_set_state(body)
         if action.needs_available and not state.seen:
             raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
         if state.available < action.needs_available:
@@ -146,6 +148,10 @@ class Actor:
             if selects(selector, labels):
                 raise WorldChanged(f"the active Service {name} selects {replica_set['metadata']['name']}")
 
+    def _refuse_if_deleting(self, body: Object) -> None:
+        if "deletionTimestamp" in body["metadata"]:
+            raise WorldChanged(f"ReplicaSet {body['metadata']['name']} is still being deleted")
+
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)
         found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
@@ -154,9 +160,12 @@ class Actor:
     def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
         """The object as it is now, None where there is none. Raises `ForeignObject` where it is not ours."""
         body = self._writer.get(kind, app.namespace, name)
-        owner = owner_of(kind, meta_of(body), app) if body is not None else ""
+        if body is None:
+            return None
+        if not self._memory.version(kind, app.namespace, name):
+            self._memory.found(kind, app, name)
+        owner = owner_of(kind, meta_of(body), app)
         if owner:
-            self._memory.foreign(kind, app, name)
             raise ForeignObject(owner)
         return body
 

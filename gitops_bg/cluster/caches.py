@@ -1,11 +1,12 @@
 """The watches and caches of one cluster together: a `reader.Reader` that asks the server only about foreign names."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from gitops_bg.cluster.cache import WatchCache
 from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
+from gitops_bg.cluster.ownership import controlling_app
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.slices import SliceKind
 from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState, State
@@ -33,11 +34,11 @@ class Caches:
         self._tell = on_change
         self._long_names: dict[AppKey, AppKey] = {}
         self._absent: set[tuple[str, str]] = set()
-        self._foreign: dict[AppKey, set[str]] = {}
+        self._unlabelled: dict[AppKey, set[str]] = {}
         self._apps = WatchCache(app_state, self._own_key, self._changed)
-        self._replica_sets = WatchCache(replica_set_state, _label_key, self._changed)
-        self._services = WatchCache(service_state, _label_key, self._changed)
-        self._slices = WatchCache(slice_state, _label_key, self._changed)
+        self._replica_sets = WatchCache(replica_set_state, _owning_key, self._changed)
+        self._services = WatchCache(service_state, _owning_key, self._changed)
+        self._slices = WatchCache(slice_state, _owning_key, self._changed)
         self._watches: list[Watch] = []
         for namespace in namespaces or ("",):
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
@@ -82,15 +83,21 @@ class Caches:
         return self._apps.all()
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets of the app, and foreign ones that `foreign` named, read live."""
-        ours = self._replica_sets.of(_indexed(app))
-        return ours + tuple(self._still_foreign(app, {state.meta.name for state in ours}))
+        """The ReplicaSets of the app, and those that `found` named, read live until they have our labels."""
+        labelled = self._replica_sets.of(_indexed(app))
+        if app not in self._unlabelled:
+            return labelled
+        self._unlabelled[app] -= {state.meta.name for state in labelled}
+        return labelled + tuple(self._still_unlabelled(app))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name. One without our labels is in no cache: it is read live until it has them."""
         state = self._services.get(namespace, name)
-        if state is not None or (namespace, name) in self._absent:
+        if state is not None:
+            self._absent.discard((namespace, name))
             return state
+        if (namespace, name) in self._absent:
+            return None
         body = self._client.get(SERVICES, namespace, name)
         if body is None:
             self._absent.add((namespace, name))
@@ -107,16 +114,17 @@ class Caches:
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
         """The answer to a write of ours."""
+        self._absent.discard(name_of(body))
         self._of_kind(kind).remember(body, instead_of)
 
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """An object was deleted by us."""
         self._of_kind(kind).forget(namespace, name, uid)
 
-    def foreign(self, kind: Kind, app: AppKey, name: str) -> None:
-        """A foreign object stands where one of the app's should."""
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
+        """An object without our labels has a name the app needs."""
         if kind == REPLICA_SETS:
-            self._foreign.setdefault(app, set()).add(name)
+            self._unlabelled.setdefault(app, set()).add(name)
         self._absent.discard((app.namespace, name))
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
@@ -124,16 +132,13 @@ class Caches:
         for name in service_names:
             self._absent.discard((app.namespace, name))
 
-    def _still_foreign(self, app: AppKey, ours: set[str]) -> list[ReplicaSetState]:
-        """The ReplicaSets under names the app needs that are still there and still not ours."""
-        found = []
-        for name in sorted(self._foreign.get(app, set()) - ours):
+    def _still_unlabelled(self, app: AppKey) -> Iterator[ReplicaSetState]:
+        for name in sorted(self._unlabelled[app]):
             body = self._client.get(REPLICA_SETS, app.namespace, name)
             if body is None:
-                self._foreign[app].discard(name)
+                self._unlabelled[app].discard(name)
             else:
-                found.append(replica_set_state(body))
-        return found
+                yield replica_set_state(body)
 
     def _follow(
         self,
@@ -172,5 +177,7 @@ def _indexed(app: AppKey) -> AppKey:
     return AppKey(app.namespace, names.app_label(app))
 
 
-def _label_key(state: State) -> AppKey:
-    return AppKey(state.meta.namespace, state.meta.app)
+def _owning_key(state: State) -> AppKey:
+    """The app an object belongs to: by its controller, which outlives a label that somebody removed, else by label."""
+    app = controlling_app(state.meta)
+    return AppKey(state.meta.namespace, state.meta.app) if app is None else _indexed(app)

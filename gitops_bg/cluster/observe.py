@@ -141,8 +141,9 @@ class _Look:
     def _replica_set_drifted(self, state: ReplicaSetState, version: Version | None) -> bool:
         if self.settled.covers(state, ()):
             return False
+        ours = (state.meta.manager, state.meta.app) == (names.MANAGER, names.app_label(self.app))
         labelled = version is None or (state.color, state.number) == (version.color, str(version.number))
-        return not (state.intact and labelled and self._controlled(state))
+        return not (state.intact and ours and labelled and self._controlled(state))
 
     def _controlled(self, state: ReplicaSetState) -> bool:
         controller = state.meta.controller

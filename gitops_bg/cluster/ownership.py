@@ -1,11 +1,11 @@
 """Whose a live object is, in a sentence. Pure.
 
-Ours carries our two labels and is controlled by our BlueGreenDeployment or by nobody; what a former
-BlueGreenDeployment of the same name controlled is taken back. All else is left alone (DESIGN §3).
+Ours is what our BlueGreenDeployment controls, or a former one of the same name, whatever became of its labels; and
+what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3).
 """
 
 from gitops_bg.cluster.kinds import APPS, Kind
-from gitops_bg.cluster.states import Controller, Meta
+from gitops_bg.cluster.states import Meta
 from gitops_bg.core import names
 from gitops_bg.core.model import AppKey
 
@@ -23,8 +23,9 @@ def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
 
 
 def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
-    if meta.controller is not None and not _is_our_app(meta.controller, app):
-        return f"controlled by {meta.controller.kind} {meta.controller.name}"
+    if meta.controller is not None:
+        ours = controlling_app(meta) == app
+        return "" if ours else f"controlled by {meta.controller.kind} {meta.controller.name}"
     if meta.manager != names.MANAGER:
         manager = f"managed by {meta.manager}" if meta.manager else "made by somebody else"
         return f"{manager}; {_hand_over(kind, meta, app)}"
@@ -34,9 +35,13 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     return ""
 
 
-def _is_our_app(controller: Controller, app: AppKey) -> bool:
-    group = controller.api_version.partition("/")[0]
-    return (group, controller.kind, controller.name) == (names.GROUP, names.KIND, app.name)
+def controlling_app(meta: Meta) -> AppKey | None:
+    """The app whose BlueGreenDeployment controls an object, in this life or a former one; None: another, or nobody."""
+    controller = meta.controller
+    if controller is None:
+        return None
+    ours = (controller.api_version.partition("/")[0], controller.kind) == (names.GROUP, names.KIND)
+    return AppKey(meta.namespace, controller.name) if ours else None
 
 
 def _hand_over(kind: Kind, meta: Meta, app: AppKey) -> str:

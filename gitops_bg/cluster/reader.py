@@ -42,8 +42,8 @@ class Memory(Protocol):
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """An object was deleted by us."""
 
-    def foreign(self, kind: Kind, app: AppKey, name: str) -> None:
-        """A foreign object stands where one of the app's should: look at it live from now on."""
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
+        """An object without our labels has a name the app needs: no cache shows it, so look at it live."""
 
 
 class LiveReader:
@@ -86,7 +86,7 @@ class LiveReader:
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
         """Nothing is held."""
 
-    def foreign(self, kind: Kind, app: AppKey, name: str) -> None:
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
         """Nothing is held."""
 
 

@@ -331,3 +331,24 @@ def test_the_preview_moves_whether_pods_are_available_or_not(scene: Scene) -> No
     assert scene.observe().preview_service.digest == short(TWO.digest)  # type: ignore[union-attr]
     with pytest.raises(WorldChanged):
         scene.do(PointPreview("web-preview", tuple(sorted(scene.selector(ONE).items())), TWO.digest))
+
+
+@pytest.mark.parametrize("label", [names.MANAGED_BY, names.APP])
+def test_our_own_objects_without_their_labels_are_repaired_not_disowned(scene: Scene, label: str) -> None:
+    scene.serve(ONE)
+    bare = {"metadata": {"labels": {label: None}}}
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", bare, MERGE)
+    seen = scene.until(lambda seen: seen.active_service and seen.active_service.drifted).active_service
+    assert seen is not None
+    assert seen.ours
+    scene.do(ApplyService("active", "web", ONE.digest, "told to"))
+    scene.until(lambda seen: seen.active_service and not seen.active_service.drifted)
+    scene.cluster.patch(f"{replica_sets(scene.app.namespace)}/{name_of(scene, ONE)}", bare, MERGE)
+    scene.until(lambda seen: not seen.replica_sets or seen.replica_sets[0].drifted)
+    with pytest.raises(WorldChanged, match="selects"):
+        scene.do(create(ONE, replicas=0))
+    (view,) = scene.observe().replica_sets
+    assert (view.ours, view.drifted) == (True, True)
+    scene.do(create(ONE))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
+    scene.until(lambda seen: [each.drifted for each in seen.replica_sets] == [False])
