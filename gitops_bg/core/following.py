@@ -43,8 +43,12 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
 
 
 def _end_override(world: World, named: str) -> World:
+    """It ends once Git and traffic agree with it, or when main names a third version: a newer decision."""
     override = world.record.override
-    if override is None or named == override.from_digest:
+    if override is None:
+        return world
+    arrived = named == override.to_digest == world.record.traffic
+    if not arrived and named in (override.from_digest, override.to_digest):
         return world
     world = world.with_record(replace(world.record, override=None))
     if not override.diverged:
@@ -110,7 +114,7 @@ def _may_return(world: World, older: Version, active: Version) -> bool:
 def override(world: World, to: Version, *, reason: str, by: str) -> World:
     """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5)."""
     world = _overrule_target(world.with_version(keep(world, to)))
-    if world.primary_digest == to.digest:
+    if world.primary_digest == to.digest == world.record.traffic:
         return world.with_record(replace(world.record, override=None))
     made = Override(world.record.primary, to.digest, reason, by, world.now)
     return world.with_record(replace(world.record, override=made))
