@@ -7,7 +7,6 @@ Not for callers outside `yamlio` and `edit`.
 import codecs
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,7 +37,7 @@ MAX_NODES = 50_000
 MAX_PROBLEMS = 20
 """Problems reported for one file: the rest are mostly echoes."""
 
-_COLON_IN_FLOW = "found unexpected ':'"
+_COLON_IN_BRACKETS = "found unexpected ':'"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -89,27 +88,31 @@ class Composer:
 
     def run(self) -> None:
         """Read all documents; what is wrong is in `problems` afterwards, and nothing is raised."""
-        try:
-            self._read(CParser(self._data).get_event)
-        except MarkedYAMLError as error:
-            if error.problem == _COLON_IN_FLOW:
-                self._run_in_python()
-            else:
-                self._syntax(error)
-        except YAMLError as error:
+        error = self._attempt(CParser(self._data).get_event)
+        if getattr(error, "problem", "") == _COLON_IN_BRACKETS:
+            # kubectl takes `args: [--url=http://x:80]`; the parser in Python does too, and is 20 times slower.
+            self._forget()
+            error = self._attempt(partial(next, self._python_events(), None))
+        if isinstance(error, MarkedYAMLError):
+            self._syntax(error)
+        elif error is not None:
             self._unreadable(error)
 
-    def _run_in_python(self) -> None:
-        """Read again what the C parser refuses and kubectl does not: ``args: [--url=http://x:80]``; 20 times slower."""
+    def _attempt(self, following: Callable[[], Any]) -> YAMLError | None:
+        """Read all events, up to a parser's error if there is one."""
+        self._next = following
+        try:
+            self._read_documents()
+        except _Stop:
+            return None
+        except YAMLError as error:
+            return error
+        return None
+
+    def _forget(self) -> None:
         for started in (self.problems, self.documents, self.nodes, self._path):
             started.clear()
         self._count = 0
-        try:
-            self._read(partial(next, self._python_events(), None))
-        except MarkedYAMLError as error:
-            self._syntax(error)
-        except YAMLError as error:
-            self._unreadable(error)
 
     def _python_events(self) -> Iterator[Any]:
         for event in YAML(typ="safe", pure=True).parse(self._data):
@@ -118,11 +121,6 @@ class Composer:
                 self._add(event, "an escape that is no character", "write the character itself")
                 raise _Stop
             yield event
-
-    def _read(self, following: Callable[[], Any]) -> None:
-        self._next = following
-        with suppress(_Stop):
-            self._read_documents()
 
     def _read_documents(self) -> None:
         while (event := self._next()) is not None:

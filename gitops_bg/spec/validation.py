@@ -109,10 +109,7 @@ def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
     current = model
     for part in path:
         field = next(field for field in current.model_fields.values() if field.alias == part)
-        found = _model_in(field.annotation)
-        if found is None:
-            return []
-        current = found
+        current = _model_in(field.annotation) or current
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
