@@ -16,7 +16,7 @@ def configuration(settings: RepositorySettings, url: str) -> str:
             "bare": "true",
             "hooksPath": "/dev/null",
             "fsmonitor": "false",
-            "quotePath": "true",
+            "quotePath": "false",
             "logAllRefUpdates": "false",
         },
         "gc": {"auto": "0"},

@@ -7,7 +7,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.layout import app_of_folder
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.spec.layout import APPS_FOLDER, is_manifest
+from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label, is_manifest
 
 _TREE = "040000"
 
@@ -75,11 +75,9 @@ def differences(output: bytes) -> Iterator[tuple[str, str, str]]:
 
 def _misplaced(mode: str, path: str) -> Problem | None:
     name = path.rpartition("/")[2]
-    deep = path.count("/") == 2
     if mode == _TREE:
-        sound = app_of_folder(path if deep else f"{path}/app") is not None
         remedy = "use lower case letters, digits and dashes, as Kubernetes does"
-        return None if sound else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
+        return None if is_dns_label(name) else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
     if mode == "120000":
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
     if mode == "160000":

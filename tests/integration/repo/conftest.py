@@ -1,0 +1,89 @@
+"""A remote with two apps, and the agent's Repository on it; retries never wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Event
+from gitops_bg.repo.messages import Movement
+from gitops_bg.repo.promotion import PrimaryChange
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
+from tests.fixtures.repos import texts
+from tests.support.gitremote import GitRemote
+
+WEB = AppKey("shop", "web")
+API = AppKey("shop", "api")
+NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+Opener = Callable[..., Repository]
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> GitRemote:
+    """Two apps: web is at v1, api was never promoted."""
+    remote = GitRemote(tmp_path / "git")
+    files = {"gitops-bg.yaml": texts.SETTINGS, **texts.folder("shop", "web"), **texts.folder("shop", "api")}
+    files["apps/shop/web/primary.yaml"] = texts.primary("shop", "web", "1.0.0", 1)
+    remote.publish("Add web and api", {path: text.decode() for path, text in files.items()})
+    return remote
+
+
+@pytest.fixture
+def opened(tmp_path: Path, remote: GitRemote) -> Iterator[Opener]:
+    """Opens a Repository on `remote`, or on another URL; all are closed at the end."""
+    with ExitStack() as stack:
+
+        def open_one(url: str = "", mirror: str = "mirror", **settings: object) -> Repository:
+            given: dict[str, object] = {"cluster": "prod", "directory": tmp_path / mirror, **settings}
+            made = RepositorySettings(url=url or remote.url, **given)  # type: ignore[arg-type]
+            return stack.enter_context(Repository(made, clock=lambda: NOON, sleep=lambda _: None))
+
+        yield open_one
+
+
+@pytest.fixture
+def repository(opened: Opener) -> Repository:
+    """A Repository that was polled once."""
+    repository = opened()
+    repository.poll()
+    return repository
+
+
+def change(
+    repository: Repository, tag: str = "2.0.0", version: int = 2, app: AppKey = WEB, **movement: object
+) -> PrimaryChange:
+    """A promotion of an app to a tag, derived from what the repository shows."""
+    entries = repository.entries_of([app])[app]
+    blob = entries["primary.yaml"].blob if "primary.yaml" in entries else None
+    facts: dict[str, object] = {
+        "event": Event.PROMOTED,
+        "from_version": version - 1,
+        "from_digest": texts.digest(app.name, "1.0.0"),
+        "to_version": version,
+        "to_digest": texts.digest(app.name, tag),
+        "reason": "all gates are open",
+        **movement,
+    }
+    content = texts.primary(app.namespace, app.name, tag, version)
+    return PrimaryChange(content, blob, Movement(app=app, **facts))  # type: ignore[arg-type]
+
+
+def git_calls(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From now on, the git commands the repository runs."""
+    calls: list[str] = []
+    runner = repository._mirror.git
+    attempt = runner.attempt
+
+    def recorded(*arguments: str, **options: object) -> object:
+        calls.append(next(argument for argument in arguments if not argument.startswith("-") and "=" not in argument))
+        return attempt(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner, "attempt", recorded)
+    return calls

@@ -1,0 +1,334 @@
+"""Changes of primary.yaml reach main or the promotion branch, once, derived from what is really there."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Event
+from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteUnreachable
+from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
+from gitops_bg.repo.push import Pusher, Update
+from gitops_bg.repo.repository import Repository
+from tests.fixtures.repos import texts
+from tests.integration.repo.conftest import API, WEB, Opener, change
+from tests.support.gitremote import GitRemote
+
+PRIMARY = "apps/shop/web/primary.yaml"
+BRANCH = "gitops-bg/promote/shop/web"
+SECOND = texts.primary("shop", "web", "2.0.0", 2).decode()
+
+
+def before_each_push(monkeypatch: pytest.MonkeyPatch, *acts: object) -> list[int]:
+    """Between derivation and push number n, act n happens; counts the pushes."""
+    pushes: list[int] = []
+    real = Pusher.push
+
+    def push(self: Pusher, updates: list[Update]) -> object:
+        if len(pushes) < len(acts):
+            acts[len(pushes)]()  # type: ignore[operator]
+        pushes.append(len(updates))
+        return real(self, updates)
+
+    monkeypatch.setattr(Pusher, "push", push)
+    return pushes
+
+
+class TestCommitToMain:
+    def test_it_is_one_commit_on_top_of_main_that_changes_one_file(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        before = remote.head()
+        outcome = repository.commit_primaries([change(repository)])[WEB]
+        assert outcome.result is PrimaryResult.COMMITTED
+        assert outcome.commit == remote.head()
+        assert remote.run("rev-parse", "main^", cwd=remote.bare) == before
+        assert remote.run("diff", "--name-only", "main^", "main", cwd=remote.bare) == PRIMARY
+        assert remote.show("main", PRIMARY) == SECOND
+        assert remote.log()[0].author == "gitops-bg"
+
+    def test_many_apps_are_a_chain_of_commits_in_one_push(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pushes = before_each_push(monkeypatch)
+        changes = [change(repository), change(repository, app=API, version=1, from_version=None, from_digest="")]
+        outcomes = repository.commit_primaries(changes)
+        assert [commit.subject.split(":")[0] for commit in remote.log()] == ["api", "web", "Add web and api"]
+        assert outcomes[API].commit == remote.head()
+        assert outcomes[WEB].commit == remote.run("rev-parse", "main^", cwd=remote.bare)
+        assert pushes == [1]
+
+    def test_equal_content_makes_no_commit_and_no_push(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        wanted = change(repository)
+        repository.commit_primaries([wanted])
+        pushes = before_each_push(monkeypatch)
+        outcome = repository.commit_primaries([wanted])[WEB]
+        assert outcome.result is PrimaryResult.UNCHANGED
+        assert (len(remote.log()), pushes) == (2, [])
+
+    def test_a_push_of_somebody_else_in_between_is_kept(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def push() -> None:
+            remote.publish("In between", {"apps/shop/web/target.yaml": "changed: true\n"})
+
+        pushes = before_each_push(monkeypatch, push)
+        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+        assert len(pushes) == 2
+        assert remote.show("main", "apps/shop/web/target.yaml") == "changed: true\n"
+        assert remote.show("main", PRIMARY) == SECOND
+        assert len(remote.log()) == 3
+        assert repository.poll().changed == {WEB}
+
+    def test_another_primary_in_between_supersedes_the_change(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = texts.primary("shop", "web", "1.5.0", 2).decode()
+        before_each_push(monkeypatch, lambda: remote.publish("Mine", {PRIMARY: other}))
+        changes = [change(repository), change(repository, app=API, version=1)]
+        outcomes = repository.commit_primaries(changes)
+        assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
+        assert outcomes[API].result is PrimaryResult.COMMITTED
+        assert remote.show("main", PRIMARY) == other
+
+    def test_the_same_primary_in_between_needs_no_second_commit(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before_each_push(monkeypatch, lambda: remote.publish("Mine", {PRIMARY: SECOND}))
+        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.UNCHANGED
+        assert len(remote.log()) == 2
+
+    def test_an_app_that_was_removed_in_between_does_not_come_back(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def remove() -> None:
+            remote.remove("apps/shop/api")
+            remote.commit("Remove api")
+            remote.push()
+
+        before_each_push(monkeypatch, remove)
+        outcomes = repository.commit_primaries([change(repository, app=API, version=1)])
+        assert outcomes[API].result is PrimaryResult.SUPERSEDED
+        assert remote.show("main", "apps/shop/api/primary.yaml") is None
+
+    def test_a_change_derived_from_an_older_primary_is_superseded_at_once(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        stale = change(repository)
+        repository.commit_primaries([change(repository, tag="1.7.0")])
+        assert repository.commit_primaries([stale])[WEB].result is PrimaryResult.SUPERSEDED
+        assert len(remote.log()) == 2
+
+    def test_a_main_that_always_moves_ends_in_world_changed(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        busy = [lambda number=number: remote.publish(f"{number}", {"x": str(number)}) for number in range(20)]
+        pushes = before_each_push(monkeypatch, *busy)
+        with pytest.raises(RemoteMoved, match="moved on the remote"):
+            repository.commit_primaries([change(repository)])
+        assert 3 <= len(pushes) <= 10
+        assert remote.show("main", PRIMARY) != SECOND
+
+    def test_a_history_rewritten_in_between_is_not_committed_to(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        remote.publish("Second", {"x": "1"})
+        repository.poll()
+        before_each_push(monkeypatch, lambda: remote.force_push(to="HEAD~1"))
+        with pytest.raises(RemoteMoved, match="rewritten"):
+            repository.commit_primaries([change(repository)])
+        assert len(remote.log()) == 1
+
+    def test_a_protected_main_refuses_with_the_servers_words(self, repository: Repository, remote: GitRemote) -> None:
+        remote.protect()
+        with pytest.raises(PushRefused, match="changes of main must be made through a pull request"):
+            repository.commit_primaries([change(repository)])
+        assert len(remote.log()) == 1
+        remote.unprotect()
+        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+
+    def test_a_remote_that_is_down_is_transient(self, repository: Repository, remote: GitRemote) -> None:
+        wanted = change(repository)
+        remote.go_down()
+        with pytest.raises(RemoteUnreachable):
+            repository.commit_primaries([wanted])
+        remote.come_back()
+        assert repository.commit_primaries([wanted])[WEB].result is PrimaryResult.COMMITTED
+
+    def test_it_works_before_the_first_poll(self, opened: Opener, repository: Repository) -> None:
+        wanted = change(repository)
+        assert opened(mirror="fresh").commit_primaries([wanted])[WEB].result is PrimaryResult.COMMITTED
+
+
+class TestPromotionBranch:
+    def test_it_is_one_commit_on_top_of_main(self, repository: Repository, remote: GitRemote) -> None:
+        outcome = repository.offer([change(repository)])[WEB]
+        assert outcome.result is PrimaryResult.COMMITTED
+        assert remote.head(BRANCH) == outcome.commit
+        assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
+        assert remote.show(BRANCH, PRIMARY) == SECOND
+        assert len(remote.log()) == 1
+
+    def test_a_newer_candidate_updates_it_in_place(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository)])
+        repository.offer([change(repository, tag="3.0.0")])
+        assert remote.show(BRANCH, PRIMARY) == texts.primary("shop", "web", "3.0.0", 2).decode()
+        assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
+
+    def test_the_same_offer_is_left_alone_also_when_main_went_on(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        first = repository.offer([change(repository)])[WEB].commit
+        remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"})
+        repository.poll()
+        again = repository.offer([change(repository)])[WEB]
+        assert (again.result, again.commit, remote.head(BRANCH)) == (PrimaryResult.UNCHANGED, first, first)
+
+    def test_a_new_primary_on_main_moves_the_offer_onto_it(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository, tag="3.0.0", version=3)])
+        remote.publish("v2", {PRIMARY: SECOND})
+        repository.poll()
+        assert repository.offer([change(repository, tag="3.0.0", version=3)])[WEB].result is PrimaryResult.COMMITTED
+        assert remote.run("rev-parse", f"{BRANCH}^", cwd=remote.bare) == remote.head()
+
+    def test_what_others_pushed_to_it_is_replaced(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository)])
+        remote.checkout(BRANCH)
+        remote.publish("Mine", {PRIMARY: "mine: true\n"})
+        repository.offer([change(repository, tag="3.0.0")])
+        assert remote.show(BRANCH, PRIMARY) == texts.primary("shop", "web", "3.0.0", 2).decode()
+        assert len(remote.log(BRANCH)) == 2
+
+    def test_merging_it_promotes_and_the_commit_is_the_agents(self, repository: Repository, remote: GitRemote) -> None:
+        offered = repository.offer([change(repository)])[WEB].commit
+        remote.publish("Elsewhere", {"apps/shop/api/x.yaml": "a: 1"})
+        remote.merge(BRANCH)
+        repository.poll()
+        assert repository.files(WEB)["primary.yaml"] == SECOND.encode()
+        assert repository.source(WEB, "primary.yaml").commit == offered  # type: ignore[union-attr]
+
+    def test_revert_of_the_merge_and_another_promotion_ten_times(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        first = remote.show("main", PRIMARY)
+        for _ in range(10):
+            repository.poll()
+            assert repository.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+            merge = remote.merge(BRANCH)
+            assert remote.show("main", PRIMARY) == SECOND
+            repository.poll()
+            repository.withdraw([WEB])
+            remote.revert(merge)
+            remote.push()
+            assert remote.show("main", PRIMARY) == first
+
+    def test_withdrawing_deletes_it_and_may_be_repeated(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository)])
+        repository.withdraw([WEB, API])
+        repository.withdraw([WEB])
+        assert remote.head(BRANCH) is None
+        assert repository.promotions() == {}
+
+    def test_withdrawing_one_that_moved_or_is_gone_ends_without_it(
+        self, opened: Opener, repository: Repository, remote: GitRemote
+    ) -> None:
+        repository.offer([change(repository)])
+        other = opened(mirror="other")
+        other.poll()
+        other.offer([change(other, tag="3.0.0")])
+        repository.withdraw([WEB])
+        assert remote.head(BRANCH) is None
+        other.withdraw([WEB])
+        assert other.promotions() == {}
+
+    def test_an_offer_of_an_older_primary_is_superseded(self, repository: Repository, remote: GitRemote) -> None:
+        stale = change(repository)
+        repository.commit_primaries([change(repository, tag="1.7.0")])
+        assert repository.offer([stale])[WEB].result is PrimaryResult.SUPERSEDED
+        assert remote.head(BRANCH) is None
+
+    def test_a_protected_main_takes_the_offer(self, repository: Repository, remote: GitRemote) -> None:
+        remote.protect()
+        assert repository.offer([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+
+    def test_a_first_deployment_can_be_offered(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository, app=API, version=1, event=Event.DEPLOYED)])
+        found = repository.promotions()[API]
+        assert found.base_primary is None
+        assert found.primary is not None
+
+    def test_a_refused_branch_is_push_refused(self, repository: Repository, remote: GitRemote) -> None:
+        remote.protect(BRANCH)
+        with pytest.raises(PushRefused, match="protected branch hook declined"):
+            repository.offer([change(repository)])
+
+
+class TestSeeingPromotionBranches:
+    def test_content_and_base_are_shown(self, repository: Repository, remote: GitRemote) -> None:
+        offered = repository.offer([change(repository)])[WEB].commit
+        promotion = repository.promotions()[WEB]
+        assert promotion.commit == offered
+        assert promotion.primary is not None
+        assert promotion.primary.content == SECOND.encode()
+        assert promotion.base_primary is not None
+        assert promotion.base_primary.content == texts.primary("shop", "web", "1.0.0", 1)
+
+    def test_the_base_stays_when_main_goes_on(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository)])
+        remote.publish("v9", {PRIMARY: "other: true\n"})
+        repository.poll()
+        assert repository.promotions()[WEB].base_primary.content == texts.primary("shop", "web", "1.0.0", 1)  # type: ignore[union-attr]
+
+    def test_a_merged_branch_starts_from_itself(self, repository: Repository, remote: GitRemote) -> None:
+        repository.offer([change(repository)])
+        remote.merge(BRANCH)
+        repository.poll()
+        promotion = repository.promotions()[WEB]
+        assert promotion.base_primary == promotion.primary
+
+    def test_a_branch_of_a_person_is_shown_by_where_it_left_main(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        remote.checkout(BRANCH, new=True)
+        remote.publish("One", {PRIMARY: "one: 1\n"})
+        remote.publish("Two", {PRIMARY: "two: 2\n"})
+        repository.poll()
+        promotion = repository.promotions()[WEB]
+        assert promotion.primary.content == b"two: 2\n"  # type: ignore[union-attr]
+        assert promotion.base_primary.content == texts.primary("shop", "web", "1.0.0", 1)  # type: ignore[union-attr]
+
+    def test_an_unrelated_branch_has_no_base(self, repository: Repository, remote: GitRemote) -> None:
+        remote.run("checkout", "--quiet", "--orphan", BRANCH)
+        remote.run("rm", "-rfq", ".")
+        remote.publish("Alone", {"x": "1"})
+        repository.poll()
+        promotion = repository.promotions()[WEB]
+        assert (promotion.primary, promotion.base_primary) == (None, None)
+
+    def test_asking_again_is_free_when_nothing_moved(self, repository: Repository) -> None:
+        repository.offer([change(repository)])
+        assert repository.promotions() is repository.promotions()
+
+
+def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pathlib import Path
+
+    from tests.fixtures.repos.build import build
+
+    remote = build("thousands", Path(str(tmp_path)) / "fixture", apps=1000, commits=1)
+    repository = opened(str(remote))
+    repository.poll()
+    pushes = before_each_push(monkeypatch)
+    changes: list[PrimaryChange] = []
+    entries = repository.entries_of(repository.apps())
+    for app in repository.apps():
+        content = texts.primary(app.namespace, app.name, "2.0.0", 2)
+        movement = change(repository, app=WEB).movement.__class__(app=app, event=Event.PROMOTED)
+        changes.append(PrimaryChange(content, entries[app]["primary.yaml"].blob, movement))
+    outcomes = repository.commit_primaries(changes)
+    assert pushes == [1]
+    assert len({outcome.commit for outcome in outcomes.values()}) == 1000
+    assert repository.poll().changed == set(repository.apps())
+    assert AppKey("team-9", "app-999") in outcomes

@@ -1,0 +1,196 @@
+"""The commit that brought a file's content is found across merges, reverts and thousands of apps."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitops_bg.core.model import Source
+from gitops_bg.repo.repository import Repository
+from tests.fixtures.repos import texts
+from tests.fixtures.repos.build import build
+from tests.integration.repo.conftest import API, WEB, Opener
+from tests.support.gitremote import GitRemote
+
+TARGET = "apps/shop/web/target.yaml"
+
+
+def target(tag: str, replicas: int = 2) -> str:
+    return texts.target("shop", "web", tag, replicas).decode()
+
+
+def source(repository: Repository, file: str = "target.yaml") -> Source:
+    repository.poll()
+    found = repository.source(WEB, file)
+    assert found is not None
+    return found
+
+
+def test_author_date_and_subject_are_those_of_the_commit(repository: Repository, remote: GitRemote) -> None:
+    remote.write(TARGET, target("1.1.0"))
+    when = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
+    pushed = remote.commit("web 1.1.0\n\nBecause.", author="Zoë Ünder <zoe@example.com>", date=when)
+    remote.push()
+    assert source(repository) == Source(pushed, "Zoë Ünder <zoe@example.com>", when, "web 1.1.0")
+
+
+def test_another_files_commit_is_not_taken_for_it(repository: Repository, remote: GitRemote) -> None:
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    remote.publish("Other", {"apps/shop/web/service.yaml": "a: 1"})
+    assert source(repository).commit == pushed
+
+
+def test_a_revert_names_what_it_reverts(repository: Repository, remote: GitRemote) -> None:
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    reverted = remote.revert(pushed)
+    remote.push()
+    found = source(repository)
+    assert (found.commit, found.reverts) == (reverted, (pushed,))
+
+
+def test_a_revert_and_back_between_two_polls_is_the_last_commit(repository: Repository, remote: GitRemote) -> None:
+    source(repository)
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    assert source(repository).commit == pushed
+    remote.revert(pushed)
+    remote.push()
+    remote.publish("Again", {"apps/shop/web/service.yaml": "a: 1", TARGET: target("1.1.0")})
+    assert source(repository).subject == "Again"
+
+
+def test_the_content_of_a_merged_branch_comes_from_its_own_commit(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    remote.checkout("main")
+    remote.publish("Meanwhile", {"apps/shop/api/service.yaml": "a: 1"})
+    remote.merge("feature")
+    assert source(repository).commit == pushed
+
+
+def test_a_revert_that_was_merged_is_still_a_revert(repository: Repository, remote: GitRemote) -> None:
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    remote.checkout("undo", new=True)
+    reverted = remote.revert(pushed)
+    remote.push()
+    remote.checkout("main")
+    remote.publish("Meanwhile", {"apps/shop/api/service.yaml": "a: 1"})
+    remote.merge("undo")
+    found = source(repository)
+    assert (found.commit, found.reverts) == (reverted, (pushed,))
+
+
+def test_the_revert_of_a_merge_names_the_merge(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    merge = remote.merge("feature")
+    reverted = remote.revert(merge)
+    remote.push()
+    found = source(repository)
+    assert found.commit == reverted
+    assert found.reverts[0] == merge
+
+
+def test_a_merge_that_makes_content_of_its_own_is_the_source(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    remote.publish("replicas", {TARGET: target("1.0.0", replicas=5)})
+    remote.checkout("main")
+    remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    merge = remote.merge("feature")
+    assert source(repository).commit == merge
+
+
+def test_an_edit_that_a_merge_threw_away_is_not_the_source(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    remote.publish("Thrown away", {TARGET: target("6.6.6")})
+    remote.checkout("main")
+    kept = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    remote.run("fetch", "--quiet", "origin")
+    remote.run("merge", "--quiet", "-s", "ours", "-m", "Ours", "origin/feature")
+    remote.push()
+    assert source(repository).commit == kept
+
+
+def test_trailers_name_what_is_rolled_back_to(repository: Repository, remote: GitRemote) -> None:
+    back = repository.head
+    remote.publish(f"Back\n\nBg-Rollback-To: {back}", {TARGET: target("0.9.0")})
+    assert source(repository).reverts == (back,)
+
+
+def test_a_marker_inside_a_sentence_or_cut_short_is_none(repository: Repository, remote: GitRemote) -> None:
+    message = f"No\n\nIt is not so that This reverts commit {'a' * 40}.\nThis reverts commit abc1234."
+    remote.publish(message, {TARGET: target("0.9.0")})
+    assert source(repository).reverts == ()
+
+
+def test_the_squashed_revert_of_a_forge_is_a_revert(repository: Repository, remote: GitRemote) -> None:
+    back = "b" * 40
+    message = f'Revert "web 1.1.0" (#12)\n\n* Revert "web 1.1.0"\n\n  This reverts commit {back}.'
+    remote.publish(message, {TARGET: target("0.9.0")})
+    assert source(repository).reverts == (back,)
+
+
+def test_an_absent_file_has_no_source(repository: Repository) -> None:
+    assert repository.source(API, "primary.yaml") is None
+    assert repository.sources([(API, "primary.yaml"), (WEB, "primary.yaml")]).keys() == {(WEB, "primary.yaml")}
+
+
+def test_strange_authors_and_dates_do_no_harm(repository: Repository, remote: GitRemote) -> None:
+    remote.write(TARGET, target("1.1.0"))
+    author, date = "\udcff\udcfe x <ada@example.com>", "@99999999999999 +0000"
+    remote.run("commit", "-qm", "Odd", f"--author={author}", f"--date={date}")
+    remote.push()
+    found = source(repository)
+    assert found.subject == "Odd"
+    assert found.author.endswith("<ada@example.com>")
+
+
+def test_the_healthy_fixture_tells_its_life(opened: Opener, tmp_path: Path) -> None:
+    repository = opened(str(build("healthy", tmp_path / "fixture")))
+    repository.poll()
+    files = [(WEB, "primary.yaml"), (WEB, "target.yaml"), (API, "primary.yaml"), (API, "target.yaml")]
+    subjects = {key: found.subject for key, found in repository.sources(files).items()}
+    assert subjects == {
+        files[0]: "Revert web",
+        files[1]: "web 1.1.0",
+        files[2]: "api: deploy v1",
+        files[3]: "api 1.1.0",
+    }
+    assert repository.source(*files[0]).author == "Bob Reverter <bob@example.com>"  # type: ignore[union-attr]
+
+
+def test_the_walk_for_all_apps_agrees_with_git_log_for_each(opened: Opener, tmp_path: Path) -> None:
+    remote = build("thousands", tmp_path / "fixture", apps=150, commits=200)
+    repository = opened(str(remote))
+    repository.poll()
+    sources = repository.sources([(app, "target.yaml") for app in repository.apps()])
+    helper = GitRemote(tmp_path / "helper")
+    for app in list(repository.apps())[::7]:
+        path = f"apps/{app.namespace}/{app.name}/target.yaml"
+        expected = helper.run("log", "-1", "--format=%H", "main", "--", path, cwd=remote)
+        assert sources[app, "target.yaml"].commit == expected
+
+
+class TestOlderPrimaries:
+    def test_are_found_by_version_and_by_digest(self, opened: Opener, tmp_path: Path) -> None:
+        repository = opened(str(build("healthy", tmp_path / "fixture")))
+        repository.poll()
+        second = texts.primary("shop", "web", "1.1.0", 2)
+        assert repository.find_primary(WEB, version=2) == second
+        assert repository.find_primary(WEB, digest=texts.digest("web", "1.1.0")) == second
+        assert repository.find_primary(WEB, version=1) == texts.primary("shop", "web", "1.0.0", 1)
+
+    def test_are_none_where_there_never_was_one(self, repository: Repository) -> None:
+        assert repository.find_primary(WEB, version=9) is None
+        assert repository.find_primary(WEB, digest="v1:ff") is None
+        assert repository.find_primary(API, version=1) is None
+
+    def test_are_found_in_many_pages_and_after_a_deletion(self, repository: Repository, remote: GitRemote) -> None:
+        for version in range(2, 125):
+            text = texts.primary("shop", "web", f"{version}.0.0", version).decode()
+            remote.write("apps/shop/web/primary.yaml", text)
+            remote.commit(f"v{version}")
+        remote.remove("apps/shop/web/primary.yaml")
+        remote.commit("Gone")
+        remote.push()
+        repository.poll()
+        assert repository.find_primary(WEB, version=3) == texts.primary("shop", "web", "3.0.0", 3)
