@@ -99,11 +99,17 @@ class World:
 
     @property
     def last_good(self) -> Version | None:
-        """Where a rollback leads: the version that served last before the active one and is not on hold."""
+        """Where a rollback leads: the version that served last before the active one and is not on hold.
+
+        Only one whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
+        """
         served = [
             version
             for version in self.record.versions
-            if version.was_active and version.digest != self.record.traffic and not self.record.held(version.digest)
+            if version.was_active
+            and version.digest != self.record.traffic
+            and not self.record.held(version.digest)
+            and self.snapshot(version).text
         ]
         return max(served, key=lambda version: (version.left_at or version.activated_at, version.number), default=None)
 
