@@ -10,7 +10,7 @@ from gitops_bg.cluster.desired import ServiceNames, desired_service, live_servic
 from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
-from gitops_bg.cluster.ownership import owner_of
+from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.patches import change_replicas, change_selector
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
@@ -164,7 +164,7 @@ class Actor:
             return None
         if not self._memory.version(kind, app.namespace, name):
             self._memory.found(kind, app, name)
-        owner = owner_of(kind, meta_of(body), app)
+        owner = app_owner_of(app_state(body), app) if kind == APPS else owner_of(kind, meta_of(body), app)
         if owner:
             raise ForeignObject(owner)
         return body

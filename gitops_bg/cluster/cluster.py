@@ -13,6 +13,7 @@ from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.cluster.kinds import APPS, Object
 from gitops_bg.cluster.observe import gather, observe
+from gitops_bg.cluster.ownership import app_owner_of
 from gitops_bg.cluster.reader import LiveReader, Reader
 from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.cluster.settled import Settled
@@ -105,8 +106,8 @@ class Cluster:
 
     def apps(self) -> list[AppKey]:
         """The apps whose BlueGreenDeployment is ours, sorted."""
-        ours = (state.meta for state in self._reader.apps() if state.meta.manager == names.MANAGER)
-        return sorted(AppKey(meta.namespace, meta.name) for meta in ours)
+        found = {AppKey(state.meta.namespace, state.meta.name): state for state in self._reader.apps()}
+        return sorted(app for app, state in found.items() if not app_owner_of(state, app))
 
     def bgd(self, app: AppKey) -> AppState | None:
         """The live BlueGreenDeployment, whoever made it."""
@@ -136,8 +137,8 @@ class Cluster:
     def save(self, app: AppKey, decision: Decision, now: datetime) -> bool:
         """Write the status that says ``decision``, unless it says so already; returns whether it was written.
 
-        Nothing is saved where there is no BlueGreenDeployment: to make it is the first action of every app.
-        Raises `WorldChanged` where somebody wrote to it since it was read.
+        Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
+        nor in one that is not ours. Raises `WorldChanged` where somebody wrote to it since it was read.
         """
         state = self._reader.app(app)
         if state is None:
@@ -145,7 +146,7 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         status = status_of(state, decision, now)
-        if status == json.loads(state.status):
+        if app_owner_of(state, app) or status == json.loads(state.status):
             return False
         self._writer.put_status(APPS, _locked(state, status))
         return True

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from gitops_bg.cluster.desired import desired_service_if_known, service_names, snapshots
 from gitops_bg.cluster.drift import contains
-from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Object
-from gitops_bg.cluster.ownership import owner_of
+from gitops_bg.cluster.kinds import REPLICA_SETS, SERVICES, Object
+from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.reader import Reader
 from gitops_bg.cluster.render import app_manifest, digest_in
 from gitops_bg.cluster.requests import request_of
@@ -53,7 +53,7 @@ def observe(
     return Observed(
         app_uid=look.uid,
         app_drifted=look.app_drifted(),
-        app_foreign=owner_of(APPS, contents.app.meta, app) if contents.app is not None else "",
+        app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
         active_service=look.service(wanted.active),
         preview_service=look.service(wanted.preview),

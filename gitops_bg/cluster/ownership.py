@@ -5,7 +5,7 @@ what nobody controls but carries our two labels, by which people hand things ove
 """
 
 from gitops_bg.cluster.kinds import APPS, Kind
-from gitops_bg.cluster.states import Meta
+from gitops_bg.cluster.states import AppState, Meta
 from gitops_bg.core import names
 from gitops_bg.core.model import AppKey
 
@@ -33,6 +33,11 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
         other = f"part of the app {meta.app}" if meta.app else f"not labelled {names.APP}"
         return f"{other}; {_hand_over(kind, meta, app)}"
     return ""
+
+
+def app_owner_of(state: AppState, app: AppKey) -> str:
+    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever became of its labels."""
+    return "" if state.recorded else owner_of(APPS, state.meta, app)
 
 
 def controlling_app(meta: Meta) -> AppKey | None:

@@ -69,11 +69,12 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
     """The state of a BlueGreenDeployment."""
-    annotations = body["metadata"].get("annotations") or {}
+    annotations, status = body["metadata"].get("annotations") or {}, body.get("status") or {}
     return AppState(
         meta=meta_of(body),
         spec=_compact(body.get("spec") or {}),
-        status=_compact(body.get("status") or {}),
+        status=_compact(status),
+        recorded="record" in status,
         request=annotations.get(names.REQUEST, ""),
         reconcile=annotations.get(names.RECONCILE, ""),
         generation=body["metadata"].get("generation", 0),

@@ -94,6 +94,8 @@ class AppState:
     meta: Meta
     spec: str
     status: str
+    recorded: bool
+    """Whether the status keeps a record of ours."""
     request: str
     reconcile: str
     generation: int = field(compare=False, default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -13,6 +14,7 @@ from gitops_bg.core.actions import ApplyApp, SwitchTraffic
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
+from gitops_bg.spec.load import AppConfig
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch, watching
 from tests.support.clusters import TestCluster
 
@@ -69,3 +71,19 @@ def test_each_namespace_is_watched(served: TestCluster, namespace: str) -> None:
         assert there.subject.apps() == [there.app]
         assert here.subject.alive
         assert here.subject.troubles() == []
+
+
+def test_many_threads_get_their_own_answers(scene: Scene) -> None:
+    """Eight workers on one client (pitfalls.md §1.2): no answer is crossed, no connection is thrown away."""
+    apps = [AppKey(scene.app.namespace, f"app-{number}") for number in range(8)]
+
+    def work(app: AppKey) -> list[bool]:
+        asked = AppConfig(app, scene.config.spec, scene.config.body, None, None)
+        scene.subject.carry_out(app, asked, ApplyApp())
+        for number in range(1, 4):
+            scene.subject.carry_out(app, asked, create(snapshot(f"{app.name}-v{number}"), replicas=0, number=number))
+        seen = scene.subject.observe(app, asked, Record())
+        return [each.snapshot.text.count(app.name) == 1 for each in seen.replica_sets]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, apps)) == [[True] * 3] * 8

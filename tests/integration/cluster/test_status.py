@@ -155,3 +155,25 @@ def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
     described = scene.cluster.kubectl("describe", "bgd", "web", "-n", scene.app.namespace)
     assert described.returncode == 0, described.stderr
     assert "switch live traffic to v7" in described.stdout
+
+
+def test_nothing_is_written_into_an_app_that_is_not_ours(scene: Scene) -> None:
+    metadata = {"name": "web", "namespace": scene.app.namespace}
+    scene.cluster.apply(
+        {"apiVersion": names.API_VERSION, "kind": names.KIND, "metadata": metadata, "spec": dict(scene.config.body)}
+    )
+    scene.until(lambda seen: seen.app_foreign)
+    assert not scene.subject.save(scene.app, DECISION, NOW)
+    assert "status" not in scene.live(names.PLURAL, "web")
+
+
+def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
+    scene.cluster.patch(path, {"metadata": {"labels": None}}, MERGE)
+    seen = scene.until(lambda seen: seen.app_drifted)
+    assert not seen.app_foreign
+    scene.do(ApplyApp())
+    scene.until(lambda seen: not seen.app_drifted)
+    assert scene.subject.apps() == [scene.app]

@@ -1,0 +1,37 @@
+"""What lies in deploy/ is accepted by an API server and fits together."""
+
+from __future__ import annotations
+
+import yaml
+
+from tests.integration.cluster.conftest import DEPLOY
+from tests.support.clusters import TestCluster
+
+
+def manifests() -> dict[tuple[str, str], dict[str, object]]:
+    """All manifests that the kustomization names, by kind and name."""
+    resources = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
+    found = [each for file in resources for each in yaml.safe_load_all((DEPLOY / file).read_text())]
+    return {(each["kind"], each["metadata"]["name"]): each for each in found}
+
+
+def test_every_manifest_is_accepted(cluster: TestCluster) -> None:
+    for (kind, _), manifest in manifests().items():
+        if kind != "CustomResourceDefinition":
+            assert cluster.apply(manifest)["metadata"]["uid"]
+
+
+def test_the_names_point_to_each_other() -> None:
+    found = manifests()
+    agent = found["Deployment", "gitops-bg"]["spec"]["template"]  # type: ignore[index]
+    assert ("ServiceAccount", agent["spec"]["serviceAccountName"]) in found
+    service = found["Service", "gitops-bg"]["spec"]
+    assert service["selector"].items() <= agent["metadata"]["labels"].items()  # type: ignore[index]
+    ports = {port["name"] for container in agent["spec"]["containers"] for port in container["ports"]}
+    assert {port["targetPort"] for port in service["ports"]} <= ports  # type: ignore[index]
+
+
+def test_kustomize_builds_it(cluster: TestCluster) -> None:
+    built = cluster.kubectl("kustomize", str(DEPLOY))
+    assert built.returncode == 0, built.stderr
+    assert "GITOPS_BG_REPO" in built.stdout
