@@ -16,14 +16,23 @@ FEW = 2
 
 def config_for(app: AppKey, from_git: AppConfig | None, live: Object | None) -> AppConfig | None:
     """The description to work with; None where neither main nor the cluster describes the app."""
-    if from_git and from_git.spec:
-        return from_git
     remembered = app_config_from_live(app, live) if live else None
+    if from_git and from_git.spec:
+        return from_git if from_git.target else _with_ready_seconds_of(remembered, from_git, from_git.spec)
     if from_git is None:
         return remembered if remembered and remembered.spec else None
     if remembered and remembered.spec:
         return replace(from_git, spec=remembered.spec, body=remembered.body)
     return _only_to_carry_the_condition(app, from_git)
+
+
+def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, spec: AppSpec) -> AppConfig:
+    """A broken target says nothing of ``minReadySeconds``: what holds live goes on holding."""
+    key = "minReadySeconds"
+    if remembered is None or remembered.spec is None or key in from_git.body or key not in remembered.body:
+        return from_git
+    body = {**from_git.body, key: remembered.body[key]}
+    return replace(from_git, body=body, spec=replace(spec, min_ready_seconds=remembered.spec.min_ready_seconds))
 
 
 def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig) -> AppConfig:

@@ -1,0 +1,177 @@
+"""What the agent counts and measures, as verbs; the names are what dashboards and alerts are built on.
+
+It must not decide anything, read a clock, or use a global registry: two agents in one process count apart.
+Series per app are counters and gauges; histograms carry no app, or 2,000 apps would be 100,000 series.
+"""
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.metrics import MetricWrapperBase
+
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.model import AppKey, Color
+from gitops_bg.core.record import Event, Lane
+
+_APP = ("namespace", "app")
+_FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+_CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+
+class Metrics:
+    """All series of one agent. Thread-safe; durations are seconds, ``registry`` is what /metrics shows."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._apps = _AppSeries(self.registry)
+        self._process = _ProcessSeries(self.registry)
+
+    def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
+        """One decision was made in ``seconds``, and ended in ``phase``."""
+        self._apps.decisions.labels(*_labels(app), phase).inc()
+        self._process.decision_seconds.observe(seconds)
+
+    def acted(self, app: AppKey, action_class_name: str) -> None:
+        """One action of this class was carried out."""
+        self._apps.actions.labels(*_labels(app), action_class_name).inc()
+
+    def failed(self, app: AppKey, reason: str) -> None:
+        """A pass over the app ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
+        self._apps.errors.labels(*_labels(app), reason).inc()
+
+    def moved(self, app: AppKey, lane: Lane, seconds: float) -> None:
+        """Live traffic moved, ``seconds`` after that was decided."""
+        self._apps.switches.labels(*_labels(app), lane).inc()
+        self._process.switch_seconds.labels(lane).observe(seconds)
+
+    def event(self, app: AppKey, event: Event) -> None:
+        """The ledger of the app got an entry."""
+        self._apps.events.labels(*_labels(app), event).inc()
+
+    def app_info(
+        self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
+    ) -> None:
+        """Where the app is: its phase, the colour and version that serve, the candidate's version."""
+        self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
+
+    def suspended_since(self, app: AppKey, when: datetime | None) -> None:
+        """The app has been suspended since ``when``; None where it is not."""
+        if when is None:
+            self._apps.suspended.remove_by_labels(_names(app))
+        else:
+            self._apps.suspended.labels(*_labels(app)).set(when.timestamp())
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone: so are all series that carry its name."""
+        self._apps.forget(app)
+
+    def apps(self, count: int) -> None:
+        """The agent looks after this many apps."""
+        self._process.apps.set(count)
+
+    def queue_depth(self, count: int) -> None:
+        """This many apps wait for a worker."""
+        self._process.queue_depth.set(count)
+
+    def polled(self, outcome: str, seconds: float) -> None:
+        """Git was polled; ``outcome`` is one of a few words, for example ``unchanged``, ``changed``, ``failed``."""
+        self._process.poll_seconds.labels(outcome).observe(seconds)
+
+    def git_wrote(self, kind: str, count: int, seconds: float) -> None:
+        """One push with ``count`` commits; ``kind`` is what they were for: ``primary``, ``offer``, ``ledger`` …"""
+        self._process.commits.labels(kind).inc(count)
+        self._process.push_seconds.labels(kind).observe(seconds)
+
+    def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
+        """One request to the API server; ``code`` is the status, or a word where none came back."""
+        self._process.requests.labels(verb, str(code)).inc()
+        self._process.request_seconds.labels(verb).observe(seconds)
+
+
+class _AppSeries:
+    """The series that carry the name of an app, and vanish with it."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, what: str, *more: str) -> Counter:
+            return Counter(f"gitops_bg_{name}", what, (*_APP, *more), registry=registry)
+
+        self.decisions = counter("decisions", "Decisions made, by the phase they ended in.", "phase")
+        self.actions = counter("actions", "Actions carried out, by their class.", "action")
+        self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
+        self.events = counter("events", "Ledger entries made, by their event.", "event")
+        self.switches = counter("switches", "Switches of live traffic, by lane.", "lane")
+        self.suspended = Gauge(
+            "gitops_bg_app_suspended_since_timestamp_seconds",
+            "When the app was suspended, in seconds since 1970; absent while it is not.",
+            _APP,
+            registry=registry,
+        )
+        self.info = Gauge(
+            "gitops_bg_app_info",
+            "Always 1; the labels say where the app is: phase, active colour and version, candidate version.",
+            (*_APP, "phase", "color", "version", "candidate"),
+            registry=registry,
+        )
+        self._described: dict[AppKey, tuple[str, ...]] = {}
+        self._lock = threading.Lock()
+
+    def describe(self, app: AppKey, *words: str) -> None:
+        """Show these words about the app in place of the former ones."""
+        with self._lock:
+            former = self._described.get(app)
+            if former == words:
+                return
+            self.info.labels(*_labels(app), *words).set(1)
+            self._described[app] = words
+            if former is not None:
+                self.info.remove(*_labels(app), *former)
+
+    def forget(self, app: AppKey) -> None:
+        """Remove every series of the app."""
+        with self._lock:
+            self._described.pop(app, None)
+            for family in self._families():
+                family.remove_by_labels(_names(app))
+
+    def _families(self) -> Iterator[MetricWrapperBase]:
+        return (value for value in vars(self).values() if isinstance(value, MetricWrapperBase))
+
+
+class _ProcessSeries:
+    """The series of the agent as a whole."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, what: str) -> Gauge:
+            return Gauge(f"gitops_bg_{name}", what, registry=registry)
+
+        def counter(name: str, what: str, *labels: str) -> Counter:
+            return Counter(f"gitops_bg_{name}", what, labels, registry=registry)
+
+        def seconds(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(f"gitops_bg_{name}_seconds", what, labels, buckets=buckets, registry=registry)
+
+        self.apps = gauge("apps", "Apps the agent looks after.")
+        self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
+        self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
+        self.requests = counter("kubernetes_requests", "Requests to the API server.", "verb", "code")
+        self.decision_seconds = seconds("decision", "Time to decide about one app.", _FAST)
+        self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")
+        self.push_seconds = seconds("git_push", "Time to write to Git, by what was written.", _CALL, "kind")
+        self.request_seconds = seconds("kubernetes_request", "Time the API server took, by verb.", _CALL, "verb")
+        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by lane.", _SWITCH, "lane")
+
+
+def _labels(app: AppKey) -> tuple[str, str]:
+    return app.namespace, app.name
+
+
+def _names(app: AppKey) -> dict[str, str]:
+    return dict(zip(_APP, _labels(app), strict=True))
+
+
+def _number(version: int | None) -> str:
+    return "" if version is None else str(version)

@@ -1,0 +1,32 @@
+"""Runs a real agent in the test's process, against any cluster and any Git remote."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cluster.connection import Access
+from gitops_bg.repo.settings import RepositorySettings
+
+
+def agent_settings(folder: Path, url: str, kubeconfig: Path, **changes: object) -> AgentSettings:
+    """Settings for tests: polls only when woken, unless told otherwise."""
+    repository = RepositorySettings(url=url, cluster="test", directory=folder / "mirror")
+    given: dict[str, object] = {
+        "repository": repository,
+        "access": Access(kubeconfig=kubeconfig),
+        "poll_seconds": 3600.0,
+    }
+    return AgentSettings(**(given | changes))  # type: ignore[arg-type]
+
+
+@contextmanager
+def running(settings: AgentSettings) -> Iterator[Agent]:
+    """A running agent; stopped at the end, also where the test fails."""
+    agent = Agent(settings)
+    try:
+        agent.start()
+        yield agent
+    finally:
+        agent.stop()
