@@ -60,9 +60,9 @@ class WatchCache(Generic[S]):
         """Whether every watch has been through its first list."""
         return all(scope.synced.is_set() for scope in self._scopes)
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `synced`; returns whether it is. ``timeout`` in seconds, for each watch."""
-        return all(scope.synced.wait(timeout) for scope in self._scopes)
+    def first_lists(self) -> list[threading.Event]:
+        """What is set once each watch has been through its first list."""
+        return [scope.synced for scope in self._scopes]
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches hear nothing just now."""

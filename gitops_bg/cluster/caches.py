@@ -1,5 +1,6 @@
 """The watches and caches of one cluster together: a `reader.Reader` that asks the server only about foreign names."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -62,8 +63,11 @@ class Caches:
         return all(cache.synced for cache in self._all())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for `synced`, ``timeout`` seconds for each watch."""
-        return all(cache.wait(timeout) for cache in self._all())
+        """Wait for `synced`, at most ``timeout`` seconds; returns whether it is."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for listed in (event for cache in self._all() for event in cache.first_lists()):
+            listed.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return self.synced
 
     @property
     def alive(self) -> bool:

@@ -92,7 +92,7 @@ class Cluster:
         return self._caches is None or self._caches.synced
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `synced`; ``timeout`` in seconds, for each watch."""
+        """Wait until `synced`, at most ``timeout`` seconds; returns whether it is."""
         return self._caches is None or self._caches.wait(timeout)
 
     @property
