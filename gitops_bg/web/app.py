@@ -1,0 +1,15 @@
+"""Which paths there are. A new page or API brings its own `routes` and is added here, nothing else."""
+
+from starlette.applications import Starlette
+
+from gitops_bg.web import health, metrics, webhook
+from gitops_bg.web.deliveries import Later
+from gitops_bg.web.view import AgentView
+
+
+def application(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> Starlette:
+    """The ASGI application; ``later`` and ``read_seconds`` as in `webhook.routes`."""
+    routes = [*health.routes(view), *metrics.routes(view), *webhook.routes(view, later, read_seconds)]
+    app = Starlette(routes=routes)
+    app.router.redirect_slashes = False
+    return app

@@ -1,0 +1,23 @@
+"""/healthz and /readyz: yes or no, with the reasons as JSON. They ask the agent and judge nothing themselves."""
+
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from gitops_bg.agent.logs import masked
+from gitops_bg.web.view import AgentView
+
+
+def routes(view: AgentView) -> list[Route]:
+    """/healthz: restart the process where it fails. /readyz: it can do its work. 200 or 503."""
+    return [_question("/healthz", view.alive), _question("/readyz", view.ready)]
+
+
+def _question(path: str, reasons_against: Callable[[], list[str]]) -> Route:
+    async def answer(_request: Request) -> JSONResponse:
+        reasons = [masked(reason) for reason in reasons_against()]
+        return JSONResponse({"ok": not reasons, "reasons": reasons}, 503 if reasons else 200)
+
+    return Route(path, answer, methods=["GET"])

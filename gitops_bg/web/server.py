@@ -1,0 +1,147 @@
+"""Runs the web application in a thread of its own, with a start and a stop one can rely on. Knows no paths.
+
+It must never hold up the agent: the thread is a daemon, and open connections do not delay the stop.
+"""
+
+import asyncio
+import logging
+import socket
+import threading
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from gitops_bg.agent.logs import fields
+from gitops_bg.web.address import format_address, listen
+
+SECURITY_HEADERS = [
+    ("X-Content-Type-Options", "nosniff"),
+    ("X-Frame-Options", "DENY"),
+    ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'"),
+    ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Cache-Control", "no-store"),
+]
+"""On every answer, uvicorn's own to broken requests too."""
+
+_MOST_CONNECTIONS = 256
+_GRACE_SECONDS = 0.3  # For requests on their way when the stop comes; whole seconds would be too long.
+_log = logging.getLogger(__name__)
+
+
+class WebServer:
+    """An ASGI application behind HTTP. ``start`` binds, so port 0 works; ``stop`` may be called at any time."""
+
+    def __init__(self, app: ASGIApp, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self._app = app
+        self._address = (host, port)
+        self._socket: socket.socket | None = None
+        self._uvicorn: _Uvicorn | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """The host and the real port; before ``start``, those asked for."""
+        return self._address
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a slash at its end."""
+        host, port = self.address
+        return f"http://{format_address(host or '127.0.0.1', port)}"
+
+    def start(self, timeout_seconds: float = 10.0) -> None:
+        """Bind, serve, and return once requests are answered.
+
+        Raises ``CannotListen`` where the address is taken or not ours, ``RuntimeError`` where serving fails.
+        """
+        if self._thread is not None:
+            raise RuntimeError("this web server was started before")
+        self._socket = listen(*self._address)
+        self._address = self._address[0], self._socket.getsockname()[1]
+        self._uvicorn = _Uvicorn(_config(self._app))
+        self._thread = threading.Thread(target=self._serve, name="web", daemon=True)
+        self._thread.start()
+        if not (self._uvicorn.settled.wait(timeout_seconds) and self._uvicorn.started):
+            self.stop()
+            raise RuntimeError("the web server did not come up; the log says why")
+        _log.info("listening on %s", self.url, extra=fields(url=self.url))
+
+    def stop(self, timeout_seconds: float = 1.0) -> bool:
+        """Close all connections and end the thread; False where it did not end in time. Again is harmless."""
+        if self._thread is None or self._uvicorn is None:
+            return True
+        self._uvicorn.should_exit = True
+        self._thread.join(timeout_seconds)
+        if self._thread.is_alive():
+            self._uvicorn.force_exit = True
+            _log.warning("the web server did not stop within %g s; it ends with the process", timeout_seconds)
+        return not self._thread.is_alive()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _serve(self) -> None:
+        assert self._uvicorn is not None
+        assert self._socket is not None
+        try:
+            self._uvicorn.run(sockets=[self._socket])
+        except (Exception, SystemExit):
+            _log.exception("the web server ended with an error")
+        finally:
+            self._socket.close()
+            self._uvicorn.settled.set()
+
+
+class _Uvicorn(uvicorn.Server):
+    """uvicorn that says when it serves."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.settled = threading.Event()
+        """Set once it serves, or will never."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.settled.set()
+
+
+def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
+    """``app``, whose requests end with 503 where the stop cuts them short; none of ours answers piecemeal."""
+
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            await PlainTextResponse("the agent is stopping", 503, {"Connection": "close"})(scope, receive, send)
+
+    return wrapped
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    """uvicorn without its logging, access log, WebSockets, proxy headers and long farewells."""
+    return uvicorn.Config(
+        _answering_when_cancelled(app),
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        headers=SECURITY_HEADERS,
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,  # type: ignore[arg-type]  # it goes to asyncio.wait_for
+    )

@@ -1,0 +1,62 @@
+"""Who may wake the agent: the schemes webhooks are signed by. It must not look into what they say.
+
+Whichever scheme a request brings, the first in this table decides; a further header never makes up for a wrong one.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+_PREFIX = b"sha256="
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One way to sign: the header that carries it, the header with the id of the delivery, and how it is checked."""
+
+    sender: str
+    signature_header: str
+    delivery_header: str
+    check: Callable[[bytes, bytes, bytes], bool]
+    """From the header's value, the secret and the hex HMAC-SHA256 of the body; constant time."""
+
+
+def body_mac(secret: bytes) -> "hmac.HMAC":
+    """An HMAC-SHA256 to feed the body to, piece by piece: nothing of the body is kept."""
+    return hmac.new(secret, digestmod=hashlib.sha256)
+
+
+def _prefixed(value: bytes, _secret: bytes, mac: bytes) -> bool:
+    return hmac.compare_digest(value, _PREFIX + mac)
+
+
+def _bare(value: bytes, _secret: bytes, mac: bytes) -> bool:
+    return hmac.compare_digest(value, mac)
+
+
+def _token(value: bytes, secret: bytes, _mac: bytes) -> bool:
+    """Compares hashes: comparing the values would give away the length of the secret."""
+    return hmac.compare_digest(hashlib.sha256(value).digest(), hashlib.sha256(secret).digest())
+
+
+SCHEMES = (
+    Scheme("github", "x-hub-signature-256", "x-github-delivery", _prefixed),
+    Scheme("gitlab", "x-gitlab-token", "idempotency-key", _token),
+    Scheme("gitea", "x-gitea-signature", "x-gitea-delivery", _bare),
+    Scheme("generic", "x-signature-256", "x-delivery-id", _prefixed),
+)
+"""GitLab sends the secret itself, the others ``sha256=<hex>`` or (Gitea) ``<hex>`` of HMAC-SHA256 over the raw body.
+
+GitLab's Idempotency-Key stays the same when a delivery is retried. The delivery id of a generic sender is optional.
+"""
+
+
+def scheme_of(headers: Mapping[str, str]) -> Scheme | None:
+    """The scheme a request brings, or None where it is not signed at all."""
+    return next((scheme for scheme in SCHEMES if scheme.signature_header in headers), None)
+
+
+def is_genuine(scheme: Scheme, headers: Mapping[str, str], secret: bytes, mac: bytes) -> bool:
+    """Whether the request was signed with ``secret``; ``mac`` is the hex HMAC-SHA256 of its body."""
+    return bool(secret) and scheme.check(headers[scheme.signature_header].encode("latin-1"), secret, mac)

@@ -1,0 +1,143 @@
+"""The agent's metrics: each verb moves its series, the names are fixed, and a deleted app leaves nothing behind."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.model import AppKey, Color
+from gitops_bg.core.record import Event, Lane
+
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+OF_WEB = {"namespace": "shop", "app": "web"}
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    """The value of one series, or None where there is no such series."""
+    return metrics.registry.get_sample_value(f"gitops_bg_{name}", labels)
+
+
+def series_of(metrics: Metrics, app: AppKey) -> set[str]:
+    """The names of all series that carry the labels of an app."""
+    labels = {"namespace": app.namespace, "app": app.name}
+    samples = (sample for family in metrics.registry.collect() for sample in family.samples)
+    return {sample.name for sample in samples if labels.items() <= sample.labels.items()}
+
+
+def everything(metrics: Metrics, app: AppKey) -> None:
+    """Say every verb about an app."""
+    metrics.decided(app, Phase.PROMOTING, 0.001)
+    metrics.decided(app, Phase.HEALTHY, 0.001)
+    metrics.acted(app, "SwitchTraffic")
+    metrics.failed(app, "Transient")
+    metrics.moved(app, Lane.ROLLBACK, 0.2)
+    metrics.event(app, Event.PROMOTED)
+    metrics.app_info(app, Phase.HEALTHY, Color.BLUE, 3, None)
+    metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))
+
+
+def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
+    everything(metrics, WEB)
+    assert value(metrics, "decisions_total", **OF_WEB, phase="Promoting") == 1
+    assert value(metrics, "decision_seconds_count") == 2
+    assert value(metrics, "actions_total", **OF_WEB, action="SwitchTraffic") == 1
+    assert value(metrics, "errors_total", **OF_WEB, reason="Transient") == 1
+    assert value(metrics, "switches_total", **OF_WEB, lane="rollback") == 1
+    assert value(metrics, "switch_seconds_sum", lane="rollback") == 0.2
+    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.25") == 1
+    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.1") == 0
+    assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
+    assert value(metrics, "app_suspended_since_timestamp_seconds", **OF_WEB) == 1772323200
+
+
+def test_each_verb_about_the_agent_moves_its_series(metrics: Metrics) -> None:
+    metrics.apps(2)
+    metrics.queue_depth(7)
+    metrics.polled("unchanged", 0.03)
+    metrics.git_wrote("ledger", 5, 0.3)
+    metrics.kubernetes_request("patch", 409, 0.01)
+    metrics.kubernetes_request("patch", "timeout", 30)
+    assert (value(metrics, "apps"), value(metrics, "queue_depth")) == (2, 7)
+    assert value(metrics, "git_poll_seconds_count", outcome="unchanged") == 1
+    assert value(metrics, "git_commits_total", kind="ledger") == 5
+    assert value(metrics, "git_push_seconds_count", kind="ledger") == 1
+    assert value(metrics, "kubernetes_requests_total", verb="patch", code="409") == 1
+    assert value(metrics, "kubernetes_requests_total", verb="patch", code="timeout") == 1
+    assert value(metrics, "kubernetes_request_seconds_count", verb="patch") == 2
+
+
+def info(phase: str, color: str, version: str, candidate: str) -> dict[str, str]:
+    """The labels of the info series of WEB."""
+    return OF_WEB | {"phase": phase, "color": color, "version": version, "candidate": candidate}
+
+
+def test_the_info_of_an_app_is_one_series_that_follows_it(metrics: Metrics) -> None:
+    metrics.app_info(WEB, Phase.DEPLOYING, None, None, 1)
+    assert value(metrics, "app_info", **info("Deploying", "", "", "1")) == 1
+    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    assert value(metrics, "app_info", **info("Deploying", "", "", "1")) is None
+    assert value(metrics, "app_info", **info("Healthy", "green", "1", "")) == 1
+
+
+def test_an_app_that_is_resumed_has_no_time_of_suspension(metrics: Metrics) -> None:
+    metrics.suspended_since(WEB, datetime(2026, 3, 1, tzinfo=UTC))
+    metrics.suspended_since(API, datetime(2026, 3, 1, tzinfo=UTC))
+    metrics.suspended_since(WEB, None)
+    metrics.suspended_since(WEB, None)
+    assert series_of(metrics, WEB) == set()
+    assert series_of(metrics, API) == {"gitops_bg_app_suspended_since_timestamp_seconds"}
+
+
+def test_a_forgotten_app_leaves_no_series_and_takes_none_of_others(metrics: Metrics) -> None:
+    everything(metrics, WEB)
+    everything(metrics, API)
+    everything(metrics, AppKey("other", "web"))
+    before = series_of(metrics, API)
+    metrics.forget(WEB)
+    metrics.forget(WEB)
+    assert series_of(metrics, WEB) == set()
+    assert series_of(metrics, API) == before
+    assert series_of(metrics, AppKey("other", "web")) == before
+
+
+def test_an_app_that_comes_back_is_described_again(metrics: Metrics) -> None:
+    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    metrics.forget(WEB)
+    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    assert series_of(metrics, WEB) == {"gitops_bg_app_info"}
+
+
+def test_two_agents_in_one_process_count_apart(metrics: Metrics) -> None:
+    other = Metrics()
+    metrics.apps(3)
+    assert value(other, "apps") == 0
+
+
+def test_every_name_is_ours_and_has_a_help_text_and_its_unit(metrics: Metrics) -> None:
+    ours = [family for family in metrics.registry.collect() if not family.name.startswith("process_")]
+    assert all(family.name.startswith("gitops_bg_") and family.documentation.endswith(".") for family in ours)
+    histograms = [family.name for family in ours if family.type == "histogram"]
+    assert histograms
+    assert all(name.endswith("_seconds") for name in histograms)
+
+
+def test_threads_lose_no_count_and_leave_one_info(metrics: Metrics) -> None:
+    def one(number: int) -> None:
+        metrics.acted(WEB, "ScaleReplicaSet")
+        metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, number, None)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(400)))
+    assert value(metrics, "actions_total", **OF_WEB, action="ScaleReplicaSet") == 400
+    infos = [family for family in metrics.registry.collect() if family.name == "gitops_bg_app_info"]
+    assert len(infos[0].samples) == 1

@@ -1,0 +1,1 @@
+"""What the agent shows over HTTP, by real requests."""
