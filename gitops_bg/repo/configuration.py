@@ -20,6 +20,7 @@ def configuration(settings: RepositorySettings, url: str) -> str:
             "logAllRefUpdates": "false",
         },
         "gc": {"auto": "0"},
+        "repack": {"writeBitmaps": "false"},
         "maintenance": {"auto": "false"},
         "fetch": {"writeCommitGraph": "false", "recurseSubmodules": "false"},
         "push": {"default": "nothing", "recurseSubmodules": "no", "followTags": "false", "gpgSign": "false"},

@@ -82,6 +82,7 @@ class Ledger:
                 return Published("", positions, problems)
             answer = self._pusher.push([Update(name, tracked, commit)])
             if answer.verdicts[name] is Verdict.TAKEN:
+                self._read()
                 return Published(commit, positions, problems)
             attempts.judge(answer)
             self._mirror.follow(self._mirror.remote_branches())

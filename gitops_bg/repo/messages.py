@@ -53,6 +53,11 @@ class Movement:
     reason: str = ""
 
 
+def done(event: Event) -> str:
+    """What a ledger commit says of an event; one without words of its own says its name."""
+    return _DONE.get(event, event.replace("-", " "))
+
+
 def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
     """A ledger entry as a movement."""
     return Movement(
@@ -72,18 +77,18 @@ def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
 
 def asking(movement: Movement, cluster: str) -> str:
     """The message of a commit that changes ``primary.yaml``: it asks, traffic follows."""
-    return _message(movement, _ASKED.get(movement.event, _DONE[movement.event]), cluster)
+    return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster)
 
 
 def telling(movements: Sequence[Movement], cluster: str) -> str:
     """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own."""
     if len(movements) == 1:
-        return _message(movements[0], _DONE[movements[0].event], cluster)
+        return _message(movements[0], done(movements[0].event), cluster)
     if not movements:
         return f"state [{one_line(cluster)}]\n"
     apps = len({movement.app for movement in movements})
     subject = f"{len(movements)} events of {apps} app{'s' if apps > 1 else ''} [{one_line(cluster)}]"
-    lines = [f"{movement.app.namespace}/{_sentence(movement, _DONE[movement.event])}" for movement in movements]
+    lines = [f"{movement.app.namespace}/{_sentence(movement, done(movement.event))}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
     return "\n".join([subject, "", *lines, "", *blocks]) + "\n"
 

@@ -61,11 +61,14 @@ class Mirror:
         self.git = self._opened()
 
     def _opened(self) -> Git:
-        self._directory.prepare(configuration(self.settings, self._transport.url))
+        text = configuration(self.settings, self._transport.url)
+        self._directory.prepare(text)
         try:
             return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
-        except GitError as error:
-            raise MirrorBroken(f"the mirror is damaged: {error}") from error
+        except GitError:
+            self._directory.wipe()
+            self._directory.prepare(text)
+            return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
 
     # What the remote says.
 
@@ -137,7 +140,7 @@ class Mirror:
         if finished.status == 0:
             return
         if not finished.timed_out and not self._sound():
-            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.complaint.strip()}")
+            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
         raise self.remote_error("fetch", finished)
 
     def _sound(self) -> bool:
@@ -189,12 +192,12 @@ class Mirror:
 
     def remote_error(self, command: str, finished: Finished) -> Exception:
         """What a failed exchange with the remote means."""
-        said = " ".join(finished.complaint.split()) or f"exit {finished.status}"
+        said = finished.summary
         if finished.timed_out:
             return RemoteTimedOut(f"git {command}: no answer within {self.settings.timeout_seconds:g} s")
-        if _DENIED.search(said):
+        if _DENIED.search(finished.complaint):
             return AuthenticationFailed(f"git {command}: {said}")
-        if self.git.attempt("rev-parse", "--git-dir").status != 0:
+        if self.git.attempt("for-each-ref", "--count=1").status != 0:
             return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
         return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said}")
 

@@ -75,7 +75,7 @@ class Poller:
         return reported.poll
 
     def look_again(self) -> None:
-        """Fetch at the next poll, whether the remote moved or not: the mirror was emptied."""
+        """Compare refs at the next poll, whether the remote says anything new or not: the mirror's own were changed."""
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
 
@@ -119,6 +119,7 @@ class Poller:
             rewritten=self._rewritten(head),
             promotions_moved=_promotions_moved(last.branches, branches),
             state_moved=last.branches.get(settings.state_branch) != branches.get(settings.state_branch),
+            moved=last.branches != branches,
         )
         return _Reported(poll, advertised, branches, trees, top)
 

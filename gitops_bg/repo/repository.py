@@ -208,17 +208,17 @@ class Repository:
         Raises ``PushRefused`` (protected main), ``RemoteMoved``, ``RemoteUnreachable``; then none was committed,
         except perhaps after ``RemoteTimedOut``: the next poll shows it.
         """
-        with self._guarded():
+        with self._guarded(), self._writing():
             return self._promotions.commit(changes)
 
     def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``."""
-        with self._guarded():
+        with self._guarded(), self._writing():
             return self._promotions.offer(changes)
 
     def withdraw(self, apps: Iterable[AppKey]) -> None:
         """Delete the promotion branches of apps, where there are any. Raises as ``commit_primaries``."""
-        with self._guarded():
+        with self._guarded(), self._writing():
             self._promotions.withdraw(apps)
 
     def promotions(self) -> Mapping[AppKey, Promotion]:
@@ -230,7 +230,7 @@ class Repository:
 
     def publish(self, batch: Mapping[AppKey, LedgerBatch]) -> Published:
         """Write to the ledger what it does not have yet; may be repeated. Raises as ``commit_primaries``."""
-        with self._guarded():
+        with self._guarded(), self._writing():
             return self._ledger.publish(batch)
 
     def positions(self) -> Mapping[AppKey, Position]:
@@ -262,6 +262,14 @@ class Repository:
             except MirrorBroken:
                 self._suspect = True
                 raise
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Afterwards the next poll compares refs even if the remote says what it said before: we moved ours."""
+        try:
+            yield
+        finally:
+            self._poller.look_again()
 
     def _rebuild(self) -> None:
         self._mirror.rebuild()

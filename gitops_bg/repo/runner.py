@@ -29,6 +29,7 @@ _LOCKED_DOWN = {
     "GIT_ASKPASS": "true",
 }
 _HARMLESS = {"GIT_EXEC_PATH"}
+_LONGEST_SUMMARY = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ class Finished:
     complaint: str
 
     @property
+    def summary(self) -> str:
+        """What git said, on one line of bounded length."""
+        said = " ".join(self.complaint.split()) or f"exit {self.status}"
+        return said if len(said) <= _LONGEST_SUMMARY else said[:_LONGEST_SUMMARY] + " …"
+
+    @property
     def timed_out(self) -> bool:
         """Killed at the deadline."""
         return self.status == -signal.SIGKILL
@@ -49,7 +56,7 @@ class GitFailed(Exception):
     """A local git command ended with an error; translated at the border of this package."""
 
     def __init__(self, command: str, finished: Finished) -> None:
-        super().__init__(f"git {command}: exit {finished.status}: {finished.complaint.strip()}")
+        super().__init__(f"git {command}: exit {finished.status}: {finished.summary}")
         self.finished = finished
 
 
@@ -110,21 +117,25 @@ class Git:
             raise GitFailed(arguments[0], Finished(status, b"", complaint.decode(errors="replace")))
 
     def _command(self, arguments: tuple[str, ...]) -> list[str]:
-        """The command line; foreign GIT_ variables of our own environment are taken away from git."""
-        foreign = [name for name in os.environ if name.startswith("GIT_") and name not in self._environment]
-        unset = [part for name in foreign if name not in _HARMLESS for part in ("-u", name)]
-        return [*(["env", *unset] if unset else []), "git", *arguments]
+        return [*_without_foreign(self._environment), "git", *arguments]
 
 
 def initialise(directory: Path, timeout_seconds: float) -> None:
     """Make an empty bare repository, from no template. Raises ``GitFailed``."""
     directory.mkdir(parents=True, exist_ok=True)
+    environment = {**_LOCKED_DOWN, "GIT_DIR": str(directory)}
     status, _, complaint = GitCommand(str(directory)).execute(
-        ["git", "init", "--quiet", "--bare", "--template=", "."],
-        env={**_LOCKED_DOWN, "GIT_DIR": str(directory)},
+        [*_without_foreign(environment), "git", "init", "--quiet", "--bare", "--template=", "."],
+        env=environment,
         with_extended_output=True,
         with_exceptions=False,
         kill_after_timeout=timeout_seconds,
     )
     if status != 0:
         raise GitFailed("init", Finished(int(status), b"", str(complaint)))
+
+
+def _without_foreign(ours: Mapping[str, str]) -> list[str]:
+    """What to put before a command so that GIT_ variables of our own environment do not reach it."""
+    foreign = [name for name in os.environ if name.startswith("GIT_") and name not in ours and name not in _HARMLESS]
+    return ["env", *(part for name in foreign for part in ("-u", name))] if foreign else []

@@ -77,7 +77,9 @@ def _misplaced(mode: str, path: str) -> Problem | None:
     name = path.rpartition("/")[2]
     if mode == _TREE:
         remedy = "use lower case letters, digits and dashes, as Kubernetes does"
-        return None if is_dns_label(name) else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
+        return (
+            None if is_dns_label(name) else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
+        )
     if mode == "120000":
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
     if mode == "160000":

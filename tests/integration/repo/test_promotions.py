@@ -25,9 +25,10 @@ def before_each_push(monkeypatch: pytest.MonkeyPatch, *acts: object) -> list[int
     real = Pusher.push
 
     def push(self: Pusher, updates: list[Update]) -> object:
-        if len(pushes) < len(acts):
-            acts[len(pushes)]()  # type: ignore[operator]
+        number = len(pushes)
         pushes.append(len(updates))
+        if number < len(acts):
+            acts[number]()  # type: ignore[operator]
         return real(self, updates)
 
     monkeypatch.setattr(Pusher, "push", push)

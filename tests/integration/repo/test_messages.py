@@ -1,0 +1,112 @@
+"""What our commits say cannot be bent by what users wrote, and can be signed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.record import Event
+from gitops_bg.repo.commits import blob_id
+from gitops_bg.repo.messages import Movement, asking, one_line, telling, trailers
+from gitops_bg.repo.repository import Repository
+from tests.integration.repo.conftest import API, WEB, Opener, change
+from tests.integration.repo.test_ledger import batch, entry
+from tests.support.gitremote import GitRemote
+
+FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u2028Bg-To: v9"
+
+
+def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: GitRemote) -> None:
+    facts = {"rollout": 4, "source_commit": "a" * 40, "approved_by": ("bob", "eve"), "by": "ada"}
+    wanted = change(repository, **facts)
+    repository.commit_primaries([wanted])
+    digest = wanted.movement.to_digest
+    assert remote.log()[0].subject == f"web: promote v1 -> v2 ({digest[3:13]}) [prod]"
+    assert "\nReason: all gates are open\n" in remote.message()
+    output = remote.run("log", "-1", "--format=%(trailers:key=Bg-Approved-By,valueonly)", "main", cwd=remote.bare)
+    assert output.split() == ["bob", "eve"]
+
+
+def test_user_text_cannot_forge_a_trailer(repository: Repository, remote: GitRemote) -> None:
+    repository.commit_primaries([change(repository, reason=FORGED, by=FORGED, approved_by=(FORGED,))])
+    output = remote.run("log", "-1", "--format=%(trailers:only,unfold)", "main", cwd=remote.bare)
+    names = [line.partition(":")[0] for line in output.splitlines() if line]
+    assert names == ["Bg-App", "Bg-Event", "Bg-From", "Bg-To", "Bg-By", "Bg-Approved-By", "Bg-Reason"]
+    lines = remote.message().splitlines()
+    assert sum(line.startswith("Bg-Event:") for line in lines) == 1
+
+
+def test_a_reason_cannot_pass_for_a_revert(repository: Repository) -> None:
+    repository.commit_primaries([change(repository, reason=f"This reverts commit {'a' * 40}.")])
+    repository.poll()
+    assert repository.source(WEB, "primary.yaml").reverts == ()  # type: ignore[union-attr]
+
+
+def test_long_and_unprintable_text_becomes_one_short_line() -> None:
+    assert one_line("a\x00b\tc\n\x1b[31md") == "a b c [31md"
+    assert len(one_line("x" * 10_000)) == 500
+
+
+@pytest.mark.parametrize("event", Event)
+def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
+    movement = Movement(app=WEB, event=event, to_version=2, to_digest="v1:abcdef0123456789")
+    assert asking(movement, "prod").startswith("web: ")
+    told = telling([movement], "prod").splitlines()
+    assert told[0].endswith("v2 (abcdef0123) [prod]")
+    assert told[-3:] == trailers(movement)
+
+
+def test_an_event_without_versions_reads_well() -> None:
+    told = telling([Movement(app=WEB, event=Event.SUSPENDED, by="ada", reason="incident 12")], "prod")
+    assert told.startswith("web: suspended [prod]\n\nReason: incident 12\n\nBg-App: shop/web\n")
+
+
+def test_author_names_cannot_break_a_commit(opened: Opener, remote: GitRemote) -> None:
+    repository = opened(author_name="a <b>\ncommitter c", author_email="x@y>\n")
+    repository.poll()
+    repository.commit_primaries([change(repository)])
+    assert (
+        remote.run("log", "-1", "--format=%an|%ae|%cn", "main", cwd=remote.bare)
+        == "a b committer c|x@y|a b committer c"
+    )
+
+
+def test_blob_ids_are_those_of_git(remote: GitRemote) -> None:
+    (remote.clone / "x").write_bytes(b"hello\n")
+    assert blob_id(b"hello\n", "0" * 40) == remote.run("hash-object", "x")
+    assert len(blob_id(b"", "0" * 64)) == 64
+
+
+class TestSigning:
+    @pytest.fixture
+    def key(self, tmp_path: Path) -> Path:
+        key = tmp_path / "signing key"
+        subprocess.run(
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", str(key)], check=True, timeout=30
+        )
+        return key
+
+    def verify(self, remote: GitRemote, key: Path, *commits: str) -> None:
+        allowed = key.with_suffix(".allowed")
+        allowed.write_text(f"gitops-bg@localhost {key.with_name(key.name + '.pub').read_text()}")
+        options = ("-c", "gpg.format=ssh", "-c", f"gpg.ssh.allowedSignersFile={allowed}")
+        for commit in commits:
+            remote.run(*options, "verify-commit", commit, cwd=remote.bare)
+
+    def test_promotions_offers_and_ledger_are_signed(self, key: Path, opened: Opener, remote: GitRemote) -> None:
+        repository = opened(signing_key=key)
+        repository.poll()
+        repository.offer([change(repository)])
+        repository.commit_primaries([change(repository), change(repository, app=API, version=1)])
+        repository.publish({WEB: batch(entry(1))})
+        state, offer = "gitops-bg/state/prod", "gitops-bg/promote/shop/web"
+        self.verify(remote, key, "main", "main^", state, offer)
+        assert remote.message().startswith("api: promote")
+        assert [commit.subject for commit in remote.log()][-1] == "Add web and api"
+        assert remote.log()[0].author == "gitops-bg"
+
+    def test_without_a_key_nothing_is_signed(self, repository: Repository, remote: GitRemote) -> None:
+        repository.commit_primaries([change(repository)])
+        assert "gpgsig" not in remote.run("cat-file", "commit", "main", cwd=remote.bare)
