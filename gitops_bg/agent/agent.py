@@ -21,7 +21,7 @@ from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
-from gitops_bg.agent.logs import fields
+from gitops_bg.agent.logs import fields, mask
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
 from gitops_bg.agent.settings import AgentSettings
@@ -260,4 +260,6 @@ def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
 def _secret(settings: AgentSettings) -> bytes | None:
     if settings.webhook_secret_file is None:
         return None
-    return settings.webhook_secret_file.read_bytes().strip()
+    secret = settings.webhook_secret_file.read_bytes().strip()
+    mask(secret)
+    return secret

@@ -20,8 +20,8 @@ from gitops_bg.cluster.states import (
     pairs,
 )
 from gitops_bg.core import names
-from gitops_bg.core.digest import PREFIX, digest_of, short
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.digest import is_genuine, short
+from gitops_bg.core.model import AppKey, Snapshot
 
 SERVICE_NAME = "kubernetes.io/service-name"
 
@@ -89,7 +89,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
 
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:
     """Whether the snapshot is the one of the digest, and the template what the snapshot renders to."""
-    if not state.snapshot or (state.full_digest.startswith(PREFIX) and digest_of(state.snapshot) != state.full_digest):
+    if not state.snapshot or not is_genuine(Snapshot(state.full_digest, state.snapshot)):
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)

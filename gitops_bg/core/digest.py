@@ -7,12 +7,16 @@ algorithm gets a new prefix, and snapshots with an unknown prefix are compared a
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gitops_bg.core.model import Snapshot
 
 PREFIX = "v1:"
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+_COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
 
 
 def without_empties(value: Json) -> Json:
@@ -39,20 +43,33 @@ def canonical_json(value: Json) -> str:
     >>> canonical_json({"b": 1, "a": {"x": None}})
     '{"b":1}'
     """
-    return json.dumps(
-        without_empties(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return json.dumps(without_empties(value), **_COMPACT)
 
 
 def digest_of(text: str) -> str:
-    """The digest of a canonical text: ``v1:`` and 64 hex digits of SHA-256."""
-    return PREFIX + hashlib.sha256(text.encode()).hexdigest()
+    """The digest of a JSON text: ``v1:`` and 64 hex digits of the SHA-256 of its canonical form.
+
+    Raises ``ValueError`` where the text is no JSON.
+    """
+    return PREFIX + hashlib.sha256(canonical_json(json.loads(text)).encode()).hexdigest()
 
 
 def snapshot_of(template: Mapping[str, Json]) -> Snapshot:
-    """The snapshot of a pod template as written in Git (never of a live, server-defaulted object)."""
-    text = canonical_json(template)
+    """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
+
+    The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
+    digest leaves them out, as DESIGN §3 has it. Nulls say nothing to either.
+    """
+    text = json.dumps(_without_nulls(template), **_COMPACT)
     return Snapshot(digest=digest_of(text), text=text)
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_nulls(item) for item in value]
+    return value
 
 
 def short(digest: str) -> str:
@@ -62,6 +79,19 @@ def short(digest: str) -> str:
     '3f9c012345'
     """
     return digest.rpartition(":")[2][:10]
+
+
+def is_genuine(snapshot: Snapshot) -> bool:
+    """Whether the text is what the digest says, as far as this agent can tell: it cannot for an unknown prefix.
+
+    For texts that came from the cluster, where anybody may have changed an annotation.
+    """
+    if not snapshot.digest.startswith(PREFIX):
+        return True
+    try:
+        return digest_of(snapshot.text) == snapshot.digest
+    except ValueError:
+        return False
 
 
 def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
