@@ -41,7 +41,7 @@ def progress_deadline(world: World, version: Version) -> datetime | None:
 def _note(world: World, version: Version) -> World:
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)
-    if version.available_since or version.waiting_since is None:
+    if version.available_since or version.waiting_since is None or _resumed(world):
         return world.with_version(replace(version, available_since=None, waiting_since=world.now))
     deadline = progress_deadline(world, version)
     if version.failure or deadline is None or world.now < deadline or world.suspended:
@@ -55,3 +55,8 @@ def _came_up(world: World, version: Version) -> World:
     up = replace(version, available_since=world.now, waiting_since=None, failure="")
     world = world.with_version(up)
     return world.noting(Event.RECOVERED, to=up, reason="its pods are available after all") if version.failure else world
+
+
+def _resumed(world: World) -> bool:
+    """A suspension has just ended: nothing was done during it, so nobody was late."""
+    return world.record.suspended and not world.suspended

@@ -51,7 +51,7 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     views = (observed.active_service, observed.preview_service, *observed.replica_sets)
-    return next((view.owner for view in views if view and not view.ours), "")
+    return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
 
 
 def conditions_of(world: World) -> tuple[Condition, ...]:

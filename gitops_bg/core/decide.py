@@ -16,7 +16,7 @@ from gitops_bg.core.desired import Desired
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.invariants import check
-from gitops_bg.core.memory import acknowledge_ledger, restore_memory
+from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.preview import choose_preview
 from gitops_bg.core.promotion import write_to_git
@@ -24,8 +24,8 @@ from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
-from gitops_bg.core.spec import AppSpec, DeletionPolicy
-from gitops_bg.core.standing import note_standing
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.standing import is_to_go, note_standing
 from gitops_bg.core.switching import decide_switch, settle_switch
 from gitops_bg.core.timers import wake_at
 from gitops_bg.core.versions import archive, choose_candidate, forget
@@ -34,6 +34,7 @@ from gitops_bg.core.world import World
 STEPS: tuple[Callable[[World], World], ...] = (
     acknowledge_ledger,  # what Git has by now need not be remembered
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
+    remember_size,  # for the time when the target cannot be read
     settle_switch,  # a switch decided before is true once the Service shows it
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
@@ -69,14 +70,10 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 def _actions(world: World) -> tuple[Action, ...]:
     """In the order that keeps every prefix safe: grow, route, shrink, then Git."""
-    if _is_to_go(world):
-        return write_to_git(world) or (DeleteApp(),)
+    if is_to_go(world):
+        return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
     return (*repair, *grow(world), *route(world), *shrink(world), *write_to_git(world))
-
-
-def _is_to_go(world: World) -> bool:
-    return not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE and not world.suspended
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

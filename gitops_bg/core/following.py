@@ -22,10 +22,10 @@ def follow_primary(world: World) -> World:
     world = _ensure_version(_end_override(world, named), primary, named)
     if named == before:
         return world
+    world = lift_hold(world, named, reason="primary.yaml names it again", by=primary.changed_by.author)
     if before:
-        world = lift_hold(world, named, reason="primary.yaml names it again", by=primary.changed_by.author)
         world = _hold_reverted_promotion(world, before, primary.changed_by)
-        world = _overrule_target(world)
+        world = world if _target_is_newer(world, primary) else _overrule_target(world)
     return world.with_record(replace(world.record, primary=named))
 
 
@@ -53,9 +53,8 @@ def _end_override(world: World, named: str) -> World:
     world = world.with_record(replace(world.record, override=None))
     if not override.diverged:
         return world
-    return world.noting(
-        Event.CONVERGED, to=world.record.version(named), reason="primary.yaml follows live traffic again"
-    )
+    reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
+    return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
 
 
 def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World:
@@ -95,6 +94,12 @@ def follow_target_revert(world: World) -> World:
         return world
     reason = f"{target.source.commit[:10]} reverts the target commit that brought {short(active.digest)}"
     return override(world, older, reason=reason, by=target.source.author)
+
+
+def _target_is_newer(world: World, primary: Primary) -> bool:
+    """Whether the target was changed after ``primary.yaml`` was, where both reach the agent at once."""
+    changed, promoted = world.target.source.date if world.target else None, primary.changed_by.date
+    return changed is not None and promoted is not None and changed > promoted
 
 
 def _overrule_target(world: World) -> World:

@@ -7,6 +7,7 @@ The way back has only one gate, availability.
 from datetime import timedelta
 
 from gitops_bg.core.decision import Gate, GateKind
+from gitops_bg.core.digest import short
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
@@ -74,7 +75,7 @@ def _enough_available(world: World, version: Version) -> Gate:
 def _endpoints_ready(world: World, version: Version) -> Gate:
     """The preview Service shows whether Kubernetes really routes to the pods, before live traffic has to."""
     service, needed = world.observed.preview_service, needed_to_switch(world)
-    watched = service is not None and bool(service.digest) and service.digest in version.digest
+    watched = service is not None and service.digest == short(version.digest)
     if service is None or not watched or service.ready_endpoints >= needed:
         return Gate(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
     return Gate(GateKind.ENDPOINTS, False, f"waiting for {needed} ready endpoints of Service {service.name}")

@@ -81,6 +81,8 @@ class Version:
     scale_down_at: datetime | None = None
     retiring: bool = False
     """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
+    rolled_back: bool = False
+    """Traffic was rolled back from it: not a place to go back to, until it is promoted again."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.model import Snapshot
+from gitops_bg.core.model import Color, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,8 @@ class ReplicaSetView:
     """Whose it is, for the condition, where it is not ours."""
     deleting: bool = False
     min_ready_seconds: int = 0
+    color: Color | None = None
+    """The colour it is labelled with; None where the label is gone."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
 

@@ -32,4 +32,4 @@ def _choice(world: World) -> str:
 
 def _may_show(world: World, version: Version) -> bool:
     at_once = world.spec.strategy.preview_switch is PreviewSwitch.IMMEDIATE
-    return at_once or version.available_since is not None or version.was_active
+    return at_once or version.available_since is not None

@@ -36,7 +36,7 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
 
 def _return_of_override(world: World) -> GitAction | None:
     override, active = world.record.override, world.active
-    if override is None or active is None or active.digest != override.to_digest:
+    if override is None or active is None or active.digest != override.to_digest or not world.desired.in_git:
         return None
     left = world.record.version(override.from_digest)
     return _write(world, active, Event.ROLLED_BACK, left, override.reason, override.by)
@@ -68,8 +68,12 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
 
 
 def _goes_back(world: World, candidate: Version) -> bool:
-    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3)."""
-    return candidate.was_active and world.active is not None and candidate.number < world.active.number
+    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+
+    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
+    """
+    older = world.active is not None and candidate.number < world.active.number
+    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
 
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
@@ -84,7 +88,11 @@ def _origin(version: Version | None) -> tuple[str, int | None]:
 
 
 def _is_offered(world: World, version: Version, branch: PromotionBranch | None) -> bool:
-    return branch is not None and (branch.digest, branch.base_digest) == (version.digest, world.primary_digest)
+    """Also where main writes its digest with a prefix that the record does not know it by."""
+    if branch is None or branch.digest != version.digest:
+        return False
+    named = world.desired.primary.snapshot.digest if world.desired.primary else ""
+    return branch.base_digest in (named, world.primary_digest)
 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:

@@ -126,6 +126,8 @@ class Record:
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
     """Digests that were active before, by the ledger of a former life; oldest first."""
+    replicas: int | None = None
+    """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     target_revert: str = ""
     """The commit that reverted the target back to an older version, and was carried out."""
     request: str = ""

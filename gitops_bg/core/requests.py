@@ -5,7 +5,7 @@ from dataclasses import replace
 from gitops_bg.core.following import override, put_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Event
+from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.versions import lift_hold, start_rollout
 from gitops_bg.core.world import World
 
@@ -20,9 +20,14 @@ def answer_request(world: World) -> World:
 
 
 def _abort(world: World, request: Request) -> World:
-    """Stop what is on its way; with nothing on its way, leave a version whose predecessor is still warm."""
+    """Stop what is on its way; with nothing on its way, leave a version whose predecessor is still warm.
+
+    A rollback on its way goes on: it is what an abort asks for.
+    """
     reason = request.reason or "aborted"
     coming, active, candidate = world.moving_to, world.active, world.candidate
+    if coming and world.lane is Lane.ROLLBACK:
+        return world
     if coming and active:
         world = put_hold(world, coming, reason=reason, by=request.by, event=Event.ABORTED)
         return override(world, active, reason=reason, by=request.by)

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.core.record import Lane
 from gitops_bg.core.sizes import wanted_size
@@ -23,14 +24,11 @@ def _in_hand(world: World) -> tuple[Version, ...]:
 
 
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
-    view = _named(world, version.digest)
-    size = wanted_size(world, version)
+    view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None:
-        return _create(world, version, size)
-    if view.deleting or not view.ours:
-        return ()
-    if view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds:
-        return _repair(world, version, view, size)
+        return () if _in_the_way(world, version.digest) else _create(world, version, size)
+    if _needs_repair(world, version, view):
+        return _repair(world, version, max(size, view.replicas))
     if view.replicas < size:
         reason = f"the {version.stage} version needs {size}"
         return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason),)
@@ -52,12 +50,14 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
     return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
 
 
-def _repair(world: World, version: Version, view: ReplicaSetView, size: int) -> tuple[ClusterAction, ...]:
-    snapshot = world.snapshot(version)
-    if not snapshot.text:
-        return ()
-    replicas = max(size, view.replicas)
-    ready = world.spec.min_ready_seconds
+def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
+    """Whether it differs from its version, and the snapshot to make it right again is at hand."""
+    differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
+    return differs and bool(world.snapshot(version).text)
+
+
+def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
+    snapshot, ready = world.snapshot(version), world.spec.min_ready_seconds
     return (CreateReplicaSet(version.number, snapshot, version.color, replicas, ready, repair=True),)
 
 
@@ -71,7 +71,7 @@ def shrink(world: World) -> tuple[ClusterAction, ...]:
 
 def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
-    if view is None or view.replicas <= size or view.drifted:
+    if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
     if is_live(world, version.digest) and size < world.full_size:
         return ()
@@ -91,5 +91,7 @@ def _delete_unknown(world: World) -> list[ClusterAction]:
     ]
 
 
-def _named(world: World, digest: str) -> ReplicaSetView | None:
-    return next((view for view in world.observed.replica_sets if view.snapshot.digest == digest), None)
+def _in_the_way(world: World, digest: str) -> bool:
+    """Whether the name of a version's ReplicaSet is taken: by one that is going away, or is not ours."""
+    name = replica_set_name(world.spec.app, digest)
+    return any(view.name == name for view in world.observed.replica_sets)

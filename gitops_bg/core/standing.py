@@ -17,6 +17,15 @@ def note_standing(world: World) -> World:
     return world
 
 
+def is_to_go(world: World) -> bool:
+    """Whether the app is to be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
+
+    Not while it is suspended, and not by a history that somebody rewrote: a force-push deletes nothing.
+    """
+    leaves = not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE
+    return leaves and not world.suspended and not world.desired.history_rewritten
+
+
 def _suspension(world: World) -> World:
     if world.suspended == world.record.suspended:
         return world
@@ -39,12 +48,13 @@ def _validity(world: World) -> World:
 
 def _presence(world: World) -> World:
     orphaned = not world.desired.in_git
-    if orphaned == world.record.orphaned:
+    waits = orphaned and world.spec.deletion_policy is DeletionPolicy.DELETE and not is_to_go(world)
+    if orphaned == world.record.orphaned or waits:
         return world
     world = world.with_record(replace(world.record, orphaned=orphaned))
     if not orphaned:
         return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
-    if world.spec.deletion_policy is DeletionPolicy.DELETE:
+    if is_to_go(world):
         return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit)
     reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
     return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)

@@ -27,7 +27,7 @@ def settle_switch(world: World) -> World:
         return world
     world = world.with_version(_activated(world, to))
     if origin and origin.digest != to.digest:
-        world = world.with_version(_left(world, origin))
+        world = world.with_version(_left(world, origin, switch.lane))
     world = world.with_record(replace(world.record, traffic=to.digest, switch=None))
     return world.noting(
         EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
@@ -36,13 +36,19 @@ def settle_switch(world: World) -> World:
 
 def _activated(world: World, version: Version) -> Version:
     return replace(
-        keep(world, version), stage=Stage.ACTIVE, activated_at=world.now, left_at=None, waiting_since=None, failure=""
+        keep(world, version),
+        stage=Stage.ACTIVE,
+        activated_at=world.now,
+        left_at=None,
+        waiting_since=None,
+        rolled_back=False,
+        failure="",
     )
 
 
-def _left(world: World, version: Version) -> Version:
+def _left(world: World, version: Version, lane: Lane) -> Version:
     leaving = release(world, version, world.spec.strategy.scale_down_delay_seconds)
-    return replace(leaving, stage=Stage.LEGACY, left_at=world.now)
+    return replace(leaving, stage=Stage.LEGACY, left_at=world.now, rolled_back=lane is Lane.ROLLBACK)
 
 
 def decide_switch(world: World) -> World:

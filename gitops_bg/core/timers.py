@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_bg.core.availability import is_coming, progress_deadline
-from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.decision import Gate
+from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.world import World
 
 
@@ -18,10 +19,16 @@ def _moments(world: World) -> Iterator[datetime]:
         yield world.spec.suspend.until
     if world.suspended:
         return
-    yield from (gate.until for gate in gates_to_show(world) if gate.until)
+    yield from (gate.until for gate in _gates(world) if gate.until)
     for version in world.record.versions:
         if version.scale_down_at:
             yield version.scale_down_at
         deadline = progress_deadline(world, version)
         if deadline and not version.failure and is_coming(world, version):
             yield deadline
+
+
+def _gates(world: World) -> tuple[Gate, ...]:
+    """Those shown, and those of a candidate that waits behind a version on its way."""
+    behind = world.candidate if world.moving_to else None
+    return gates_to_show(world) + (gates_before_commit(world, behind) if behind else ())

@@ -3,9 +3,13 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.digest import short
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.record import Event
 from gitops_bg.core.world import World
+
+PAST_DIGESTS = 100
+"""How many digests of versions that served, and were forgotten, a record keeps."""
 
 
 def next_color(world: World) -> Color:
@@ -44,7 +48,7 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
     started = replace(
         keep(world, version),
         stage=Stage.CANDIDATE,
-        color=next_color(world) if version.stage is Stage.ARCHIVED else version.color,
+        color=next_color(world),
         source=source or version.source,
         rollout=world.record.rollout + 1,
         rollout_started_at=world.now,
@@ -135,9 +139,9 @@ def _release(world: World, version: Version) -> World:
     world = world.with_version(release(world, version, delay))
     if held or version.stage is not Stage.CANDIDATE:
         return world
-    cancelled = world.target_digest == world.record.traffic
+    cancelled = world.target_digest in ("", world.record.traffic)
     newer = world.record.version(world.target_digest)
-    reason = "the target names the active version again" if cancelled else "the target names a newer version"
+    reason = "the target does not name it any more" if cancelled else "the target names a newer version"
     event = Event.CANCELLED if cancelled else Event.SUPERSEDED
     return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
 
@@ -167,37 +171,46 @@ def _archive(world: World, version: Version) -> World:
 def is_live(world: World, digest: str) -> bool:
     """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
     service, switch = world.observed.active_service, world.record.switch
-    selected = service is not None and bool(service.digest) and service.digest in digest
-    return (
-        selected or digest in (world.record.traffic, world.goal) or (switch is not None and digest == switch.to_digest)
-    )
+    selected = service is not None and service.digest == short(digest)
+    decided = switch is not None and digest == switch.to_digest
+    return selected or decided or digest in (world.record.traffic, world.goal)
 
 
 def forget(world: World) -> World:
     """Drop the oldest archived versions beyond ``revisionHistoryLimit``, and texts nobody needs from the record.
 
-    The last good version is never dropped, and keeps its text: going back must stay possible (I6).
+    The last good version is never dropped, and has its text: going back must stay possible (I6). That a dropped one
+    served is remembered by its digest: a revert to it still goes the way back (gitops.md §3).
     """
-    needed = {world.record.traffic, world.goal, world.target_digest}
-    if world.last_good:
-        needed.add(world.last_good.digest)
-    archived = [version for version in world.record.versions if version.stage is Stage.ARCHIVED]
+    record, needed = world.record, _needed(world)
+    archived = [version for version in record.versions if version.stage is Stage.ARCHIVED]
     spare = [version for version in archived if version.digest not in needed]
-    excess = set(spare[: max(0, len(archived) - world.spec.revision_history_limit)])
-    if not excess and all(not version.snapshot.text for version in spare):
+    excess = spare[: max(0, len(archived) - world.spec.revision_history_limit)]
+    kept = tuple(_kept(world, version, needed) for version in record.versions if version not in excess)
+    if kept == record.versions:
         return world
-    bare = {
-        version: replace(version, snapshot=Snapshot(version.digest, ""))
-        for version in spare
-        if _text_is_live(world, version)
-    }
-    kept = tuple(bare.get(version, version) for version in world.record.versions if version not in excess)
-    return world.with_record(replace(world.record, versions=kept))
+    served = [one.digest for one in excess if one.was_active and one.digest not in record.past_digests]
+    past = (*record.past_digests, *served)[-PAST_DIGESTS:]
+    return world.with_record(replace(record, versions=kept, past_digests=past))
 
 
-def _text_is_live(world: World, version: Version) -> bool:
+def _needed(world: World) -> set[str]:
+    good = world.last_good
+    return {world.record.traffic, world.goal, world.target_digest, good.digest if good else ""}
+
+
+def _kept(world: World, version: Version, needed: set[str]) -> Version:
+    """With its text where that is needed; without it where the ReplicaSet has the same."""
+    if version.digest in needed:
+        return version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
+    if version.stage is not Stage.ARCHIVED or not version.snapshot.text:
+        return version
     view = world.replica_set(version.digest)
-    return view is not None and bool(view.snapshot.text)
+    return (
+        replace(version, snapshot=Snapshot(version.digest, ""))
+        if view and view.snapshot == version.snapshot
+        else version
+    )
 
 
 def _deadline(now: datetime, delay_seconds: int | None) -> datetime | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.desired import Desired, Target
-from gitops_bg.core.digest import same_snapshot
+from gitops_bg.core.digest import is_genuine, same_snapshot
 from gitops_bg.core.model import Snapshot, Stage, Version
 from gitops_bg.core.observed import Observed, ReplicaSetView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
@@ -50,11 +50,12 @@ class World:
 
     @property
     def full_size(self) -> int:
-        """The replicas the app is to have: the target's, or those that serve now where the target is broken."""
+        """The replicas the app is to have: the target's, or, while it is broken, those it asked for last."""
         if self.target:
             return self.target.replicas
-        serving = self.replica_set(self.record.traffic)
-        return serving.replicas if serving else 1
+        if self.record.replicas is not None:
+            return self.record.replicas
+        return max((view.replicas for view in self.observed.replica_sets if view.ours), default=1)
 
     # --- where traffic is and goes --------------------------------------------------------------------------
 
@@ -99,15 +100,17 @@ class World:
 
     @property
     def last_good(self) -> Version | None:
-        """Where a rollback leads: the version that served last before the active one and is not on hold.
+        """Where a rollback leads: the version that served last before the active one, and was not itself left so.
 
-        Only one whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
+        A hold ends with a new target; that traffic was rolled back from a version does not. And only one whose
+        snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
         """
         served = [
             version
             for version in self.record.versions
             if version.was_active
             and version.digest != self.record.traffic
+            and not version.rolled_back
             and not self.record.held(version.digest)
             and self.snapshot(version).text
         ]
@@ -153,7 +156,8 @@ class World:
     def _texts(self, digest: str) -> list[str]:
         documents = (self.desired.primary, self.desired.target)
         from_git = [one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest]
-        return from_git + [view.snapshot.text for view in self.observed.replica_sets if view.snapshot.digest == digest]
+        views = (view.snapshot for view in self.observed.replica_sets if view.snapshot.digest == digest)
+        return from_git + [snapshot.text for snapshot in views if is_genuine(snapshot)]
 
     # --- copies ---------------------------------------------------------------------------------------------
 

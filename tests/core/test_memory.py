@@ -1,0 +1,170 @@
+"""A record that begins: what the ledger and the cluster still know of a former life (DESIGN §4.7)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import LedgerHold, LedgerMemory
+from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.model import Color, Snapshot, Stage
+from gitops_bg.core.observed import GitView
+from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.spec import Retry
+from tests.core.simulation import automatic, deployed, manual, template
+from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
+
+MEMORY = LedgerMemory(
+    rollout=7,
+    last_version=5,
+    active_digests=(digest(1), digest(2)),
+    holds=(LedgerHold(digest(3), "bad", EARLIER),),
+)
+
+
+def reborn(**changes):
+    """A cluster in which nothing of the app is left; main names version 2 as primary and 4 as target."""
+    desired = {"target": target(4), "primary": primary(2), "memory": MEMORY, **changes.pop("desired", {})}
+    observed = {"active_service": None, "preview_service": None, **changes.pop("observed", {})}
+    sets = changes.pop("sets", ())
+    return replace(world(sets=sets, desired=desired, observed=observed, **changes), record=Record())
+
+
+def test_numbers_holds_and_served_digests_come_from_the_ledger():
+    record = restore_memory(reborn()).record
+    assert (record.rollout, record.last_version, record.past_digests) == (7, 5, (digest(1), digest(2)))
+    assert [(hold.digest, hold.reason, hold.since) for hold in record.holds] == [(digest(3), "bad", EARLIER)]
+
+
+def test_main_alone_is_enough_to_begin():
+    record = decided(reborn(desired={"memory": None})).record
+    assert [(one.number, one.digest) for one in record.versions] == [(2, digest(2)), (3, digest(4))]
+
+
+def test_a_record_begins_once():
+    record = decided(reborn()).record
+    assert restore_memory(replace(reborn(), record=record)).record == record
+
+
+def test_the_primary_of_a_rebuilt_cluster_comes_up_at_once_and_the_target_beside_it():
+    said = sentences(reborn())
+    assert said[0].startswith("create the blue ReplicaSet of v2")
+    assert said[0].endswith("at 3")
+    assert any(line.startswith("create the green ReplicaSet of v6") for line in said)
+
+
+def test_a_retry_that_is_older_than_the_record_is_not_done_again():
+    spec = replace(manual(), retry=Retry(digest(4), 3))
+    assert restore_memory(reborn(spec=spec)).record.retry == 3
+
+
+def test_a_hold_that_the_primary_overruled_in_a_former_life_does_not_come_back():
+    memory = replace(MEMORY, holds=(LedgerHold(digest(2), "bad", EARLIER),))
+    assert decided(reborn(desired={"memory": memory})).record.holds == ()
+
+
+# --- ReplicaSets that outlived their record ---
+
+TAKEN_BACK = {
+    "one that served before": (pods(1), (Stage.LEGACY, True)),
+    "one that never served": (pods(4), (Stage.CANDIDATE, False)),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN_BACK)
+def test_is_taken_back(name):
+    view, (stage, served) = TAKEN_BACK[name]
+    version = restore_memory(reborn(sets=(view,))).record.numbered(view.number)
+    assert (version.stage, version.was_active) == (stage, served)
+
+
+LEFT_ALONE = {
+    "somebody else's": pods(2, ours=False, owner="theirs"),
+    "one that is going away": pods(2, deleting=True),
+    "one without its snapshot": pods(2, snapshot=Snapshot(digest(2), "")),
+    "one without its number": pods(2, number=0),
+    "one whose snapshot is not what its digest says": pods(2, snapshot=Snapshot(digest(2), template("9").text)),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_is_not_taken_back(name):
+    assert restore_memory(reborn(sets=(LEFT_ALONE[name],))).record.versions == ()
+
+
+def test_two_replica_sets_of_one_number_are_not_both_taken_back():
+    assert len(restore_memory(reborn(sets=(pods(1), pods(2, number=1)))).record.versions) == 1
+
+
+def test_a_version_taken_back_keeps_its_colour_and_the_commit_that_main_says_brought_it():
+    record = restore_memory(reborn(sets=(pods(2, color=Color.GREEN), pods(4)))).record
+    assert record.numbered(2).color is Color.GREEN
+    assert record.numbered(2).source == primary(2).source
+    assert record.numbered(4).source == target(4).source
+
+
+def test_the_candidate_does_not_take_the_colour_of_the_primary_taken_back_beside_it():
+    record = decided(reborn(sets=(pods(2, color=Color.GREEN), pods(4)))).record
+    assert record.numbered(2).color is not record.numbered(4).color
+
+
+def test_what_outlived_its_record_and_is_not_wanted_leaves_after_its_delay():
+    record = decided(reborn(sets=(pods(1), pods(2)))).record
+    assert record.numbered(1).retiring
+    assert record.numbered(1).scale_down_at is not None
+
+
+def test_a_wiped_status_moves_no_traffic():
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    sim.record = Record()
+    sim.settle()
+    assert (sim.live, sim.shown) == ("1", "2")
+    assert {pods.replicas for pods in sim.pods.values()} == {3}
+
+
+def test_rebuilding_twice_ends_in_the_same_place():
+    sim = deployed(automatic())
+    for _ in range(2):
+        sim.rebuild_cluster()
+        sim.settle()
+    assert (sim.live, sim.record.numbered(1).stage) == ("1", Stage.ACTIVE)
+
+
+# --- the way into the ledger ---
+
+ENTRIES = tuple(LedgerEntry(number, NOW, Event.PROMOTED) for number in (1, 2, 3))
+ACKNOWLEDGED = {
+    "nothing of another epoch": (GitView(ledger_epoch="other", ledger_sequence=9), 3),
+    "none": (GitView(ledger_epoch="5eed", ledger_sequence=0), 3),
+    "the first": (GitView(ledger_epoch="5eed", ledger_sequence=1), 2),
+    "all": (GitView(ledger_epoch="5eed", ledger_sequence=3), 0),
+}
+
+
+@pytest.mark.parametrize("name", ACKNOWLEDGED)
+def test_ledger_has_acknowledged(name):
+    git, waiting = ACKNOWLEDGED[name]
+    state = world(active(1), observed={"git": git}, record={"ledger": ENTRIES, "sequence": 3})
+    assert len(acknowledge_ledger(state).record.ledger) == waiting
+
+
+# --- how big the app was ---
+
+
+def test_a_target_that_breaks_does_not_shrink_an_app_whose_replica_set_is_lost():
+    sim = deployed(manual())
+    sim.replicas = 10
+    sim.settle()
+    seen = replace(world(active(1)), record=sim.record, now=sim.now)
+    broken = replace(seen, desired=replace(seen.desired, target=None), observed=replace(seen.observed, replica_sets=()))
+    assert broken.full_size == 10
+
+
+def test_the_size_asked_for_last_is_remembered():
+    state = world(active(1), desired={"target": target(1, replicas=7)})
+    assert remember_size(state).record.replicas == 7
+
+
+def test_a_rollback_is_back_while_the_lane_is_first_only_in_a_new_record():
+    assert restore_memory(reborn()).lane is Lane.FIRST

@@ -1,0 +1,67 @@
+"""Names of live objects: short enough for Kubernetes, one for each app and version, and the same for ever."""
+
+import re
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.model import AppKey
+
+DIGEST = "v1:3f9c0123456789abcdef"
+LONGEST_THAT_FITS = 63 - len("-primary-3f9c012345")
+
+NAMES = {
+    "a short one": ("web", "web-primary-3f9c012345"),
+    "the longest that fits": ("a" * LONGEST_THAT_FITS, "a" * LONGEST_THAT_FITS + "-primary-3f9c012345"),
+    "one character more is cut and hashed": ("a" * 45, "a" * 35 + "-52789e34-primary-3f9c012345"),
+    "no dash is left where it is cut": ("a" * 34 + "-" + "b" * 20, "a" * 34 + "-b97bbc1c-primary-3f9c012345"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replica_set_is_named(name):
+    app, expected = NAMES[name]
+    assert names.replica_set_name(AppKey("shop", app), DIGEST) == expected
+
+
+LONG = ["a" * length for length in range(40, 64)] + ["a" * 60 + "-" + letter for letter in "bc"]
+
+
+def test_every_name_fits_and_is_a_dns_label():
+    for app in LONG:
+        name = names.replica_set_name(AppKey("shop", app), DIGEST)
+        assert len(name) <= 63
+        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", name)
+
+
+def test_different_apps_and_versions_have_different_names():
+    made = {
+        names.replica_set_name(AppKey("shop", app), digest) for app in LONG for digest in (DIGEST, "v1:" + "0" * 64)
+    }
+    assert len(made) == 2 * len(LONG)
+
+
+def test_apps_that_differ_only_beyond_the_cut_have_different_labels():
+    labels = {names.app_label(AppKey("shop", "a" * 70 + letter)) for letter in "bcd"}
+    assert len(labels) == 3
+    assert all(len(label) <= 63 for label in labels)
+
+
+FITTED = {
+    "63 characters stay": ("x" * 63, "x" * 63),
+    "64 are cut and hashed": ("x" * 64, "x" * 54 + "-7ce10097"),
+    "no dot or dash is left where it is cut": ("x" * 52 + ".-" + "y" * 20, "x" * 52 + "-715f9348"),
+}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_fit(name):
+    given, expected = FITTED[name]
+    assert names.fit(given) == expected
+
+
+def test_a_selector_names_the_app_and_the_version():
+    assert names.selector(AppKey("shop", "web"), DIGEST) == {
+        "gitops-bg.dev/app": "web",
+        "gitops-bg.dev/digest": "3f9c012345",
+    }

@@ -1,0 +1,173 @@
+"""What operators ask of the cluster and through `spec.retry`: carried out once, and never against a rollback."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.record import Hold, Override, Record
+from gitops_bg.core.requests import answer_request, answer_retry, destination
+from gitops_bg.core.spec import Retry
+from tests.core.simulation import Simulation, deployed, manual
+from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
+
+
+def asked(verb: Verb, to_version: int | None = None, number: str = "1") -> dict[str, Request]:
+    return {"request": Request(number, verb, "ada", NOW, "because", to_version)}
+
+
+def back_to(number: int, away_from: int) -> Override:
+    return Override(digest(away_from), digest(number), "because", "ada", NOW)
+
+
+ABORTS = {
+    "nothing on its way and no warm predecessor: nothing happens": (
+        world(archived(1), active(2), observed=asked(Verb.ABORT)),
+        (set(), None),
+    ),
+    "a candidate is held": (
+        world(active(1), candidate(2), observed=asked(Verb.ABORT)),
+        ({2}, None),
+    ),
+    "a promotion on its way is held, and Git is told to go back to what serves": (
+        world(active(1), rising(2), names_=2, observed=asked(Verb.ABORT)),
+        ({2}, back_to(1, away_from=2)),
+    ),
+    "a live version with a warm predecessor is left for it": (
+        world(legacy(1), active(2), observed=asked(Verb.ABORT)),
+        (set(), back_to(1, away_from=2)),
+    ),
+    "a rollback on its way goes on: its destination is not what is aborted": (
+        world(legacy(1), active(2), names_=1, observed=asked(Verb.ABORT), record={"primary": digest(2)}),
+        (set(), None),
+    ),
+    "a first deployment is held: there is nothing to go back to": (
+        world(rising(1), observed=asked(Verb.ABORT)),
+        ({1}, None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ABORTS)
+def test_abort(name):
+    state, (held, override) = ABORTS[name]
+    record = answer_request(state).record
+    assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
+    assert record.override == override
+
+
+DESTINATIONS = {
+    "the last good version": (None, 2),
+    "a number that served": (1, 1),
+    "a number that never served leads nowhere": (4, None),
+    "an unknown number leads nowhere": (9, None),
+}
+
+
+@pytest.mark.parametrize("name", DESTINATIONS)
+def test_rollback_leads_to(name):
+    asked_for, expected = DESTINATIONS[name]
+    found = destination(world(archived(1), legacy(2), active(3), candidate(4)), asked_for)
+    assert (found.number if found else None) == expected
+
+
+def test_rollback_to_what_serves_already_changes_nothing():
+    state = world(legacy(1), active(2), observed=asked(Verb.ROLLBACK, to_version=2))
+    assert answer_request(state).record == replace(state.record, request="1")
+
+
+def test_rollback_leads_nowhere_without_a_snapshot():
+    bare = archived(1, snapshot=replace(archived(1).snapshot, text=""))
+    assert destination(world(bare, active(2), sets=()), 1) is None
+
+
+def test_rollback_does_not_lead_to_a_version_that_was_left_in_a_rollback_even_after_its_hold_was_lifted():
+    sim = Simulation(manual())
+    for tag in "123":
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert (sim.live, sim.held) == ("2", {"3"})
+    sim.push("4")
+    sim.settle()
+    assert sim.held == set()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert sim.live == "1"
+
+
+def test_a_request_is_carried_out_once():
+    state = world(active(1), candidate(2), observed=asked(Verb.ABORT))
+    once = answer_request(state)
+    assert answer_request(once.with_record(replace(once.record, holds=()))).record.holds == ()
+
+
+def test_a_request_that_outlived_the_record_is_not_carried_out_again():
+    state = world(active(1), observed=asked(Verb.ROLLBACK))
+    assert decided(replace(state, record=Record())).record.request == "1"
+
+
+def test_two_requests_are_two():
+    state = world(active(1), candidate(2), observed=asked(Verb.ABORT, number="2"), record={"request": "1"})
+    assert answer_request(state).record.held(digest(2))
+
+
+def retry(number: int, count: int = 1) -> Retry:
+    return Retry(digest(number), count, "ada")
+
+
+HELD = {"holds": (Hold(digest(2), "bad", NOW),)}
+RETRIES = {
+    "a held target is tried again": (world(active(1), legacy(2), record=HELD), retry(2), (True, False)),
+    "a failed candidate is tried again": (world(active(1), rising(2, failure="late")), retry(2), (True, False)),
+    "a version that the target does not name only loses its hold": (
+        world(active(1), legacy(2), wants=1, record=HELD),
+        retry(2),
+        (False, False),
+    ),
+    "what is live is not rolled out again": (world(legacy(1), active(2)), retry(2), (False, False)),
+    "a digest that nobody knows is not rolled out": (world(active(1)), retry(7), (False, False)),
+    "one that was done already is not done again": (
+        world(active(1), legacy(2), record={**HELD, "retry": 1}),
+        retry(2),
+        (False, True),
+    ),
+    "a broken app waits": (
+        world(active(1), legacy(2), record=HELD, desired={"in_git": False}),
+        retry(2),
+        (False, True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RETRIES)
+def test_retry(name):
+    state, asked_for, (new_rollout, still_held) = RETRIES[name]
+    record = answer_retry(replace(state, spec=replace(state.spec, retry=asked_for))).record
+    assert (record.rollout > state.record.rollout) is new_rollout
+    assert bool(record.holds) is still_held
+
+
+def test_retry_forgets_what_an_earlier_rollout_came_to():
+    failed = rising(2, failure="late")
+    state = world(active(1), failed)
+    tried = answer_retry(replace(state, spec=replace(state.spec, retry=retry(2)))).record.numbered(2)
+    assert (tried.failure, tried.available_since, tried.waiting_since, tried.rollout) == ("", None, NOW, 3)
+
+
+def test_rollback_by_number_may_lead_to_a_held_version_and_lifts_its_hold_with_the_commit():
+    sim = deployed(manual())
+    for tag in "23":
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    sim.ask(Verb.ROLLBACK, to_version=3)
+    sim.settle()
+    assert (sim.live, sim.primary) == ("3", "3")
+    assert "3" not in sim.held

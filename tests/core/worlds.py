@@ -1,0 +1,157 @@
+"""Hand-made worlds for tables: one app, its versions by number, every field as a case wants it.
+
+Version ``n`` is the app at tag ``n``. Unlike the simulation, nothing here happens: a world is only looked at.
+"""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from gitops_bg.core import names
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import Decision
+from gitops_bg.core.desired import Desired, Primary, Target
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import Color, Source, Stage, Version
+from gitops_bg.core.observed import GitView, Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.record import Record
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.world import World
+from tests.core.simulation import APP, manual, template
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+EARLIER = NOW - timedelta(hours=1)
+SECOND = timedelta(seconds=1)
+
+
+def digest(number: int) -> str:
+    return template(str(number)).digest
+
+
+def source(number: int, **changes: Any) -> Source:
+    """The commit that brought version ``number`` into the target."""
+    return replace(Source(f"{number:040x}", "Ada <ada@example.com>", EARLIER, f"web {number}"), **changes)
+
+
+def version(number: int, stage: Stage, **changes: Any) -> Version:
+    served = EARLIER + timedelta(minutes=number) if stage in (Stage.ACTIVE, Stage.LEGACY) else None
+    made = Version(
+        number=number,
+        snapshot=template(str(number)),
+        color=Color.BLUE if number % 2 else Color.GREEN,
+        stage=stage,
+        source=source(number),
+        rollout=number,
+        rollout_started_at=EARLIER,
+        activated_at=served,
+        left_at=served if stage is Stage.LEGACY else None,
+    )
+    return replace(made, **changes)
+
+
+def candidate(number: int, **changes: Any) -> Version:
+    """A candidate whose pods have been available for an hour."""
+    return version(number, Stage.CANDIDATE, **{"available_since": EARLIER, **changes})
+
+
+def rising(number: int, **changes: Any) -> Version:
+    """A candidate whose pods are not available yet."""
+    return version(number, Stage.CANDIDATE, **{"waiting_since": EARLIER, **changes})
+
+
+def active(number: int, **changes: Any) -> Version:
+    return version(number, Stage.ACTIVE, **{"available_since": EARLIER, **changes})
+
+
+def legacy(number: int, **changes: Any) -> Version:
+    """A version that served until an hour ago and is warm for five more minutes."""
+    return version(number, Stage.LEGACY, **{"retiring": True, "scale_down_at": NOW + 300 * SECOND, **changes})
+
+
+def archived(number: int, **changes: Any) -> Version:
+    """A version that served once and is kept at 0 pods."""
+    served = EARLIER + timedelta(minutes=number)
+    return version(number, Stage.ARCHIVED, **{"activated_at": served, "left_at": served, **changes})
+
+
+def pods(of: int, replicas: int = 3, available: int | None = None, **changes: Any) -> ReplicaSetView:
+    """The ReplicaSet of version ``of``."""
+    name = names.replica_set_name(APP, digest(of))
+    ready = replicas if available is None else available
+    return replace(ReplicaSetView(name, template(str(of)), replicas, ready, of), **changes)
+
+
+def service(name: str, number: int, **changes: Any) -> ServiceView:
+    """A Service that selects version ``number``; 0: somebody wiped its selector."""
+    selector = tuple(sorted(names.selector(APP, digest(number)).items())) if number else (("app", "web"),)
+    return replace(ServiceView(name, short(digest(number)) if number else "", selector, ready_endpoints=3), **changes)
+
+
+def target(number: int, replicas: int = 3, **changes: Any) -> Target:
+    return Target(template(str(number)), replicas, source(number, **changes))
+
+
+def primary(number: int, **changes: Any) -> Primary:
+    promotion = source(number, commit=f"{number:08x}" + "a" * 32, subject=f"promote {number}")
+    return Primary(template(str(number)), number, source(number), replace(promotion, **changes))
+
+
+def world(
+    *versions: Version,
+    spec: AppSpec | None = None,
+    wants: int | None = None,
+    names_: int | None = None,
+    live: int | None = None,
+    sets: tuple[ReplicaSetView, ...] | None = None,
+    desired: dict[str, Any] | None = None,
+    observed: dict[str, Any] | None = None,
+    record: dict[str, Any] | None = None,
+    now: datetime = NOW,
+) -> World:
+    """A settled world: the newest version is the target, the active one is the primary and live, all pods are up.
+
+    ``wants`` is the target's number, ``names_`` that of ``primary.yaml``, ``live`` that of the traffic; 0: none.
+    """
+    serving = next((one.number for one in versions if one.stage is Stage.ACTIVE), 0)
+    live = serving if live is None else live
+    wants = max((one.number for one in versions), default=0) if wants is None else wants
+    names_ = live if names_ is None else names_
+    if sets is None:
+        sets = tuple(pods(one.number, 0 if one.stage is Stage.ARCHIVED else 3) for one in versions)
+    remembered = {
+        "epoch": "5eed",
+        "versions": versions,
+        "last_version": max((one.number for one in versions), default=0),
+        "rollout": max((one.rollout for one in versions), default=0),
+        "traffic": digest(live) if live else "",
+        "preview": digest(live) if live else "",
+        "primary": digest(names_) if names_ else "",
+        "replicas": 3,
+    }
+    seen = {
+        "app_uid": "5eed",
+        "replica_sets": sets,
+        "active_service": service("web", live) if live else None,
+        "preview_service": service("web-preview", live) if live else None,
+        "git": GitView(ledger_epoch="5eed"),
+    }
+    wanted = {
+        "target": target(wants) if wants else None,
+        "primary": primary(names_) if names_ else None,
+    }
+    return World(
+        spec or manual(),
+        Desired("c" * 40, **{**wanted, **(desired or {})}),
+        Observed(**{**seen, **(observed or {})}),
+        Record(**{**remembered, **(record or {})}),
+        now,
+    )
+
+
+def decided(state: World) -> Decision:
+    return decide(state.spec, state.desired, state.observed, state.record, state.now)
+
+
+def sentences(state: World) -> list[str]:
+    """What is to be done, in words."""
+    return [str(action) for action in decided(state).actions]
