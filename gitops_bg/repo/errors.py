@@ -10,7 +10,7 @@ class RemoteUnreachable(Transient):
 
 
 class RemoteTimedOut(RemoteUnreachable):
-    """The remote answers too slowly; the command was killed after ``timeout_seconds``."""
+    """The remote answers too slowly; the command was killed at its deadline."""
 
     reason = "RemoteTimedOut"
 

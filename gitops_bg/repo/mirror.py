@@ -97,7 +97,7 @@ class Mirror:
         return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
 
     def _asked(self, *arguments: str) -> bytes:
-        finished = self.git.attempt(*arguments)
+        finished = self.git.ask(*arguments)
         if finished.status != 0:
             raise self.remote_error(arguments[0], finished)
         return finished.output
@@ -194,7 +194,7 @@ class Mirror:
         """What a failed exchange with the remote means."""
         said = finished.summary
         if finished.timed_out:
-            return RemoteTimedOut(f"git {command}: no answer within {self.settings.timeout_seconds:g} s")
+            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s")
         if _DENIED.search(finished.complaint):
             return AuthenticationFailed(f"git {command}: {said}")
         if self.git.attempt("for-each-ref", "--count=1").status != 0:

@@ -108,12 +108,10 @@ class Pusher:
         if finished.status == 0:
             return Answer({update.branch: Verdict.TAKEN for update in updates})
         if finished.timed_out:
-            raise self._timed_out()
+            raise RemoteTimedOut(
+                f"git push: no answer within {finished.deadline_seconds:g} s; the next poll shows whether it arrived"
+            )
         return self._classified(updates, finished)
-
-    def _timed_out(self) -> RemoteTimedOut:
-        seconds = self._mirror.settings.timeout_seconds
-        return RemoteTimedOut(f"git push: no answer within {seconds:g} s; whether it arrived is seen at the next look")
 
     def _classified(self, updates: Sequence[Update], finished: Finished) -> Answer:
         remote = self._mirror.remote_branches()

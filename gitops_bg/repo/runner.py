@@ -30,6 +30,8 @@ _LOCKED_DOWN = {
 }
 _HARMLESS = {"GIT_EXEC_PATH"}
 _LONGEST_SUMMARY = 600
+_PATIENCE = 10
+"""Deadlines for what moves data, as a multiple of one for a question: a first clone takes longer than ls-remote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Finished:
     status: int
     output: bytes
     complaint: str
+    deadline_seconds: float = 0.0
 
     @property
     def summary(self) -> str:
@@ -80,23 +83,32 @@ class Git:
             raise GitFailed(arguments[0], finished)
         return finished.output
 
+    def ask(self, *arguments: str) -> Finished:
+        """Run a command that only asks the remote, with the short deadline."""
+        return self._execute(arguments, b"", {}, self._timeout)
+
     def attempt(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
         """Run a command to its end, whatever that is."""
+        return self._execute(arguments, stdin, environment or {}, _PATIENCE * self._timeout)
+
+    def _execute(
+        self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], seconds: float
+    ) -> Finished:
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
             status, output, complaint = self._repo.git.execute(
                 self._command(arguments),
                 istream=cast(BinaryIO, source),
-                env={**self._environment, **(environment or {})},
+                env={**self._environment, **environment},
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
                 strip_newline_in_stdout=False,
-                kill_after_timeout=self._timeout,
+                kill_after_timeout=seconds,
             )
         text = complaint if isinstance(complaint, str) else bytes(complaint or b"").decode(errors="replace")
-        return Finished(int(status), output or b"", self._transport.mask(text))
+        return Finished(int(status), output or b"", self._transport.mask(text), seconds)
 
     @contextmanager
     def lines(self, *arguments: str) -> Iterator[Iterator[bytes]]:

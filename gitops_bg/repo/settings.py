@@ -39,7 +39,7 @@ class RepositorySettings:
     signing_key: Path | None = None
     """An SSH private key; the agent's commits are signed with it."""
     timeout_seconds: float = 30.0
-    """For one exchange with the remote."""
+    """For one question to the remote; a fetch, a push or a local command may take ten times as long."""
     allow_http: bool = False
     """Accept http://, where everybody on the way can read and change what is deployed."""
 

@@ -36,12 +36,11 @@ class Sources:
             self._learn(unknown, commit)
         return {path: self._known[path][1] for path in wanted}
 
-    def forget(self, paths_below: Iterable[str]) -> None:
-        """Forget what is known of these folders, whose content changed and may have changed back."""
-        folders = tuple(f"{folder}/" for folder in paths_below)
-        if folders:
-            for path in [path for path in self._known if path.startswith(folders)]:
-                del self._known[path]
+    def forget(self, folders: Iterable[str]) -> None:
+        """Forget what is known of these folders: their content changed, and may have changed back in between."""
+        changed = set(folders)
+        for path in [path for path in self._known if path.rpartition("/")[0] in changed]:
+            del self._known[path]
 
     def _learn(self, unknown: Wanted, commit: str) -> None:
         origins = self._origins(unknown, commit)

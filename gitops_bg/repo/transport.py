@@ -108,6 +108,7 @@ def _refused(url: str, why: str, remedy: str) -> InvalidInput:
 
 def _ssh_command(settings: RepositorySettings) -> str:
     options = ["-oBatchMode=yes", "-oStrictHostKeyChecking=yes", "-oClearAllForwardings=yes"]
+    options += ["-oServerAliveInterval=10", "-oServerAliveCountMax=3"]
     options.append(f"-oConnectTimeout={max(1, int(settings.timeout_seconds))}")
     if settings.known_hosts_file is not None:
         options.append(f"-oUserKnownHostsFile={settings.known_hosts_file}")

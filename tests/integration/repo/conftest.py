@@ -76,14 +76,14 @@ def change(
 
 
 def git_calls(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """From now on, the git commands the repository runs."""
+    """From now on, the git commands the repository runs (the streamed ones apart)."""
     calls: list[str] = []
     runner = repository._mirror.git
-    attempt = runner.attempt
+    execute = runner._execute
 
-    def recorded(*arguments: str, **options: object) -> object:
-        calls.append(next(argument for argument in arguments if not argument.startswith("-") and "=" not in argument))
-        return attempt(*arguments, **options)  # type: ignore[arg-type]
+    def recorded(arguments: tuple[str, ...], *rest: object) -> object:
+        calls.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
+        return execute(arguments, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(runner, "attempt", recorded)
+    monkeypatch.setattr(runner, "_execute", recorded)
     return calls
