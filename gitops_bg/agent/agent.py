@@ -94,6 +94,7 @@ class Agent:
             raise _cannot_watch(self.cluster.troubles())
         self._scheduler.start()
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
+        self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
         self.wake_apps(self.cluster.apps())
         self.git.start()
         self.git.poll_soon()
@@ -188,6 +189,13 @@ class Agent:
             entry = self.catalog.entry(app)
             self.cluster.recheck(app, entry.config if entry else None)
         self.wake_apps(apps)
+
+    def _tidy(self) -> None:
+        """Pack the mirror; one that is damaged is cloned again by the next poll."""
+        try:
+            self.repository.tidy()
+        except GitopsBgError as error:
+            LOGGER.warning("packing the mirror failed: %s", error)
 
     def _remembered_commits(self) -> frozenset[str]:
         """The commits of main that live records come from."""

@@ -151,6 +151,8 @@ class Catalog:
         else:
             settings, self.settings_problems = read_settings(content, SETTINGS_FILE)
             self.settings = settings or self.settings
+        author = self.settings.commit_author
+        self._repository.commit_as(author.name, author.email)
 
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
         for app in removed:

@@ -34,6 +34,11 @@ class Committer:
     def __init__(self, mirror: Mirror, clock: Callable[[], datetime]) -> None:
         self._mirror = mirror
         self._clock = clock
+        self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
+
+    def commit_as(self, name: str, email: str) -> None:
+        """Who the commits are by from now on."""
+        self._author = (_plain(name), _plain(email))
 
     def build(self, drafts: Sequence[Draft]) -> list[str]:
         """Make the commits, in order, and return their ids. The caller has left out drafts that change nothing."""
@@ -50,8 +55,8 @@ class Committer:
         return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
 
     def _identity(self) -> str:
-        settings = self._mirror.settings
-        return f"{_plain(settings.author_name)} <{_plain(settings.author_email)}>"
+        name, email = self._author
+        return f"{name} <{email}>"
 
     def _signed(self, commits: list[str], drafts: Sequence[Draft]) -> list[str]:
         """The same commits with a signature each; one process a commit, since fast-import cannot sign."""
@@ -68,8 +73,7 @@ class Committer:
         return signed
 
     def _identity_environment(self) -> dict[str, str]:
-        settings, seconds = self._mirror.settings, int(self._clock().timestamp())
-        name, mail = _plain(settings.author_name), _plain(settings.author_email)
+        seconds, (name, mail) = int(self._clock().timestamp()), self._author
         return {
             f"GIT_{who}_{what}": value
             for who in ("AUTHOR", "COMMITTER")

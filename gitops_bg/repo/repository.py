@@ -68,7 +68,8 @@ class Repository:
         blobs = Blobs(mirror)
         self._files = Files(mirror, blobs)
         self._offers = Offers(mirror, blobs, self._files)
-        committer, pusher = Committer(mirror, clock), Pusher(mirror, sleep)
+        self._committer = committer = Committer(mirror, clock)
+        pusher = Pusher(mirror, sleep)
         self._promotions = Promotions(mirror, self._files, committer, pusher, self._offers)
         self._ledger = Ledger(mirror, blobs, committer, pusher)
         self._history = History(mirror, blobs)
@@ -201,6 +202,11 @@ class Repository:
             return self._history.find_primary(app, at, digest=digest, version=version)
 
     # What is written.
+
+    def commit_as(self, name: str, email: str) -> None:
+        """Who our commits are by from now on, in place of the author of the settings."""
+        with self._lock:
+            self._committer.commit_as(name, email)
 
     def commit_primaries(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Commit ``primary.yaml`` of apps to main: one commit an app, one push, compare-and-swap.
