@@ -1,0 +1,440 @@
+"""A story with everything real: a Git remote, a running agent, a namespace of a cluster, and apps in it.
+
+`Scenario` is the world and the agent's life; `App` has the verbs of a user (`push_image`, `merge_promotion`,
+`revert` …) and what a user can see. After a push the agent is woken, as by a webhook, instead of waited for.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.core import names
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.observed import Request
+from gitops_bg.core.record import Record
+from gitops_bg.spec.codec import from_json
+from tests.support.agents import agent_settings
+from tests.support.clusters import TestCluster, Write
+from tests.support.gitremote import GitRefused, GitRemote
+from tests.support.paths import collection, replica_sets
+from tests.support.rawapi import Json
+from tests.support.waiting import eventually
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+STATE_BRANCH = "gitops-bg/state/test"
+
+
+class Clock:
+    """The real time, and ahead of it by what a test says."""
+
+    def __init__(self) -> None:
+        self.ahead = timedelta()
+
+    def __call__(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+
+class Version(NamedTuple):
+    """A ReplicaSet, as a user sees it."""
+
+    name: str
+    uid: str
+    tag: str
+    digest: str  # short
+    color: str
+    number: str
+    replicas: int
+    available: int
+
+
+class Scenario:
+    """One Git remote and one namespace; `start` and `stop` are the life of the agent."""
+
+    def __init__(self, cluster: TestCluster, namespace: str, remote: GitRemote, folder: Path, **settings: Any) -> None:
+        self.cluster = cluster
+        self.namespace = namespace
+        self.remote = remote
+        self.clock = Clock()
+        self.agent: Agent | None = None
+        self._folder = folder
+        self._settings = settings
+
+    @property
+    def settings(self) -> AgentSettings:
+        """What the agent is started with."""
+        given = {"namespaces": (self.namespace,), "workers": 2, **self._settings}
+        given.setdefault("kubeconfig", self.cluster.kubeconfig)
+        return agent_settings(self._folder, self.remote.url, **given)
+
+    def start(self, *, fresh_mirror: bool = False, prepare: Callable[[Agent], object] | None = None) -> Agent:
+        """Start an agent; one with a `fresh_mirror` has never seen the remote. `prepare` sees it before it runs."""
+        if fresh_mirror:
+            self._folder = self._folder / "fresh"
+        self.agent = Agent(self.settings, clock=self.clock)
+        if prepare is not None:
+            prepare(self.agent)
+        self.agent.start()
+        return self.agent
+
+    def stop(self) -> None:
+        """Stop the agent, if there is one."""
+        agent, self.agent = self.agent, None
+        if agent is not None:
+            agent.stop()
+
+    def restart(self, **how: Any) -> Agent:
+        """Stop the agent and start another one."""
+        self.stop()
+        return self.start(**how)
+
+    def app(self, name: str = "web") -> App:
+        """An app of this namespace; nothing is written yet."""
+        return App(self, name)
+
+    def publish(self, message: str, files: Mapping[str, str | None]) -> str:
+        """What a user does: pull, write (None: delete), commit, push; and a webhook. Returns the commit."""
+        self.pull()
+        for path, text in files.items():
+            if text is None:
+                self.remote.remove(path)
+            else:
+                self.remote.write(path, text)
+        self.remote.commit(message)
+        return self.push()
+
+    def pull(self) -> None:
+        """Bring in what the agent and others pushed."""
+        if self.remote.head():
+            self.remote.pull()
+
+    def push(self) -> str:
+        """Push what is committed, after what others pushed meanwhile, and wake the agent. Returns the head."""
+        try:
+            self.remote.push(permit=True)
+        except GitRefused:
+            self.remote.pull()
+            self.remote.push(permit=True)
+        self.wake()
+        return self.remote.run("rev-parse", "HEAD")
+
+    def wake(self) -> None:
+        """Have a running agent look at Git."""
+        if self.agent is not None:
+            self.agent.wake("a test")
+
+    def advance(self, seconds: float) -> None:
+        """Let the agent's time go on, and have it look at every app, as its alarms would."""
+        self.clock.ahead += timedelta(seconds=seconds)
+        assert self.agent is not None
+        self.agent.wake_apps(self.agent.cluster.apps())
+
+    def wait_idle(self, timeout: float = 20) -> None:
+        """Wait until the agent has read Git and has nothing left to do or to write."""
+        agent = self.agent
+        assert agent is not None
+
+        def idle() -> bool:
+            busy = not agent.catalog.seen and not agent.catalog.unreachable
+            return not busy and all((agent.queue.idle, agent.git.idle, agent.queue.idle, agent.git.idle))
+
+        eventually(idle, timeout, what="the agent is idle")
+
+    def writes(self) -> list[Write]:
+        """Every write of the agent to this namespace so far, Events included."""
+        return [write for write in self.cluster.writes() if f"/namespaces/{self.namespace}/" in write.path]
+
+    def live(self, kind: str, name: str) -> Json | None:
+        """A live object of this namespace by its plural (`services`, `replicasets`, `bluegreendeployments`)."""
+        group = {"services": "/api/v1", "replicasets": "/apis/apps/v1"}.get(kind, f"/apis/{names.API_VERSION}")
+        return self.cluster.find(f"{group}/namespaces/{self.namespace}/{kind}/{name}")
+
+    def events(self) -> list[Json]:
+        """The Kubernetes Events of this namespace."""
+        return self.cluster.list(collection("v1", "Event", self.namespace))
+
+
+class App:
+    """One app: what its users do and see."""
+
+    def __init__(self, scenario: Scenario, name: str) -> None:
+        self.scenario = scenario
+        self.name = name
+        self.key = AppKey(scenario.namespace, name)
+        self.folder = f"apps/{scenario.namespace}/{name}"
+        self.promotion_branch = f"gitops-bg/promote/{scenario.namespace}/{name}"
+        self.replicas = 2
+        self.strategy: dict[str, Any] = {"autoPromotionEnabled": False, "scaleDownDelaySeconds": 300}
+        self.spec: dict[str, Any] = {}
+        self.container: dict[str, Any] = {}
+        self.template: dict[str, Any] = {}
+
+    # --- what a user does -----------------------------------------------------------------------------------------
+
+    def app_yaml(self) -> str:
+        """app.yaml, as `strategy` and `spec` say."""
+        head = {"activeService": self.name, "previewService": f"{self.name}-preview"}
+        return _manifest(
+            names.API_VERSION, names.KIND, self, {"strategy": {"blueGreen": head | self.strategy}, **self.spec}
+        )
+
+    def pod_template(self, tag: str) -> dict[str, Any]:
+        """The pod template of a tag."""
+        ports = [{"name": "http", "containerPort": 8080}]
+        container = {"name": "web", "image": f"registry.example/{self.name}:{tag}", "ports": ports, **self.container}
+        return {"metadata": {"labels": {"app": self.name}}, "spec": {"containers": [container]}, **self.template}
+
+    def target_yaml(self, tag: str) -> str:
+        """target.yaml with an image tag."""
+        labels = self.pod_template(tag)["metadata"].get("labels", {})
+        return _manifest(
+            "apps/v1",
+            "Deployment",
+            self,
+            {"replicas": self.replicas, "selector": {"matchLabels": labels}, "template": self.pod_template(tag)},
+        )
+
+    def add(self, tag: str = "v1", message: str = "") -> str:
+        """Push the folder of a new app. Returns the commit."""
+        files = {f"{self.folder}/app.yaml": self.app_yaml(), f"{self.folder}/target.yaml": self.target_yaml(tag)}
+        return self.scenario.publish(message or f"Add {self.name}", files)
+
+    def deploy(self, tag: str = "v1") -> App:
+        """A new app that is up, and in Git, and told in the ledger."""
+        self.add(tag)
+        self.wait_live(tag)
+        self.wait_primary(tag)
+        self.wait_told()
+        return self
+
+    def configure(self) -> str:
+        """Push app.yaml anew, after `strategy` or `spec` were changed."""
+        return self.scenario.publish(f"{self.name}: settings", {f"{self.folder}/app.yaml": self.app_yaml()})
+
+    def push_image(self, tag: str, message: str = "") -> str:
+        """Push a new image tag. Returns the commit."""
+        text = self.target_yaml(tag)
+        return self.scenario.publish(message or f"{self.name} {tag}", {f"{self.folder}/target.yaml": text})
+
+    def merge_promotion(self, tag: str) -> str:
+        """Wait until the promotion of a tag is offered, and merge it. Returns the merge commit."""
+        self.wait_offered(tag)
+        return self.merge_offer()
+
+    def merge_offer(self) -> str:
+        """Merge the promotion branch as it is. Returns the merge commit."""
+        commit = self.scenario.remote.merge(self.promotion_branch)
+        self.scenario.wake()
+        return commit
+
+    def promote(self, tag: str) -> str:
+        """Push an image, merge its promotion, and wait until it is live and told. Returns the merge commit."""
+        self.push_image(tag)
+        commit = self.merge_promotion(tag)
+        self.wait_live(tag)
+        self.wait_told()
+        return commit
+
+    def revert(self, *commits: str) -> str:
+        """`git revert` commits, in this order, in one push. Returns the head."""
+        self.scenario.pull()
+        for commit in commits:
+            self.scenario.remote.revert(commit)
+        return self.scenario.push()
+
+    def ask(self, request: Request) -> None:
+        """What `gitops-bg abort` and `rollback --offline` do."""
+        assert self.scenario.agent is not None
+        self.scenario.agent.cluster.request(self.key, request)
+
+    # --- what a user sees -----------------------------------------------------------------------------------------
+
+    def digest(self, tag: str) -> str:
+        """The digest of a tag."""
+        return snapshot_of(self.pod_template(tag)).digest
+
+    def selected(self, service: str = "") -> str:
+        """The short digest that the active Service (or another) selects; empty where there is none."""
+        found = self.scenario.live("services", service or self.name)
+        return str((found or {}).get("spec", {}).get("selector", {}).get(names.DIGEST, ""))
+
+    def versions(self) -> dict[str, Version]:
+        """The ReplicaSets of this app by image tag."""
+        labels = f"{names.APP}={self.name}"
+        found = self.scenario.cluster.list(replica_sets(self.scenario.namespace), labelSelector=labels)
+        return {version.tag: version for version in map(_version, found)}
+
+    def live_tag(self) -> str:
+        """The image tag that live traffic goes to; empty where nothing serves."""
+        return self._tag_of(self.selected())
+
+    def preview_tag(self) -> str:
+        """The image tag behind the preview Service."""
+        return self._tag_of(self.selected(f"{self.name}-preview"))
+
+    def offered(self) -> bool:
+        """Whether there is a promotion branch."""
+        return self.scenario.remote.head(self.promotion_branch) is not None
+
+    def primary_digest(self, ref: str = "") -> str:
+        """The digest that main's `primary.yaml` (or another ref's) names; empty where there is none."""
+        text = self.scenario.remote.show(ref or self.scenario.remote.branch, f"{self.folder}/primary.yaml")
+        return str(yaml.safe_load(text)["digest"]) if text else ""
+
+    def object(self) -> Json:
+        """The live BlueGreenDeployment."""
+        found = self.scenario.live(names.PLURAL, self.name)
+        assert found is not None, f"there is no BlueGreenDeployment {self.name}"
+        return found
+
+    @property
+    def status(self) -> Json:
+        """Its status; empty as long as there is none."""
+        return dict(self.object().get("status") or {})
+
+    @property
+    def record(self) -> Record:
+        """What the agent remembers."""
+        return from_json(Record, self.status.get("record") or {})
+
+    def phase(self) -> str:
+        """The one word."""
+        return str(self.status.get("phase", ""))
+
+    def condition(self, kind: str) -> Json:
+        """One condition of the status."""
+        found = (each for each in self.status.get("conditions") or [] if each["type"] == kind)
+        return next(found, {"status": "Unknown", "reason": "", "message": ""})
+
+    def ledger(self) -> list[dict[str, str]]:
+        """The entries of this app on the state branch, oldest first: trailers by name, without `Bg-`."""
+        if self.scenario.remote.head(STATE_BRANCH) is None:
+            return []
+        bare = self.scenario.remote.bare
+        text = self.scenario.remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=bare)
+        return [entry for entry in _entries(text) if entry["App"] == str(self.key)]
+
+    def told(self) -> list[str]:
+        """The events of the ledger, oldest first."""
+        return [entry["Event"] for entry in self.ledger()]
+
+    # --- waiting --------------------------------------------------------------------------------------------------
+
+    def wait(self, probe: Callable[[], Any], what: str, timeout: float = 20) -> None:
+        """Wait until the probe is true; on failure say where the app is."""
+
+        def story() -> str:
+            found = self.scenario.live(names.PLURAL, self.name) or {}
+            status = {key: value for key, value in (found.get("status") or {}).items() if key != "record"}
+            return f"{what}\nstatus: {yaml.safe_dump(status)}\nversions: {self.versions()}\nledger: {self.told()}"
+
+        try:
+            eventually(probe, timeout, what=what)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{story()}") from error
+
+    def wait_live(self, tag: str) -> None:
+        """Wait until live traffic goes to a tag."""
+        self.wait(lambda: self.live_tag() == tag, f"{self.name}:{tag} is live")
+
+    def wait_preview(self, tag: str) -> None:
+        """Wait until the preview Service goes to a tag."""
+        self.wait(lambda: self.preview_tag() == tag, f"{self.name}:{tag} is previewed")
+
+    def wait_primary(self, tag: str) -> None:
+        """Wait until main's `primary.yaml` names a tag."""
+        self.wait(lambda: self.primary_digest() == self.digest(tag), f"primary.yaml names {tag}")
+
+    def wait_offered(self, tag: str) -> None:
+        """Wait until the promotion branch offers a tag on top of what main names now."""
+
+        def is_offered() -> bool:
+            branch = self.promotion_branch
+            return self.offered() and self.primary_digest(branch) == self.digest(tag)
+
+        self.wait(is_offered, f"the promotion of {tag} is offered")
+
+    def wait_phase(self, phase: str) -> None:
+        """Wait for a phase."""
+        self.wait(lambda: self.phase() == phase, f"phase {phase}")
+
+    def wait_condition(self, kind: str, status: str = "True") -> Json:
+        """Wait for a condition, and return it."""
+        self.wait(lambda: self.condition(kind)["status"] == status, f"condition {kind}={status}")
+        return self.condition(kind)
+
+    def wait_told(self, event: str = "", times: int = 1) -> None:
+        """Wait until the ledger has everything that the record has to tell, and an event so many times."""
+
+        def is_told() -> bool:
+            record = self.record
+            return record.switch is None and not record.ledger and (not event or self.told().count(event) >= times)
+
+        self.wait(is_told, f"the ledger has {event or 'everything'}")
+
+    def _tag_of(self, digest: str) -> str:
+        return next((each.tag for each in self.versions().values() if each.digest == digest), "") if digest else ""
+
+
+@contextmanager
+def scenario(
+    cluster: TestCluster, folder: Path, *, namespace: str = "", remote: GitRemote | None = None, **settings: Any
+) -> Iterator[Scenario]:
+    """A scenario without an agent yet, in a new namespace; all is stopped and deleted at the end."""
+    cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
+    made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
+    before = set(threading.enumerate())
+    try:
+        yield made
+    finally:
+        made.stop()
+        cluster.request("DELETE", f"/api/v1/namespaces/{made.namespace}")
+        left = [
+            each for each in threading.enumerate() if each not in before and each.name.startswith(("worker-", "git"))
+        ]
+        assert not left, f"threads of the agent are left: {left}"
+
+
+def _manifest(api_version: str, kind: str, app: App, spec: dict[str, Any]) -> str:
+    metadata = {"name": app.name, "namespace": app.scenario.namespace}
+    document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def _version(found: Json) -> Version:
+    labels, image = found["metadata"]["labels"], found["spec"]["template"]["spec"]["containers"][0]["image"]
+    return Version(
+        name=found["metadata"]["name"],
+        uid=found["metadata"]["uid"],
+        tag=image.rpartition(":")[2],
+        digest=labels.get(names.DIGEST, ""),
+        color=labels.get(names.COLOR, ""),
+        number=labels.get(names.VERSION, ""),
+        replicas=found["spec"]["replicas"],
+        available=found.get("status", {}).get("availableReplicas", 0),
+    )
+
+
+def _entries(text: str) -> Iterator[dict[str, str]]:
+    """The blocks of trailers in messages; each begins with `Bg-App`."""
+    entry: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(": ")
+        if not colon or not name.startswith("Bg-"):
+            continue
+        if name == "Bg-App":
+            if entry:
+                yield entry
+            entry = {}
+        entry[name.removeprefix("Bg-")] = value
+    if entry:
+        yield entry

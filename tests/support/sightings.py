@@ -1,0 +1,119 @@
+"""What every watcher of a namespace saw: each state of its Services and ReplicaSets, in the server's order.
+
+Judges moves of live traffic after the fact, by what was true at that moment, not by what is true when asked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import Any, NamedTuple, Self
+
+import urllib3
+
+from gitops_bg.core import names
+from tests.support.clusters import TestCluster
+from tests.support.paths import replica_sets, services
+from tests.support.rawapi import Json, Watch
+
+
+class Move(NamedTuple):
+    """One change of a Service's selector: short digests, and how many pods of each were available then."""
+
+    origin: str
+    to: str
+    available_at_origin: int
+    available_there: int
+
+
+class Sightings:
+    """Two watches from now on; use as a context manager."""
+
+    def __init__(self, cluster: TestCluster, namespace: str) -> None:
+        self._cluster = cluster
+        self._seen: list[tuple[int, str, Json]] = []
+        self._watches: list[Watch] = []
+        self._open = threading.Semaphore(0)
+        paths = (services(namespace), replica_sets(namespace))
+        self._threads = [threading.Thread(target=self._follow, args=(path,), daemon=True) for path in paths]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        for _ in self._threads:
+            assert self._open.acquire(timeout=20)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for watch in self._watches:
+            with contextlib.suppress(Exception):
+                watch.stop()
+        for thread in self._threads:
+            thread.join(timeout=10)
+
+    def moves(self, service: str) -> list[Move]:
+        """Every change of what the Service selects, oldest first; its creation is none."""
+        made: list[Move] = []
+        current = ""
+        available: dict[str, int] = {}
+        for kind, event in self._in_order():
+            found, digest = event["object"], _digest(event["object"])
+            if kind == "replicasets":
+                gone = event["type"] == "DELETED"
+                available[digest] = 0 if gone else found.get("status", {}).get("availableReplicas", 0)
+            elif found["metadata"]["name"] == service and event["type"] != "DELETED" and digest != current:
+                if current:
+                    made.append(Move(current, digest, available.get(current, 0), available.get(digest, 0)))
+                current = digest
+        return made
+
+    def shrunk_while_selected(self, service: str) -> list[str]:
+        """ReplicaSets that were scaled down or deleted while this Service selected their pods (I2)."""
+        wrong, selected = [], ""
+        sizes: dict[str, int] = {}
+        for kind, event in self._in_order():
+            found, digest = event["object"], _digest(event["object"])
+            if kind == "services":
+                selected = digest if found["metadata"]["name"] == service else selected
+                continue
+            size = 0 if event["type"] == "DELETED" else found["spec"]["replicas"]
+            if digest == selected and size < sizes.get(digest, 0):
+                wrong.append(f"{found['metadata']['name']} from {sizes[digest]} to {size}")
+            sizes[digest] = size
+        return wrong
+
+    def assert_traffic_was_safe(self, service: str) -> None:
+        """I1 and I2, at every moment that was seen."""
+        bad = [move for move in self.moves(service) if move.available_there < move.available_at_origin]
+        assert not bad, f"traffic moved to fewer available pods: {bad}"
+        empty = [move for move in self.moves(service) if not move.available_there]
+        assert not empty, f"traffic moved to no available pod: {empty}"
+        assert not self.shrunk_while_selected(service)
+
+    def _in_order(self) -> list[tuple[str, Json]]:
+        return [(kind, event) for _, kind, event in sorted(self._seen, key=lambda each: each[0])]
+
+    def _follow(self, path: str) -> None:
+        kind = path.rpartition("/")[2]
+        first = self._cluster.get(path)
+        for each in first["items"]:
+            self._note(kind, {"type": "ADDED", "object": each})
+        version = first["metadata"]["resourceVersion"]
+        with (
+            contextlib.suppress(urllib3.exceptions.HTTPError, OSError),
+            self._cluster.watch(path, seconds=300, resourceVersion=version) as watch,
+        ):
+            self._watches.append(watch)
+            self._open.release()
+            for event in watch:
+                self._note(kind, event)
+
+    def _note(self, kind: str, event: Json) -> None:
+        if event["type"] in {"ADDED", "MODIFIED", "DELETED"}:
+            self._seen.append((int(event["object"]["metadata"]["resourceVersion"]), kind, event))
+
+
+def _digest(found: dict[str, Any]) -> str:
+    selector = found["spec"].get("selector") or {}
+    labels = selector.get("matchLabels", selector)
+    return str(labels.get(names.DIGEST, ""))
