@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Iterator
 from typing import Any
 
-from gitops_bg.sandbox.errors import bad_request
+from gitops_bg.sandbox.errors import ApiError, bad_request
 from gitops_bg.sandbox.kinds import Kind
 from gitops_bg.sandbox.objects import Manifest
 
@@ -114,6 +114,15 @@ def _check_base64(kind: Kind, obj: Manifest) -> None:
             base64.b64decode(value or "", validate=True)
         except binascii.Error:
             raise _cannot_decode(kind, "illegal base64 data at input byte 0", "") from None
+
+
+def complaint(kind: Kind, obj: Manifest) -> str:
+    """Return what Go would say of a body that it cannot decode; empty where it can."""
+    try:
+        check(kind, obj)
+    except ApiError as error:
+        return error.message
+    return ""
 
 
 def _cannot_decode(kind: Kind, why: str, prefix: str = "json: ") -> Exception:

@@ -26,7 +26,7 @@ class ApiError(Exception):
         body["message"] = self.message
         if self.reason:
             body["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             body["details"] = self.details
         body["code"] = self.code
         return body

@@ -5,10 +5,9 @@ Every fault names a verb and a resource (`*` is any) and may be limited to a num
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Event, Lock
 
 from gitops_bg.sandbox.calls import Call
 from gitops_bg.sandbox.errors import ApiError, forbidden
@@ -48,7 +47,16 @@ class Faults:
     _before: list[Hook] = field(default_factory=list)
     _after: list[Hook] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock)
+    _closing: Event = field(default_factory=Event)
     _writes_left: int | None = None
+
+    def open(self) -> None:
+        """Let delays last."""
+        self._closing.clear()
+
+    def close(self) -> None:
+        """Cut delays short: the sandbox is stopping."""
+        self._closing.set()
 
     def refuse(
         self, verb: str, resource: str, namespace: str | None = None, status: int = 403, times: int | None = None
@@ -107,7 +115,7 @@ class Faults:
             hook(call)
         for fault in self._take(call):
             if fault.seconds:
-                time.sleep(fault.seconds)
+                self._closing.wait(fault.seconds)
             if fault.status:
                 raise _refusal(fault, call)
 

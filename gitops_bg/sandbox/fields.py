@@ -31,7 +31,8 @@ def value_step(item: Any) -> str:
 def fields_of(value: Any, shape: Shape) -> Fields:
     """Return every field that `value` has."""
     if isinstance(value, dict) and not shape.atomic:
-        return {f"f:{name}": fields_of(item, shape.child(name)) for name, item in value.items()}
+        held = ((name, item) for name, item in value.items() if item is not None)
+        return {f"f:{name}": fields_of(item, shape.child(name)) for name, item in held}
     if isinstance(value, list) and shape.keys:
         return {item_step(item, shape.keys): {".": {}, **fields_of(item, shape.item())} for item in value}
     if isinstance(value, list) and shape.is_set:

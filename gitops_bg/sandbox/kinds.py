@@ -172,6 +172,10 @@ class Kinds:
         """Return the type served at this path."""
         return self._by_path.get((group, version, plural))
 
+    def has_version(self, group: str, version: str) -> bool:
+        """Return whether the server knows this group and version at all."""
+        return any(kind[:2] == (group, version) for kind in self._by_path)
+
     def named(self, api_version: str, kind: str) -> Kind | None:
         """Return the type with this `apiVersion` and `kind`."""
         return self._by_name.get((api_version, kind))

@@ -99,6 +99,7 @@ def _read_token(text: str) -> tuple[int, ObjectKey]:
 def list_page(store: Store, kind: Kind, call: Call) -> Page:
     """Return the page of a list that a request asks for; raise 410 for an expired continue token."""
     matches, limit = matcher(call), _number(call, "limit") or 0
+    _number(call, "resourceVersion")  # every list here is the newest there is, which any version allows
     start: ObjectKey | None = None
     with store.lock:
         version = store.version

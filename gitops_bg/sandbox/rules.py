@@ -21,6 +21,10 @@ _FROM_SERVER = ("uid", "creationTimestamp", "resourceVersion", "generation", "de
 _KEPT = (*_FROM_SERVER, "name", "namespace", "deletionGracePeriodSeconds")
 
 
+ASSIGNED = frozenset(("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"))
+"""Fields of a spec that the server sets after it noted who owns what."""
+
+
 class Addresses:
     """Hands out cluster IPs and node ports; they are not used for traffic."""
 

@@ -70,6 +70,8 @@ class Sandbox:
 
     def start(self) -> Sandbox:
         """Open the API port and start the controllers."""
+        self._store.open()
+        self.faults.open()
         self._acceptor = Acceptor()
         self._socket = self._acceptor.listen(self._server.serve)
         self._loop.start()
@@ -79,7 +81,8 @@ class Sandbox:
 
     def stop(self) -> None:
         """Close every port and connection and end every thread; the objects remain."""
-        self._store.end_watches()
+        self._store.close()
+        self.faults.close()
         if self._acceptor:
             self._acceptor.stop()
         if self._proxy:

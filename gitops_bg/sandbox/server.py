@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_bg.sandbox import deleting, discovery, patches, reading, subresources, tables
+from gitops_bg.sandbox import decoding, deleting, discovery, patches, reading, subresources, tables
 from gitops_bg.sandbox.calls import Call, read_call
 from gitops_bg.sandbox.errors import (
     ApiError,
@@ -76,6 +76,8 @@ class ApiServer:
     def _handle(self, call: Call) -> Response:
         if not call.plural:
             return self._handle_non_resource(call)
+        if not self.kinds.has_version(call.group, call.version):
+            return Response(404, b"404 page not found\n", "text/plain; charset=utf-8")
         kind = self.kinds.at(call.group, call.version, call.plural)
         if kind is None or (call.subresource and not subresources.served(kind, call.subresource)):
             raise no_such_path()
@@ -220,13 +222,27 @@ def _edit(kind: Kind, call: Call, patch: Any) -> Callable[[Manifest], Manifest]:
         try:
             result: Manifest = merge(obj, patch)
         except patches.PatchError as error:
-            message = f"the server rejected our request due to an error in our request: {error}"
-            raise ApiError(422, "Invalid", message, {}) from error
+            raise ApiError(
+                422, "Invalid", "the server rejected our request due to an error in our request", {}
+            ) from error
         except patches.PatchSyntaxError as error:
-            raise bad_request(f"error decoding patch: {error}") from error
+            raise bad_request(f"json: {error}") from error
+        if call.subresource != "scale":
+            _check_patched(kind, obj, result)
         return result
 
     return edit
+
+
+def _check_patched(kind: Kind, old: Manifest, new: Manifest) -> None:
+    """Raise 422 where a patch makes what Go cannot decode, or another uid: a body of that kind were a 400 or 409."""
+    name, metadata = old["metadata"]["name"], new.get("metadata") or {}
+    why = "" if kind.is_custom else decoding.complaint(kind, new)
+    if why:
+        raise invalid("", "", "", [cause("patch", f"Invalid value: {why}")])
+    if metadata.get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
+        wrong = cause("metadata.uid", f'Invalid value: "{metadata["uid"]}": field is immutable')
+        raise invalid(kind.group, kind.kind, name, [wrong])
 
 
 def _check_apply(call: Call) -> None:

@@ -60,6 +60,7 @@ class Store:
         self.version = 1
         self.listeners: list[Listener] = []
         self._history = history
+        self._closed = False
         self._oldest_page = 0
         self._tables: defaultdict[ResourceKey, Table] = defaultdict(Table)
 
@@ -159,6 +160,8 @@ class Store:
             else:
                 self._replay(table, since, watch)
             table.watches.append(watch)
+            if self._closed:
+                watch.end()
             return watch
 
     @staticmethod
@@ -184,6 +187,16 @@ class Store:
             for table in self._tables.values():
                 for watch in table.watches:
                     watch.end()
+
+    def open(self) -> None:
+        """Let watches last."""
+        self._closed = False
+
+    def close(self) -> None:
+        """End every watch, and those that still come as soon as they have begun."""
+        with self.lock:
+            self._closed = True
+            self.end_watches()
 
     def forget_history(self) -> None:
         """Compact: every resume from an earlier version, and every continue token, gets a 410."""

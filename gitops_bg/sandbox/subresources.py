@@ -6,7 +6,7 @@ Scale: autoscaling/v1; the paths of a custom type come from its definition.
 from __future__ import annotations
 
 from gitops_bg.sandbox import selectors
-from gitops_bg.sandbox.errors import bad_request, no_such_path
+from gitops_bg.sandbox.errors import cause, invalid, no_such_path
 from gitops_bg.sandbox.kinds import Kind
 from gitops_bg.sandbox.kinds import Scale as ScalePaths
 from gitops_bg.sandbox.objects import Manifest, dig
@@ -35,11 +35,12 @@ def scale_of(kind: Kind, obj: Manifest) -> Manifest:
     selector = dig(obj, paths.selector_path.split("."), "") if paths.selector_path else ""
     text = selectors.as_text(selector) if isinstance(selector, dict) else selector
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    replicas = dig(obj, paths.spec_path.split("."), 0)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {key: metadata[key] for key in kept if key in metadata},
-        "spec": {"replicas": dig(obj, paths.spec_path.split("."), 0)},
+        "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": dig(obj, paths.status_path.split("."), 0), "selector": text},
     }
 
@@ -48,7 +49,8 @@ def scaled(kind: Kind, obj: Manifest, scale: Manifest) -> Manifest:
     """Return a copy of `obj` with the replicas, and the resourceVersion as a lock, of a Scale."""
     replicas = dig(scale, ("spec", "replicas"), 0)
     if not isinstance(replicas, int) or replicas < 0:
-        raise bad_request(f"spec.replicas: Invalid value: {replicas}: should be a non-negative integer")
+        why = cause("spec.replicas", f"Invalid value: {replicas}: must be greater than or equal to 0")
+        raise invalid("autoscaling", "Scale", obj["metadata"]["name"], [why])
     metadata = dict(obj["metadata"])
     version = dig(scale, ("metadata", "resourceVersion"))
     if version:

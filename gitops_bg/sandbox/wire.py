@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import selectors
 import socket
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from threading import Lock, Thread, current_thread
@@ -132,6 +133,13 @@ class Connection:
         self._sock.close()
 
 
+def _join(threads: Iterable[Thread], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    for thread in threads:
+        if thread is not current_thread():
+            thread.join(max(deadline - time.monotonic(), 0))
+
+
 def _head(response: Response) -> bytes:
     lines = [f"HTTP/1.1 {response.status} {_REASONS.get(response.status, '')}"]
     lines.append(f"Content-Type: {response.content_type}")
@@ -212,11 +220,10 @@ class Acceptor:
         self._thread.join()
         with self._lock:
             remaining = dict(self._open)
-        for connection in remaining:
-            connection.shut()
-        for thread in remaining.values():
-            if thread is not current_thread():
-                thread.join(2)
+        for end in (Connection.shut_reading, Connection.shut):  # let answers under way be finished, then insist
+            for connection in remaining:
+                end(connection)
+            _join(remaining.values(), 0.3)
         for key in list(self._selector.get_map().values()):
             if isinstance(key.fileobj, socket.socket):
                 key.fileobj.close()

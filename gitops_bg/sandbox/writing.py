@@ -10,7 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gitops_bg.sandbox import managers, rules
-from gitops_bg.sandbox.errors import ApiError, already_exists, cause, conflict, forbidden, invalid, not_found
+from gitops_bg.sandbox.errors import (
+    ApiError,
+    already_exists,
+    bad_request,
+    cause,
+    conflict,
+    forbidden,
+    invalid,
+    not_found,
+)
 from gitops_bg.sandbox.kinds import NAMESPACES, Kind, Kinds
 from gitops_bg.sandbox.managers import Manager
 from gitops_bg.sandbox.objects import Manifest, copy_of
@@ -55,8 +64,17 @@ class Writer:
             if self.store.get(kind.key, key):
                 raise already_exists(kind.qualified, key[1])
             if not options.applies:
-                managers.track_update(None, obj, rules.shape_of(kind), options.as_manager(kind))
+                self._track_create(kind, body, obj, options)
             return Stored(obj) if options.dry_run else self.store.put(kind.key, obj)
+
+    @staticmethod
+    def _track_create(kind: Kind, body: Manifest, obj: Manifest, options: Options) -> None:
+        """Give the creator what it sent and what was defaulted, but not what the server assigns by itself."""
+        own = {key: part for key, part in obj.items() if not (kind.has_status and key == "status")}
+        if isinstance(own.get("spec"), dict):
+            assigned = rules.ASSIGNED - (body.get("spec") or {}).keys()
+            own["spec"] = {key: part for key, part in own["spec"].items() if key not in assigned}
+        managers.track_update(None, own, rules.shape_of(kind), options.as_manager(kind))
 
     def _check_namespace(self, kind: Kind, namespace: str, obj: Manifest) -> None:
         if not kind.namespaced:
@@ -114,9 +132,10 @@ class Writer:
     def apply(self, kind: Kind, namespace: str, name: str, intent: Manifest, options: Options) -> tuple[Stored, bool]:
         """Server-side apply; return the object and whether it was created."""
         shape, manager = rules.shape_of(kind), options.as_manager(kind)
+        _check_apply_version(kind, intent)
         intent = _own_part(kind, rules.in_order(kind, intent, namespace), options.subresource)
         if intent["metadata"].get("managedFields"):
-            raise ApiError(400, "BadRequest", "metadata.managedFields must be nil")
+            raise bad_request("metadata.managedFields must be nil")
         with self.store.lock:
             if self.store.get(kind.key, (namespace, name)):
                 return self.modify(
@@ -145,6 +164,13 @@ class Writer:
         except ApiError as error:
             if error.code != 404:
                 raise
+
+
+def _check_apply_version(kind: Kind, intent: Manifest) -> None:
+    given = intent.get("apiVersion", "") if isinstance(intent, dict) else ""
+    if given != kind.api_version:
+        said = f"Specified patch version: {given}, expected: {kind.api_version}"
+        raise bad_request(f"Incorrect version specified in apply patch. {said}")
 
 
 def _own_part(kind: Kind, intent: Manifest, subresource: str) -> Manifest:

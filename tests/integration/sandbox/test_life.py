@@ -42,6 +42,22 @@ def test_stopping_ends_watches_threads_and_ports_within_a_second() -> None:
     api.pool.clear()
 
 
+def test_stopping_does_not_wait_for_a_delayed_answer() -> None:
+    sandbox = Sandbox().start()
+    arrived = threading.Event()
+    sandbox.faults.before(lambda _: arrived.set())
+    sandbox.faults.delay(30)
+    url = sandbox.url + "/version"
+    asking = threading.Thread(target=lambda: urllib3.request("GET", url, retries=False))
+    asking.start()
+    assert arrived.wait(5)
+    begin = time.monotonic()
+    sandbox.stop()
+    asking.join(5)
+    assert time.monotonic() - begin < 1
+    assert own_threads() == []
+
+
 def test_the_number_of_threads_does_not_depend_on_the_number_of_objects(sandbox: Sandbox, api: Client) -> None:
     api("POST", REPLICA_SETS, replica_set("a", replicas=200))
     eventually(lambda: len(sandbox.objects("v1", "Pod", "shop")) == 200, what="200 pods")
