@@ -1,0 +1,1 @@
+"""Metric providers and hooks: the place for them. Their word enters the engine as `core.observed.Verdict`."""

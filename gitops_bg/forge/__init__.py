@@ -1,0 +1,1 @@
+"""GitHub, GitLab, Gitea: the place for pull requests and commit status. Until then a promotion is a branch."""

@@ -1,0 +1,1 @@
+"""Promotion policies: the place for them. Their word enters the engine as `core.observed.Verdict`."""
