@@ -139,9 +139,9 @@ def _release(world: World, version: Version) -> World:
     world = world.with_version(release(world, version, delay))
     if held or version.stage is not Stage.CANDIDATE:
         return world
-    cancelled = world.target_digest in ("", world.record.traffic)
+    cancelled = world.target_digest == world.record.traffic
     newer = world.record.version(world.target_digest)
-    reason = "the target does not name it any more" if cancelled else "the target names a newer version"
+    reason = "the target names the active version again" if cancelled else "the target names a newer version"
     event = Event.CANCELLED if cancelled else Event.SUPERSEDED
     return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
 

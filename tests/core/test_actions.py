@@ -1,0 +1,112 @@
+"""Each action says itself in one sentence: the log line, the Event, the line of `plan`."""
+
+import typing
+
+import pytest
+
+from gitops_bg.core import actions as act
+from gitops_bg.core import errors
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import AppKey, Color
+from gitops_bg.core.record import Event, Lane, LedgerEntry
+from tests.core.simulation import template
+from tests.core.worlds import NOW, candidate, digest
+
+S1, S2 = short(digest(1)), short(digest(2))
+FROM_1 = (digest(1), 1)
+
+
+def switch(lane: Lane, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
+    return act.SwitchTraffic("web", (), from_number, from_digest, 2, digest(2), lane, 3)
+
+
+SENTENCES = {
+    act.ApplyApp(): "apply the BlueGreenDeployment as Git describes it",
+    act.DeleteApp(): "delete the app and all it owns: its folder left main with deletionPolicy: delete",
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): f"create the green ReplicaSet of v2 ({S2}) at 0",
+    act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 10, repair=True): (
+        f"repair the blue ReplicaSet of v2 ({S2}) at 3"
+    ),
+    act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): f"scale v2 ({S2}) from 0 to 3: a new candidate",
+    act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): (
+        "delete ReplicaSet web-primary-1: beyond revisionHistoryLimit"
+    ),
+    act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): (
+        f"apply the active Service web -> {S1}: it does not exist"
+    ),
+    act.PointPreview("web-preview", (), digest(2)): f"point the preview Service web-preview to {S2}",
+    switch(Lane.PROMOTION): f"switch live traffic from v1 ({S1}) to v2 ({S2})",
+    switch(Lane.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",
+    switch(Lane.FIRST, None, ""): f"switch live traffic to v2 ({S2})",
+    switch(Lane.PROMOTION, None): f"switch live traffic from {S1} to v2 ({S2})",
+    act.CommitPrimary(
+        candidate(2), Event.PROMOTED, *FROM_1, "web 2"
+    ): f"commit primary.yaml = v2 ({S2}) to main: web 2",
+    act.OfferPromotion(
+        candidate(2), Event.PROMOTED, *FROM_1, "web 2"
+    ): f"offer v2 ({S2}) on the promotion branch: web 2",
+    act.WithdrawPromotion("main has it"): "delete the promotion branch: main has it",
+    act.PublishLedger("5eed", (LedgerEntry(1, NOW, Event.HELD), LedgerEntry(2, NOW, Event.ROLLED_BACK))): (
+        "write 2 ledger entries: held, rolled-back"
+    ),
+}
+
+
+@pytest.mark.parametrize("action", SENTENCES, ids=lambda action: type(action).__name__)
+def test_sentence(action):
+    assert str(action) == SENTENCES[action]
+
+
+def test_every_action_has_its_sentence_here():
+    assert {type(action) for action in SENTENCES} == set(typing.get_args(act.Action))
+
+
+# --- what else speaks to people ---
+
+PROBLEMS = {
+    "only where and what": (Problem("app.yaml", "is empty"), "app.yaml: is empty"),
+    "with its line": (Problem("app.yaml", "is empty", 3, 5), "app.yaml:3: is empty"),
+    "with field and remedy": (
+        Problem("app.yaml", "is not a number", 3, 5, "spec.replicas", "write 3"),
+        "app.yaml:3: spec.replicas: is not a number (write 3)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_problem(name):
+    problem, sentence = PROBLEMS[name]
+    assert str(problem) == sentence
+
+
+REASONS = {
+    errors.GitopsBgError: "Error",
+    errors.InvalidInput: "InvalidInput",
+    errors.Refused: "Refused",
+    errors.Transient: "Transient",
+    errors.WorldChanged: "WorldChanged",
+    errors.LostLeadership: "LostLeadership",
+}
+
+
+@pytest.mark.parametrize("kind", REASONS, ids=lambda kind: kind.__name__)
+def test_error_has_a_reason_of_its_own(kind):
+    assert kind.reason == REASONS[kind]
+    assert issubclass(kind, errors.GitopsBgError)
+
+
+def test_invalid_input_carries_every_problem():
+    both = (Problem("a.yaml", "is empty"), Problem("b.yaml", "is no YAML"))
+    error = errors.InvalidInput(*both)
+    assert (error.problems, str(error)) == (both, "a.yaml: is empty; b.yaml: is no YAML")
+
+
+def test_a_transient_error_may_say_when_to_come_back():
+    assert errors.Transient("busy").retry_after is None
+    assert errors.Transient("busy", 2.5).retry_after == 2.5
+    assert errors.WorldChanged("the selector moved", 0.0).retry_after == 0.0
+
+
+def test_an_app_is_named_by_namespace_and_name():
+    assert str(AppKey("shop", "web")) == "shop/web"

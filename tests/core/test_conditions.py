@@ -1,0 +1,197 @@
+"""What people are told: one phase, the first that fits, and every condition with its reason."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.digest import short
+from gitops_bg.core.observed import GitView, Observed
+from gitops_bg.core.record import Hold, Override, Record
+from gitops_bg.core.spec import Suspension
+from tests.core.simulation import manual
+from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
+
+PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
+SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
+HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+DOWN = (pods(1, 3, 0),)
+FAILED = rising(2, failure="ProgressDeadlineExceeded")
+THEIRS = service("web", 1, ours=False, owner="Service web belongs to helm; delete it or label it")
+BACK = Override(digest(2), digest(1), "5xx", "ada", NOW)
+
+# From the most urgent to the calmest: where several fit, the first is said.
+PHASES = {
+    "a broken file, whatever else": (
+        world(legacy(1), active(2), names_=1, spec=SUSPENDED, desired=PROBLEMS),
+        Phase.INVALID,
+    ),
+    "suspended, whatever else": (world(legacy(1), active(2), names_=1, spec=SUSPENDED), Phase.SUSPENDED),
+    "traffic on its way back": (world(legacy(1), active(2), names_=1, sets=()), Phase.ROLLING_BACK),
+    "somebody else's object in the way": (world(active(1), observed={"active_service": THEIRS}), Phase.DEGRADED),
+    "a candidate that failed": (world(active(1), FAILED), Phase.DEGRADED),
+    "no live pod": (world(active(1), sets=DOWN), Phase.DEGRADED),
+    "no live pod of an app at 0 replicas": (
+        world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)}),
+        Phase.HEALTHY,
+    ),
+    "nothing serves yet": (world(rising(1)), Phase.DEPLOYING),
+    "nothing at all yet": (world(), Phase.DEPLOYING),
+    "traffic on its way forward": (world(active(1), candidate(2), names_=2), Phase.PROMOTING),
+    "a candidate that comes up": (world(active(1), rising(2)), Phase.PROGRESSING),
+    "a candidate that waits for people": (world(active(1), candidate(2)), Phase.AWAITING_PROMOTION),
+    "a target on hold": (world(active(1), legacy(2), record=HELD), Phase.HELD),
+    "a hold on what is live": (world(legacy(1), active(2), record=HELD), Phase.HEALTHY),
+    "the target is live": (world(active(1)), Phase.HEALTHY),
+}
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_phase_with(name):
+    state, phase = PHASES[name]
+    assert phase_of(state) is phase
+
+
+V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
+CONDITIONS = {
+    "Available: traffic goes to a version with pods": (
+        world(active(1)),
+        ("Available", True, "Serving", f"live traffic goes to {V1}"),
+    ),
+    "Available: nothing was deployed": (
+        world(rising(1)),
+        ("Available", False, "NothingServes", "no version was deployed yet"),
+    ),
+    "Available: no live pod": (
+        world(active(1), sets=DOWN),
+        ("Available", False, "NoPodAvailable", f"no pod of the active {V1} is available"),
+    ),
+    "Healthy: the target is live": (
+        world(active(1)),
+        ("Healthy", True, "Healthy", "the target is live and nothing is on its way"),
+    ),
+    "Healthy: something is on its way": (
+        world(active(1), candidate(2)),
+        ("Healthy", False, "AwaitingPromotion", f"{V2} is on its way"),
+    ),
+    "Healthy: something failed": (
+        world(active(1), FAILED),
+        ("Healthy", False, "Degraded", f"ProgressDeadlineExceeded: {V2} did not become available"),
+    ),
+    "Healthy: nothing yet": (world(), ("Healthy", False, "Deploying", "waiting for a first version")),
+    "Healthy: a hold": (
+        world(active(1), legacy(2), record=HELD),
+        ("Healthy", False, "Held", "see the other conditions"),
+    ),
+    "CandidateReady: none": (
+        world(active(1)),
+        ("CandidateReady", False, "NoCandidate", "the target is live, or on hold"),
+    ),
+    "CandidateReady: it comes up": (
+        world(active(1), rising(2)),
+        ("CandidateReady", False, "Progressing", f"{V2} comes up"),
+    ),
+    "CandidateReady: it failed": (
+        world(active(1), FAILED),
+        ("CandidateReady", False, "ProgressDeadlineExceeded", f"{V2} comes up"),
+    ),
+    "CandidateReady: it is available": (
+        world(active(1), candidate(2)),
+        ("CandidateReady", True, "Available", f"{V2} is available"),
+    ),
+    "OnHold: not": (world(active(1)), ("OnHold", False, "NoHold", "the target is not on hold")),
+    "OnHold: the target is": (
+        world(active(1), legacy(2), record=HELD),
+        ("OnHold", True, "Hold", "5xx; `gitops-bg resume` lifts the hold"),
+    ),
+    "OnHold: another version is": (
+        world(active(1), legacy(2), wants=1, record=HELD),
+        ("OnHold", False, "NoHold", "the target is not on hold"),
+    ),
+    "Suspended: not": (world(active(1)), ("Suspended", False, "NotSuspended", "the app is not suspended")),
+    "Suspended: by whom and why": (
+        world(active(1), spec=SUSPENDED),
+        ("Suspended", True, "Suspended", "ada: incident"),
+    ),
+    "Suspended: by nobody in particular": (
+        world(active(1), spec=replace(manual(), suspend=Suspension("incident"))),
+        ("Suspended", True, "Suspended", "somebody: incident"),
+    ),
+    "InvalidSpec: not": (world(active(1)), ("InvalidSpec", False, "Valid", "every file of the app is valid")),
+    "InvalidSpec: where and what": (
+        world(active(1), desired=PROBLEMS),
+        ("InvalidSpec", True, "InvalidSpec", "target.yaml:7: no image"),
+    ),
+    "Conflict: none": (world(active(1)), ("Conflict", False, "NoConflict", "no object is foreign")),
+    "Conflict: the active Service": (
+        world(active(1), observed={"active_service": THEIRS}),
+        ("Conflict", True, "ForeignObject", "Service web belongs to helm; delete it or label it"),
+    ),
+    "Conflict: a ReplicaSet whose owner nobody knows": (
+        world(active(1), sets=(pods(1, ours=False, name="web-primary-1"),)),
+        ("Conflict", True, "ForeignObject", "web-primary-1 is not ours"),
+    ),
+    "Conflict: the BlueGreenDeployment itself": (
+        world(active(1), observed={"app_foreign": "it belongs to helm"}),
+        ("Conflict", True, "ForeignObject", "it belongs to helm"),
+    ),
+    "Diverged: not": (world(active(1)), ("Diverged", False, "InGit", "primary.yaml says where live traffic goes")),
+    "Diverged: the commit is on its way": (
+        world(active(1), legacy(2), record={"override": BACK}),
+        ("Diverged", True, "CommitPending", "live traffic was rolled back before Git: 5xx"),
+    ),
+    "Diverged: main refuses it": (
+        world(active(1), legacy(2), record={"override": replace(BACK, diverged=True)}),
+        ("Diverged", True, "MainRefusesCommit", "live traffic was rolled back before Git: 5xx"),
+    ),
+    "GitReachable: yes": (world(active(1)), ("GitReachable", True, "Reachable", "the remote answers")),
+    "GitReachable: no": (
+        world(active(1), observed={"git": GitView(unreachable="connection refused")}),
+        ("GitReachable", False, "Unreachable", "connection refused"),
+    ),
+    "GitReachable: yes, but the app is gone": (
+        world(active(1), desired={"in_git": False}),
+        ("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_condition(name):
+    state, (kind, status, reason, message) = CONDITIONS[name]
+    found = next(one for one in conditions_of(state) if one.type == kind)
+    assert (found.status, found.reason, found.message) == (status, reason, message)
+
+
+def test_every_condition_is_there_from_the_start():
+    kinds = [one.type for one in conditions_of(world())]
+    assert kinds == [
+        "Available",
+        "Healthy",
+        "CandidateReady",
+        "OnHold",
+        "Suspended",
+        "InvalidSpec",
+        "Conflict",
+        "Diverged",
+        "GitReachable",
+    ]
+
+
+BEGINNINGS = {
+    "its object is created": (Observed(), {}, ["apply the BlueGreenDeployment as Git describes it"]),
+    "nothing is created for an app that left main": (Observed(), {"in_git": False}, []),
+    "somebody else's object is left alone": (Observed(app_uid="5eed", app_foreign="it belongs to helm"), {}, []),
+}
+
+
+@pytest.mark.parametrize("name", BEGINNINGS)
+def test_before_there_is_a_record(name):
+    observed, desired, said = BEGINNINGS[name]
+    state = world(wants=1, desired=desired)
+    decision = decide(state.spec, state.desired, observed, Record(), NOW)
+    assert [str(action) for action in decision.actions] == said
+    assert decision.record == Record()

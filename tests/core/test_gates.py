@@ -1,0 +1,323 @@
+"""Each gate: when it is open, when it is shut, the sentence it says, and until when where that is known."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.decision import Gate, GateKind
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
+from gitops_bg.core.observed import GitView, Outcome, Verdict
+from gitops_bg.core.record import Hold, Override
+from gitops_bg.core.spec import PromoteVia, Suspension
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    SECOND,
+    active,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    rising,
+    service,
+    world,
+)
+
+LATER = NOW + 60 * SECOND
+
+
+def waiting(**changes):
+    """Version 1 is live, version 2 is the candidate, available, and nobody has promoted it."""
+    return world(active(1), candidate(2), **changes)
+
+
+def coming(**changes):
+    """Version 1 is live, and main names version 2."""
+    return world(active(1), candidate(2), names_=2, **changes)
+
+
+def of_kind(gates: tuple[Gate, ...], kind: GateKind) -> tuple[bool, str, object] | None:
+    """The first gate of a kind as open, reason, until; None where none is shown."""
+    return next(((gate.open, gate.reason, gate.until) for gate in gates if gate.kind is kind), None)
+
+
+def timed(seconds: int):
+    return automatic(auto_promotion_seconds=seconds)
+
+
+def judged(outcome: Outcome, of: int = 2, until=None) -> dict[str, object]:
+    return {"verdicts": (Verdict("slo", digest(of), outcome, "99 %", until),)}
+
+
+SLO = replace(manual(), external_gates=("slo",))
+SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada", LATER))
+SUSPENDED_BY_NOBODY = replace(manual(), suspend=Suspension("incident"))
+OVER = replace(manual(), suspend=Suspension("incident", "ada", NOW))
+PROBLEM = Problem("apps/shop/web/app.yaml", "is not a number", 3, field="spec.replicas")
+
+BEFORE_COMMIT = {
+    "availability: open once its pods are available": (
+        waiting(),
+        GateKind.AVAILABILITY,
+        (True, "its pods are available", None),
+    ),
+    "availability: shut until then, with the number of pods": (
+        world(active(1), rising(2)),
+        GateKind.AVAILABILITY,
+        (False, "waiting for its 3 pods to become available", None),
+    ),
+    "availability: shut with its reason after the deadline": (
+        world(active(1), rising(2, failure="ProgressDeadlineExceeded")),
+        GateKind.AVAILABILITY,
+        (False, "ProgressDeadlineExceeded: its 3 pods did not become available", None),
+    ),
+    "availability: a preview waits for its own size": (
+        world(active(1), rising(2), spec=manual(preview_replica_count=1), sets=(pods(1), pods(2, 1))),
+        GateKind.AVAILABILITY,
+        (False, "waiting for its 1 pods to become available", None),
+    ),
+    "analysis: none asked for": (waiting(), GateKind.ANALYSIS, None),
+    "analysis: shut without a verdict": (waiting(spec=SLO), GateKind.ANALYSIS, (False, "slo: no verdict yet", None)),
+    "analysis: open": (
+        waiting(spec=SLO, observed=judged(Outcome.OPEN)),
+        GateKind.ANALYSIS,
+        (True, "slo: 99 %", None),
+    ),
+    "analysis: shut, until it says": (
+        waiting(spec=SLO, observed=judged(Outcome.SHUT, until=LATER)),
+        GateKind.ANALYSIS,
+        (False, "slo: 99 %", LATER),
+    ),
+    "analysis: failed": (
+        waiting(spec=SLO, observed=judged(Outcome.FAILED)),
+        GateKind.ANALYSIS,
+        (False, "slo: 99 %", None),
+    ),
+    "analysis: the verdict on another version does not count": (
+        waiting(spec=SLO, observed=judged(Outcome.OPEN, of=1)),
+        GateKind.ANALYSIS,
+        (False, "slo: no verdict yet", None),
+    ),
+    "pause: open where people promote": (waiting(), GateKind.PAUSE, (True, "no pause asked for", None)),
+    "pause: open at 0 seconds": (waiting(spec=timed(0)), GateKind.PAUSE, (True, "no pause asked for", None)),
+    "pause: begins when its pods are available": (
+        world(active(1), rising(2), spec=timed(60)),
+        GateKind.PAUSE,
+        (False, "the pause of 60 s begins when its pods are available", None),
+    ),
+    "pause: shut one second before its end": (
+        world(active(1), candidate(2, available_since=NOW - 59 * SECOND), spec=timed(60)),
+        GateKind.PAUSE,
+        (False, "autoPromotionSeconds: 60", NOW + SECOND),
+    ),
+    "pause: open at its end": (
+        world(active(1), candidate(2, available_since=NOW - 60 * SECOND), spec=timed(60)),
+        GateKind.PAUSE,
+        (True, "autoPromotionSeconds: 60", NOW),
+    ),
+    "hold: not shown without one": (waiting(), GateKind.HOLD, None),
+    "hold: shut": (
+        waiting(record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
+        GateKind.HOLD,
+        (False, "on hold: 5xx; `gitops-bg resume` lifts it", None),
+    ),
+    "hold: another version's does not count": (
+        waiting(record={"holds": (Hold(digest(1), "5xx", EARLIER),)}),
+        GateKind.HOLD,
+        None,
+    ),
+    "suspension: shut, by whom, why, until when": (
+        waiting(spec=SUSPENDED),
+        GateKind.SUSPENSION,
+        (False, "suspended by ada: incident", LATER),
+    ),
+    "suspension: shut by nobody in particular, without an end": (
+        waiting(spec=SUSPENDED_BY_NOBODY),
+        GateKind.SUSPENSION,
+        (False, "suspended: incident", None),
+    ),
+    "suspension: over when its time is up": (waiting(spec=OVER), GateKind.SUSPENSION, None),
+    "spec: shut with file, line and field": (
+        waiting(desired={"problems": (PROBLEM,)}),
+        GateKind.SPEC,
+        (False, "apps/shop/web/app.yaml:3: spec.replicas: is not a number", None),
+    ),
+    "spec: shut once the folder has left main": (
+        waiting(desired={"in_git": False}),
+        GateKind.SPEC,
+        (False, "the app's folder has left main", None),
+    ),
+    "history: shut while it is rewritten": (
+        waiting(desired={"history_rewritten": "f" * 40}),
+        GateKind.HISTORY,
+        (False, "main was rewritten: ffffffffff is gone; `gitops-bg accept-history` goes on", None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_COMMIT)
+def test_before_the_commit(name):
+    state, kind, expected = BEFORE_COMMIT[name]
+    assert of_kind(gates_before_commit(state, state.record.numbered(2)), kind) == expected
+
+
+def shown_as(number: int, ready: int):
+    return {"preview_service": service("web-preview", number, ready_endpoints=ready)}
+
+
+ENDPOINTS_READY = (True, "its pods are in the endpoints", None)
+BEFORE_SWITCH = {
+    "availability: as many pods as the app is to have": (
+        coming(),
+        GateKind.AVAILABILITY,
+        (True, "its pods are available", None),
+    ),
+    "availability: one pod short": (
+        coming(sets=(pods(1), pods(2, 3, 2))),
+        GateKind.AVAILABILITY,
+        (False, "waiting for 3 available pods", None),
+    ),
+    "availability: no fewer than serve now": (
+        coming(sets=(pods(1, 5), pods(2, 3))),
+        GateKind.AVAILABILITY,
+        (False, "waiting for 5 available pods", None),
+    ),
+    "availability: a ReplicaSet that is going away does not count": (
+        coming(sets=(pods(1), pods(2, deleting=True))),
+        GateKind.AVAILABILITY,
+        (False, "waiting for 3 available pods", None),
+    ),
+    "availability: somebody else's ReplicaSet does not count": (
+        coming(sets=(pods(1), pods(2, ours=False))),
+        GateKind.AVAILABILITY,
+        (False, "waiting for 3 available pods", None),
+    ),
+    "endpoints: open without a preview Service": (
+        coming(observed={"preview_service": None}),
+        GateKind.ENDPOINTS,
+        ENDPOINTS_READY,
+    ),
+    "endpoints: open where the preview shows another version": (
+        coming(observed=shown_as(1, 0)),
+        GateKind.ENDPOINTS,
+        ENDPOINTS_READY,
+    ),
+    "endpoints: open where the preview's selector was wiped": (
+        coming(observed=shown_as(0, 0)),
+        GateKind.ENDPOINTS,
+        ENDPOINTS_READY,
+    ),
+    "endpoints: open once the preview routes to every pod": (
+        coming(observed=shown_as(2, 3)),
+        GateKind.ENDPOINTS,
+        ENDPOINTS_READY,
+    ),
+    "endpoints: shut until then": (
+        coming(observed=shown_as(2, 2)),
+        GateKind.ENDPOINTS,
+        (False, "waiting for 3 ready endpoints of Service web-preview", None),
+    ),
+    "analysis: judged again": (coming(spec=SLO), GateKind.ANALYSIS, (False, "slo: no verdict yet", None)),
+    "suspension: stops a promotion that main already names": (
+        coming(spec=SUSPENDED),
+        GateKind.SUSPENSION,
+        (False, "suspended by ada: incident", LATER),
+    ),
+    "history: stops a promotion that main already names": (
+        coming(desired={"history_rewritten": "f" * 40}),
+        GateKind.HISTORY,
+        (False, "main was rewritten: ffffffffff is gone; `gitops-bg accept-history` goes on", None),
+    ),
+    "pause: a merge cuts it short": (coming(spec=timed(60)), GateKind.PAUSE, None),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_SWITCH)
+def test_before_the_switch(name):
+    state, kind, expected = BEFORE_SWITCH[name]
+    assert of_kind(gates_before_switch(state, state.record.numbered(2)), kind) == expected
+
+
+BAD_DAY = {
+    "spec": replace(SUSPENDED, external_gates=("slo",)),
+    "desired": {"problems": (PROBLEM,), "history_rewritten": "f" * 40},
+    "observed": {**judged(Outcome.FAILED), **shown_as(1, 0)},
+}
+ONE_GATE = {
+    "back, by primary.yaml": world(legacy(1), active(2), names_=1, **BAD_DAY),
+    "back, by an override": world(
+        legacy(1), active(2), record={"override": Override(digest(2), digest(1), "because", "ada", NOW)}, **BAD_DAY
+    ),
+    "the first version": world(candidate(1), names_=1, **BAD_DAY),
+}
+
+
+@pytest.mark.parametrize("name", ONE_GATE)
+def test_the_only_gate_is_availability_for(name):
+    state = ONE_GATE[name]
+    gates = gates_before_switch(state, state.record.numbered(1))
+    assert [gate.kind for gate in gates] == [GateKind.AVAILABILITY]
+
+
+@pytest.mark.parametrize("name", ["a problem", "a hold"])
+def test_a_promotion_is_stopped_before_the_switch_by(name):
+    changes = {
+        "a problem": {"desired": {"problems": (PROBLEM,)}},
+        "a hold": {"record": {"holds": (Hold(digest(2), "5xx", EARLIER),)}},
+    }[name]
+    state = coming(**changes)
+    assert not all_open(gates_before_switch(state, state.record.numbered(2)))
+
+
+REFUSED = {"git": GitView(main_refused="protected branch")}
+APPROVAL = {
+    "automatic: the agent commits": (
+        waiting(spec=automatic()),
+        (True, "autoPromotionEnabled: the agent commits the promotion", None),
+    ),
+    "automatic, where main refuses it": (
+        waiting(spec=automatic(), observed=REFUSED),
+        (False, "main refuses the agent's commit (protected branch): merge the promotion branch", None),
+    ),
+    "pullRequest": (waiting(), (False, "waiting for the promotion branch to be merged", None)),
+    "commit": (
+        waiting(spec=replace(manual(), promote_via=PromoteVia.COMMIT)),
+        (False, "waiting for `gitops-bg promote`", None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APPROVAL)
+def test_approval(name):
+    state, expected = APPROVAL[name]
+    assert of_kind(gates_to_show(state), GateKind.APPROVAL) == expected
+
+
+SHOWN = {
+    "nothing is on its way: none": (world(active(1)), []),
+    "no version at all: none": (world(), []),
+    "a candidate: availability, pause, approval": (
+        waiting(),
+        [GateKind.AVAILABILITY, GateKind.PAUSE, GateKind.APPROVAL],
+    ),
+    "a held target: also its hold": (
+        world(active(1), legacy(2), record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
+        [GateKind.AVAILABILITY, GateKind.PAUSE, GateKind.HOLD, GateKind.APPROVAL],
+    ),
+    "a promotion on its way: availability, endpoints": (coming(), [GateKind.AVAILABILITY, GateKind.ENDPOINTS]),
+    "a first deployment: availability": (world(rising(1)), [GateKind.AVAILABILITY]),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_shown_gates(name):
+    state, kinds = SHOWN[name]
+    assert [gate.kind for gate in gates_to_show(state)] == kinds
+
+
+def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():
+    assert decided(coming(spec=SLO, observed=judged(Outcome.OPEN))).record.switch is not None
+    assert decided(coming(spec=SLO, observed=judged(Outcome.SHUT))).record.switch is None

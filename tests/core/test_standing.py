@@ -1,0 +1,178 @@
+"""Suspended, invalid, gone from main, rewritten: one ledger entry for each change, and what is then done."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.digest import short
+from gitops_bg.core.observed import GitView
+from gitops_bg.core.record import Event, LedgerEntry, Override
+from gitops_bg.core.spec import DeletionPolicy, Suspension
+from gitops_bg.core.standing import LONGEST_REASON, note_standing
+from tests.core.simulation import deployed, manual
+from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, rising, sentences, world
+
+SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
+DELETE = replace(manual(), deletion_policy=DeletionPolicy.DELETE)
+PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7, remedy="add one"),)}
+SAID = "target.yaml:7: no image (add one)"
+GONE = {"in_git": False, "target": None, "primary": None}
+REWRITTEN = {"history_rewritten": "f" * 40}
+
+CHANGES = {
+    "it is suspended": (world(active(1), spec=SUSPENDED), [("suspended", "incident")]),
+    "it stays suspended": (world(active(1), spec=SUSPENDED, record={"suspended": True}), []),
+    "it is resumed": (world(active(1), record={"suspended": True}), [("resumed", "")]),
+    "a file breaks": (world(active(1), desired=PROBLEMS), [("invalid", SAID)]),
+    "it stays broken": (world(active(1), desired=PROBLEMS, record={"invalid": SAID}), []),
+    "it breaks in another way": (world(active(1), desired=PROBLEMS, record={"invalid": "else"}), [("invalid", SAID)]),
+    "it is mended": (world(active(1), record={"invalid": SAID}), [("valid", "")]),
+    "its folder leaves main": (
+        world(active(1), desired=GONE),
+        [("orphaned", "the app's folder has left main without deletionPolicy: delete; it keeps serving")],
+    ),
+    "its folder stays away": (world(active(1), desired=GONE, record={"orphaned": True}), []),
+    "its folder comes back": (
+        world(active(1), record={"orphaned": True}),
+        [("adopted", "the app's folder is back in main")],
+    ),
+    "its folder leaves main on purpose": (world(active(1), spec=DELETE, desired=GONE), [("deleted", "")]),
+    "its folder leaves main on purpose while it is suspended: nothing yet": (
+        world(active(1), spec=replace(DELETE, suspend=SUSPENDED.suspend), desired=GONE, record={"suspended": True}),
+        [],
+    ),
+    "its folder leaves main with a rewritten history: nothing yet": (
+        world(active(1), spec=DELETE, desired={**GONE, **REWRITTEN}, record={"history": "f" * 40}),
+        [],
+    ),
+    "history is rewritten": (
+        world(active(1), desired=REWRITTEN),
+        [("history-rewritten", "main no longer contains ffffffffff; promotions wait")],
+    ),
+    "history stays rewritten": (world(active(1), desired=REWRITTEN, record={"history": "f" * 40}), []),
+    "history is accepted": (world(active(1), record={"history": "f" * 40}), [("history-accepted", "")]),
+    "nothing changes": (world(active(1)), []),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_ledger_when(name):
+    state, entries = CHANGES[name]
+    noted = note_standing(state)
+    assert [(entry.event.value, entry.reason) for entry in noted.record.ledger] == entries
+    assert note_standing(noted).record == noted.record
+
+
+def test_a_long_list_of_problems_is_cut_in_the_ledger():
+    problems = {"problems": (Problem("target.yaml", "x" * 1000),)}
+    (entry,) = note_standing(world(active(1), desired=problems)).record.ledger
+    assert len(entry.reason) == LONGEST_REASON
+
+
+# --- leaving main ---
+
+ENTRY = LedgerEntry(1, NOW, Event.PROMOTED)
+DOWN = {"git": GitView(unreachable="connection refused", ledger_epoch="5eed")}
+LEFT = {"spec": DELETE, "desired": GONE, "record": {"orphaned": True}}
+GOING = {
+    "it goes once its ledger is in Git": (world(active(1), **LEFT), ["delete the app"]),
+    "its ledger first": (
+        world(active(1), **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
+        ["write 1 ledger entries: promoted"],
+    ),
+    "it waits for Git with entries that are not there yet": (
+        world(active(1), observed=DOWN, **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
+        [],
+    ),
+    "it goes with Git down where Git has everything": (world(active(1), observed=DOWN, **LEFT), ["delete the app"]),
+    "a pending rollback does not bring its folder back": (
+        world(
+            active(1),
+            legacy(2),
+            **{**LEFT, "record": {"orphaned": True, "override": Override(digest(2), digest(1), "", "", NOW)}},
+        ),
+        ["delete the app"],
+    ),
+    "it stays while history is rewritten": (
+        world(active(1), spec=DELETE, desired={**GONE, **REWRITTEN}, record={"history": "f" * 40}),
+        [],
+    ),
+    "it stays while it is suspended": (
+        world(active(1), spec=replace(DELETE, suspend=Suspension("x")), desired=GONE, record={"suspended": True}),
+        [],
+    ),
+    "it stays without the policy": (world(active(1), desired=GONE, record={"orphaned": True}), []),
+}
+
+
+@pytest.mark.parametrize("name", GOING)
+def test_an_app_that_left_main(name):
+    state, said = GOING[name]
+    found = sentences(state)
+    assert len(found) == len(said)
+    assert all(sentence.startswith(start) for sentence, start in zip(found, said, strict=True))
+
+
+def test_an_app_that_left_main_by_a_force_push_is_deleted_once_somebody_accepts_it():
+    sim = deployed(DELETE)
+    sim.in_git, sim.history_rewritten = False, "f" * 40
+    sim.settle()
+    assert (sim.live, sim.deleted) == ("1", False)
+    sim.history_rewritten = ""
+    while not sim.deleted:
+        sim.step()
+    assert "deleted" in sim.events()
+
+
+def test_an_app_that_left_main_still_repairs_what_serves():
+    assert sentences(world(active(1), sets=(), desired=GONE, record={"orphaned": True})) == [
+        f"create the blue ReplicaSet of v1 ({short(digest(1))}) at 3"
+    ]
+
+
+# --- suspension ---
+
+STOPPED = {
+    "a new target": world(active(1), wants=2, spec=SUSPENDED, record={"suspended": True}),
+    "a candidate that comes up": world(
+        active(1), rising(2), sets=(pods(1),), spec=SUSPENDED, record={"suspended": True}
+    ),
+    "a merged promotion": world(
+        active(1), candidate(2), names_=2, spec=SUSPENDED, record={"suspended": True, "preview": digest(1)}
+    ),
+    "a warm version whose time is up": world(
+        legacy(1, scale_down_at=NOW), active(2), spec=SUSPENDED, record={"suspended": True}
+    ),
+    "a preview that moves": world(
+        active(1), candidate(2), spec=SUSPENDED, record={"suspended": True}, sets=(pods(1), pods(2))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_suspension_stops(name):
+    assert [line for line in sentences(STOPPED[name]) if not line.startswith("offer")] == []
+
+
+def test_a_suspended_app_goes_back():
+    state = world(legacy(1), active(2), names_=1, spec=SUSPENDED, record={"suspended": True, "primary": digest(2)})
+    assert sentences(state)[0].startswith("roll live traffic back")
+
+
+def test_a_suspension_costs_a_candidate_nothing_of_its_deadline():
+    sim = deployed(manual())
+    sim.bad_tags.add("2")
+    sim.push("2")
+    sim.settle()
+    sim.suspend()
+    sim.settle()
+    sim.later(seconds=3600)
+    sim.settle()
+    sim.resume()
+    sim.settle()
+    assert "failed" not in sim.events()
+    assert sim.decide().wake_at == sim.now + 600 * SECOND
+    sim.later(seconds=600)
+    sim.settle()
+    assert "failed" in sim.events()

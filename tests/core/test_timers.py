@@ -1,0 +1,110 @@
+"""When time alone changes the decision: one second before, at the moment, one second after."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.model import Stage
+from gitops_bg.core.observed import Outcome, Verdict
+from gitops_bg.core.record import Hold
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.timers import wake_at
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+
+MOMENT = NOW + 60 * SECOND
+UNTIL = replace(manual(), suspend=Suspension("incident", "ada", MOMENT))
+SLOW = replace(manual(), progress_deadline_seconds=60)
+SLO = replace(manual(), external_gates=("slo",))
+JUDGED = {"verdicts": (Verdict("slo", digest(2), Outcome.SHUT, "freeze", MOMENT),)}
+STARTING = rising(2, waiting_since=NOW)
+UNREADY = (pods(1), pods(2, 3, 0))
+
+WAITS = {
+    "the end of a suspension": world(active(1), spec=UNTIL),
+    "the deadline of a warm version": world(legacy(1, scale_down_at=MOMENT), active(2)),
+    "the progress deadline of a candidate": world(active(1), STARTING, spec=SLOW, sets=UNREADY),
+    "the progress deadline of what primary.yaml names": world(active(1), STARTING, spec=SLOW, names_=2, sets=UNREADY),
+    "the end of a countdown": world(
+        active(1), candidate(2, available_since=NOW), spec=automatic(auto_promotion_seconds=60)
+    ),
+    "the countdown of a candidate behind a version on its way": world(
+        active(1),
+        rising(2, failure="late"),
+        candidate(3, available_since=NOW),
+        names_=2,
+        spec=automatic(auto_promotion_seconds=60),
+        sets=(pods(1), pods(2, 3, 0), pods(3)),
+    ),
+    "the end of a freeze": world(active(1), candidate(2), spec=SLO, observed=JUDGED),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+def test_wakes_up_at(name, seconds):
+    state = replace(WAITS[name], now=MOMENT + seconds * SECOND)
+    assert wake_at(state) == (MOMENT if seconds < 0 else None)
+
+
+SLEEPS = {
+    "nothing on its way": world(active(1)),
+    "a candidate that waits for people": world(active(1), candidate(2)),
+    "a candidate that has failed already": world(
+        active(1), rising(2, failure=DEADLINE_EXCEEDED, waiting_since=NOW), sets=UNREADY
+    ),
+    "a version that is kept warm for ever": world(legacy(1, scale_down_at=None), active(2)),
+    "a held version": world(active(1), legacy(2, scale_down_at=None), record={"holds": (Hold(digest(2), "5xx", NOW),)}),
+    "a suspension without an end, whatever else would be due": world(
+        legacy(1), active(2), spec=replace(manual(), suspend=Suspension("incident"))
+    ),
+    "the wait of a version that nobody waits for": world(
+        active(1), legacy(2, waiting_since=NOW, scale_down_at=None), spec=SLOW, wants=1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLEEPS)
+def test_sleeps_with(name):
+    assert wake_at(SLEEPS[name]) is None
+
+
+def test_the_earliest_moment_counts():
+    state = world(legacy(1, scale_down_at=NOW + 5 * SECOND), legacy(2, scale_down_at=NOW + 3 * SECOND), active(3))
+    assert wake_at(state) == NOW + 3 * SECOND
+
+
+def test_a_moment_that_has_passed_does_not_hide_one_to_come():
+    state = world(legacy(1, scale_down_at=NOW - SECOND), legacy(2, scale_down_at=NOW + 3 * SECOND), active(3))
+    assert wake_at(state) == NOW + 3 * SECOND
+
+
+# --- what then happens, at the boundary ---
+
+BOUNDARIES = {
+    "a warm version is archived": (
+        world(legacy(1, scale_down_at=MOMENT), active(2)),
+        lambda decision: decision.record.numbered(1).stage is Stage.ARCHIVED,
+    ),
+    "a candidate fails": (
+        world(active(1), STARTING, spec=SLOW, sets=UNREADY),
+        lambda decision: decision.record.numbered(2).failure == DEADLINE_EXCEEDED,
+    ),
+    "a countdown ends in a commit": (
+        world(active(1), candidate(2, available_since=NOW), spec=automatic(auto_promotion_seconds=60)),
+        lambda decision: any("commit primary.yaml" in str(action) for action in decision.actions),
+    ),
+    "a suspension ends": (
+        world(active(1), spec=UNTIL, record={"suspended": True}),
+        lambda decision: not decision.record.suspended,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+@pytest.mark.parametrize("seconds", [-1, 0, 1])
+def test_at_its_moment(name, seconds):
+    state, happened = BOUNDARIES[name]
+    assert happened(decided(replace(state, now=MOMENT + timedelta(seconds=seconds)))) is (seconds >= 0)

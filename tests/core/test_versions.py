@@ -1,0 +1,325 @@
+"""The life of versions: numbers, colours, stages, who is let go, when, and what is remembered of it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import Color, Snapshot, Source, Stage
+from gitops_bg.core.record import Event, Hold, Switch
+from gitops_bg.core.record import Lane as L
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.versions import PAST_DIGESTS, archive, choose_candidate, forget, next_color, register, start_rollout
+from tests.core.simulation import automatic, deployed, manual, template
+from tests.core.worlds import (
+    NOW,
+    SECOND,
+    active,
+    archived,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    primary,
+    rising,
+    service,
+    source,
+    world,
+)
+
+NUMBERS = {
+    "the next one": (world(active(1)), 0, 2),
+    "the one that primary.yaml gives it": (world(active(1)), 7, 7),
+    "the next one where that is taken": (world(active(1), candidate(2)), 1, 3),
+    "the next one, also after a forgotten one": (world(active(1), record={"last_version": 9}), 0, 10),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_new_version_is_numbered(name):
+    state, asked_for, number = NUMBERS[name]
+    record = register(state, template("new"), source(9), asked_for).record
+    assert record.version(template("new").digest).number == number
+    assert record.last_version == max(number, state.record.last_version)
+
+
+COLORS = {
+    "blue for the first": (world(), Color.BLUE),
+    "green beside blue": (world(active(1)), Color.GREEN),
+    "blue beside green": (world(legacy(1), active(2)), Color.BLUE),
+    "that which the primary of a rebuilt cluster does not have": (world(rising(1), names_=1), Color.GREEN),
+}
+
+
+@pytest.mark.parametrize("name", COLORS)
+def test_the_colour_of_a_candidate_is(name):
+    state, color = COLORS[name]
+    assert next_color(state) is color
+
+
+def test_an_old_version_rolled_out_again_takes_the_colour_that_the_live_one_does_not_have():
+    state = world(legacy(1), legacy(2), active(3))
+    assert start_rollout(state, state.record.numbered(1)).record.numbered(1).color is Color.GREEN
+
+
+def test_a_new_rollout_has_a_number_of_its_own_and_nothing_of_the_one_before():
+    old = legacy(2, failure="late", available_since=NOW, waiting_since=NOW - SECOND)
+    started = start_rollout(world(active(1), old), old).record.numbered(2)
+    assert (started.rollout, started.stage, started.retiring, started.scale_down_at) == (
+        3,
+        Stage.CANDIDATE,
+        False,
+        None,
+    )
+    assert (started.failure, started.available_since, started.waiting_since) == ("", None, NOW)
+
+
+# --- following the target ---
+
+PROBLEM = (Problem("target.yaml", "broken"),)
+HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+CANDIDATES = {
+    "a new target": (world(active(1), wants=2), 2, {"candidate"}),
+    "a newer target": (world(active(1), candidate(2), wants=3), 3, {"candidate", "superseded"}),
+    "a target that served before": (world(legacy(1), active(2), wants=1), 1, {"candidate"}),
+    "a target that was cancelled before": (
+        world(active(1), candidate(2, retiring=True), wants=2),
+        2,
+        {"candidate"},
+    ),
+    "the same target": (world(active(1), candidate(2)), 2, set()),
+    "the target back at the live version": (world(active(1), candidate(2), wants=1), None, {"cancelled"}),
+    "no target: what it named before is kept": (world(active(1), candidate(2), wants=0), 2, set()),
+    "a held target": (world(active(1), legacy(2), wants=2, record=HELD), None, set()),
+    "a new target while it is suspended": (
+        world(active(1), wants=2, spec=replace(manual(), suspend=Suspension("x"))),
+        None,
+        set(),
+    ),
+    "a new target beside a broken file": (world(active(1), wants=2, desired={"problems": PROBLEM}), None, set()),
+    "a target that broke while its candidate waits": (
+        world(active(1), candidate(2), desired={"target": None, "problems": PROBLEM}),
+        2,
+        set(),
+    ),
+    "a newer target while main names the older one": (
+        world(active(1), candidate(2), names_=2, wants=3),
+        3,
+        {"candidate"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_candidate_for(name):
+    state, number, events = CANDIDATES[name]
+    followed = choose_candidate(state)
+    wanted = [one.number for one in followed.record.versions if one.stage is Stage.CANDIDATE and not one.retiring]
+    assert max(wanted, default=None) == number
+    assert {entry.event.value for entry in followed.record.ledger} == events
+
+
+def test_a_new_version_lifts_every_hold_and_an_old_one_lifts_none():
+    holds = {"holds": (Hold(digest(2), "5xx", NOW), Hold(digest(3), "4xx", NOW))}
+    state = world(active(1), legacy(2), legacy(3), record=holds)
+    assert choose_candidate(replace(state, desired=replace(state.desired, target=None))).record.holds == holds["holds"]
+    assert choose_candidate(world(active(1), legacy(2), legacy(3), wants=4, record=holds)).record.holds == ()
+
+
+DELAYS = {
+    "superseded: scaleDownDelaySeconds": (world(active(1), candidate(2), wants=3), 300),
+    "held: abortScaleDownDelaySeconds": (world(active(1), candidate(2), record=HELD), 30),
+    "held, never": (
+        world(active(1), candidate(2), record=HELD, spec=manual(abort_scale_down_delay_seconds=None)),
+        None,
+    ),
+    "superseded, never": (world(active(1), candidate(2), wants=3, spec=manual(scale_down_delay_seconds=None)), None),
+}
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_delay_of_a_version_that_is(name):
+    state, seconds = DELAYS[name]
+    version = choose_candidate(state).record.numbered(2)
+    assert version.retiring
+    assert version.scale_down_at == (None if seconds is None else NOW + timedelta(seconds=seconds))
+
+
+# --- the archive ---
+
+DUE = {"scale_down_at": NOW}
+SWITCH_TO_1 = Switch(digest(2), digest(1), L.ROLLBACK, NOW)
+ARCHIVED = {
+    "one whose time is up": (world(legacy(1, **DUE), active(2)), {1}),
+    "none before its time": (world(legacy(1), active(2)), set()),
+    "none that is kept for ever": (world(legacy(1, scale_down_at=None), active(2)), set()),
+    "none while it is suspended": (
+        world(legacy(1, **DUE), active(2), spec=replace(manual(), suspend=Suspension("x"))),
+        set(),
+    ),
+    "none that the live Service selects": (
+        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 1)}),
+        set(),
+    ),
+    "none that primary.yaml names": (world(legacy(1, **DUE), active(2), names_=1), set()),
+    "none that a switch is decided to": (world(legacy(1, **DUE), active(2), record={"switch": SWITCH_TO_1}), set()),
+    "the others, whatever somebody wrote into the selector": (
+        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 2, digest="1")}),
+        {1},
+    ),
+    "the oldest beyond scaleDownDelayRevisionLimit": (
+        world(legacy(1), legacy(2), active(3), spec=manual(scale_down_delay_revision_limit=1)),
+        {1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVED)
+def test_goes_to_the_archive(name):
+    state, numbers = ARCHIVED[name]
+    assert {v.number for v in archive(state).record.versions if v.stage is Stage.ARCHIVED} == numbers
+
+
+# --- what is forgotten ---
+
+
+def keeping(limit: int):
+    return replace(manual(), revision_history_limit=limit)
+
+
+FORGOTTEN = {
+    "nothing within the limit": (world(archived(1), archived(2), active(3), spec=keeping(2)), set()),
+    "the oldest beyond it": (world(archived(1), archived(2), archived(3), active(4), spec=keeping(2)), {1}),
+    "never the last good one": (world(archived(1), archived(2), active(3), spec=keeping(0)), {1}),
+    "never one that is warm": (world(legacy(1), legacy(2), active(3), spec=keeping(0)), set()),
+    "never the target": (world(archived(1), archived(2), archived(3), active(4), wants=1, spec=keeping(0)), {2}),
+    "never what primary.yaml names": (
+        world(archived(1), archived(2), archived(3), active(4), names_=1, wants=4, spec=keeping(0)),
+        {2},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FORGOTTEN)
+def test_forgets(name):
+    state, numbers = FORGOTTEN[name]
+    kept = {version.number for version in forget(state).record.versions}
+    assert {version.number for version in state.record.versions} - kept == numbers
+
+
+def texts(state) -> set[int]:
+    """The versions whose text the record holds."""
+    return {version.number for version in forget(state).record.versions if version.snapshot.text}
+
+
+def bare(number: int):
+    return archived(number, snapshot=Snapshot(digest(number), ""))
+
+
+def test_the_record_leaves_the_text_of_an_archived_version_to_its_replica_set():
+    assert texts(world(archived(1), archived(2), active(3))) == {2, 3}
+
+
+TEXTS_KEPT = {
+    "its ReplicaSet is gone": (pods(2, 0), pods(3)),
+    "its ReplicaSet has another text": (pods(1, 0, snapshot=Snapshot(digest(1), "{}")), pods(2, 0), pods(3)),
+    "its ReplicaSet lost the text": (pods(1, 0, snapshot=Snapshot(digest(1), "")), pods(2, 0), pods(3)),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS_KEPT)
+def test_the_record_keeps_the_text_where(name):
+    assert texts(world(archived(1), archived(2), active(3), sets=TEXTS_KEPT[name])) == {1, 2, 3}
+
+
+def test_a_version_that_becomes_the_last_good_one_has_its_text_in_the_record_again():
+    assert texts(world(bare(1), active(2))) == {1, 2}
+
+
+def test_a_text_that_somebody_changed_is_not_taken_from_the_cluster():
+    tampered = pods(1, 0, snapshot=Snapshot(digest(1), template("9").text))
+    assert texts(world(bare(1), active(2), sets=(tampered, pods(2)))) == {2}
+
+
+def test_a_forgotten_version_is_remembered_as_one_that_served():
+    state = world(archived(1), archived(2), archived(3), active(4), spec=keeping(1))
+    assert forget(state).record.past_digests == (digest(1), digest(2))
+    past = tuple(f"v1:{number}" for number in range(PAST_DIGESTS))
+    full = forget(state.with_record(replace(state.record, past_digests=past))).record.past_digests
+    assert (len(full), full[-1]) == (PAST_DIGESTS, digest(2))
+
+
+def test_a_candidate_that_never_served_is_forgotten_altogether():
+    never = archived(1, activated_at=None, left_at=None)
+    assert forget(world(never, archived(2), active(3), spec=keeping(0))).record.past_digests == ()
+
+
+def test_a_revert_to_a_forgotten_version_goes_the_way_back():
+    sim = deployed(replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0))
+    for tag in "2345":
+        sim.push(tag)
+        sim.settle()
+    assert sim.record.numbered(1) is None
+    sim.suspend()
+    sim.set_primary("1", "revert")
+    sim.step()
+    assert sim.decide().phase is Phase.SUSPENDED
+    sim.settle()
+    assert (sim.live, sim.held, sim.events()[-1]) == ("1", {"5"}, "rolled-back")
+
+
+def test_a_forgotten_tag_pushed_again_is_only_ever_offered():
+    sim = deployed(replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0))
+    for tag in "2345":
+        sim.push(tag)
+        sim.settle()
+    sim.push("1")
+    sim.settle()
+    assert (sim.live, sim.branch) == ("5", "1")
+
+
+def test_a_retried_version_is_not_shown_before_its_pods_are_ready():
+    sim = deployed(manual(scale_down_delay_seconds=0))
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    sim.revert_promotion()
+    sim.settle()
+    sim.later(seconds=1)
+    sim.settle()
+    assert sim.pods[digest(2)].replicas == 0
+    sim.retry()
+    sim.step()
+    assert sim.shown == "1"
+    sim.settle()
+    assert sim.shown == "2"
+
+
+def test_events_of_a_life_are_in_order():
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    assert sim.events() == ["candidate", "deployed", "candidate", "promoted"]
+
+
+def test_what_a_version_came_from_is_what_git_said_when_it_was_registered():
+    record = decided(world(active(1), wants=2)).record
+    assert record.numbered(2).source == source(2)
+    named = decided(world(active(1), names_=2, wants=1, desired={"primary": primary(2)})).record
+    assert named.numbered(2).source == Source(*_fields(primary(2).source))
+
+
+def _fields(of: Source) -> tuple[object, ...]:
+    return of.commit, of.author, of.date, of.subject, of.reverts
+
+
+def test_only_candidates_tell_that_they_were_let_go():
+    record = choose_candidate(world(legacy(1, retiring=False), active(2))).record
+    assert record.numbered(1).retiring
+    assert Event.SUPERSEDED not in {entry.event for entry in record.ledger}
