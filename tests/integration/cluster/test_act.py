@@ -73,9 +73,10 @@ def test_an_app_somebody_made_by_hand_is_not_taken_over_until_it_is_labelled(sce
 def test_deleting_the_app_deletes_all_it_owns(scene: Scene) -> None:
     scene.serve(ONE)
     scene.do(DeleteApp())
-    scene.until(lambda seen: not seen.app_uid and not seen.replica_sets)
+    # The first collection of a new custom kind takes the garbage collector of 1.20 up to a minute.
+    eventually(lambda: not scene.observe().app_uid and not scene.observe().replica_sets, timeout=90)
     where = services(scene.app.namespace)
-    eventually(lambda: scene.cluster.find(f"{where}/web") is None, what="the Service is collected")
+    eventually(lambda: scene.cluster.find(f"{where}/web") is None, timeout=90, what="the Service is collected")
 
 
 # ReplicaSets.

@@ -17,11 +17,17 @@ from tests.integration.sandbox.conftest import CONFIG_MAPS, REPLICA_SETS, Client
 from tests.support.waiting import eventually
 
 
-def own_threads() -> list[str]:
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("sandbox-")]
+@pytest.fixture
+def others() -> set[threading.Thread]:
+    """Threads of sandboxes that other tests of this process keep."""
+    return set(threading.enumerate())
 
 
-def test_stopping_ends_watches_threads_and_ports_within_a_second() -> None:
+def own_threads(others: set[threading.Thread]) -> list[str]:
+    return [thread.name for thread in set(threading.enumerate()) - others if thread.name.startswith("sandbox-")]
+
+
+def test_stopping_ends_watches_threads_and_ports_within_a_second(others: set[threading.Thread]) -> None:
     sandbox = Sandbox(ready_after=0).start()
     sandbox.create_namespace("shop")
     port = urlsplit(sandbox.url).port
@@ -36,13 +42,13 @@ def test_stopping_ends_watches_threads_and_ports_within_a_second() -> None:
     sandbox.stop()
     assert time.monotonic() - begin < 1
     watch.join(5)
-    assert own_threads() == []
+    assert own_threads(others) == []
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
     api.pool.clear()
 
 
-def test_stopping_does_not_wait_for_a_delayed_answer() -> None:
+def test_stopping_does_not_wait_for_a_delayed_answer(others: set[threading.Thread]) -> None:
     sandbox = Sandbox().start()
     arrived = threading.Event()
     sandbox.faults.before(lambda _: arrived.set())
@@ -55,13 +61,15 @@ def test_stopping_does_not_wait_for_a_delayed_answer() -> None:
     sandbox.stop()
     asking.join(5)
     assert time.monotonic() - begin < 1
-    assert own_threads() == []
+    assert own_threads(others) == []
 
 
-def test_the_number_of_threads_does_not_depend_on_the_number_of_objects(sandbox: Sandbox, api: Client) -> None:
+def test_the_number_of_threads_does_not_depend_on_the_number_of_objects(
+    others: set[threading.Thread], sandbox: Sandbox, api: Client
+) -> None:
     api("POST", REPLICA_SETS, replica_set("a", replicas=200))
     eventually(lambda: len(sandbox.objects("v1", "Pod", "shop")) == 200, what="200 pods")
-    assert len(own_threads()) <= 4
+    assert len(own_threads(others)) <= 4
 
 
 def test_the_kubeconfig_points_to_the_sandbox(sandbox: Sandbox, tmp_path: Path) -> None:
