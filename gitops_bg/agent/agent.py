@@ -63,7 +63,8 @@ class Agent:
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self._alarms = Alarms(self._scheduler, clock, self.queue.add)
-        self.cluster = Cluster.watching(settings.access, self.queue.add, settings.namespaces)
+        self._asked: dict[AppKey, str] = {}
+        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
@@ -158,6 +159,15 @@ class Agent:
         """Look at Git now: a webhook, or somebody who asked."""
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
+
+    def _heard(self, app: AppKey) -> None:
+        """An app is different in the cluster; where somebody asked for a look at it (`reconcile`), Git is read too."""
+        state = self.cluster.bgd(app)
+        asked = state.reconcile if state else ""
+        if asked and asked != self._asked.get(app):
+            self._asked[app] = asked
+            self.git.poll_soon()
+        self.queue.add(app)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
         """Put apps on the queue."""

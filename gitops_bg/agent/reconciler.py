@@ -1,16 +1,15 @@
 """Gather, decide, act: one app, pass after pass, until nothing is left to do at once.
 
-The three never share a function: `_gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
+The three never share a function: `gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
 """
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.catalog import Catalog
-from gitops_bg.agent.choosing import config_for, kept, too_many_gone
+from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
@@ -18,13 +17,9 @@ from gitops_bg.agent.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
-from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -35,19 +30,6 @@ MOST_PASSES = 12
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 WARNINGS = (Event.FAILED, Event.INVALID, Event.DIVERGED, Event.ORPHANED, Event.HISTORY_REWRITTEN, Event.ROLLED_BACK)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """All that is known of one app at one moment: the arguments of `decide`, and what carries out its answer."""
-
-    app: AppKey
-    spec: AppSpec
-    desired: Desired
-    observed: Observed
-    record: Record
-    config: AppConfig
-    primary_blob: str | None
 
 
 class Reconciler:
@@ -80,40 +62,14 @@ class Reconciler:
     def _pass(self, app: AppKey) -> bool:
         """One look; whether it wrote to the cluster, so that another look is due."""
         started = self._clock()
-        facts = self._gather(app)
+        facts = gather(self._catalog, self._cluster, app)
         if facts is None:
             self._forget(app)
             return False
-        decision = decide(facts.spec, facts.desired, facts.observed, facts.record, started)
+        decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
         return wrote
-
-    # --- gather -----------------------------------------------------------------------------------------------
-
-    def _gather(self, app: AppKey) -> Facts | None:
-        """Read everything; None for an app that neither Git nor the cluster has."""
-        entry = self._catalog.entry(app)
-        config = config_for(app, entry.config if entry else None, self._cluster.manifest(app))
-        if config is None or config.spec is None:
-            return None
-        record = self._cluster.record(app)
-        observed = self._cluster.observe(app, config, record)
-        return Facts(
-            app=app,
-            spec=config.spec if entry else self._unless_too_many_left(config.spec),
-            desired=self._catalog.desired(app, config, record),
-            observed=replace(observed, git=self._catalog.git_view(app)),
-            record=record,
-            config=config,
-            primary_blob=entry.primary_blob if entry else None,
-        )
-
-    def _unless_too_many_left(self, spec: AppSpec) -> AppSpec:
-        live = [app for app in self._cluster.apps() if self._catalog.cares_for(app)]
-        gone = len(set(live) - self._catalog.apps())
-        most = self._catalog.settings.max_deleted_apps_percent
-        return kept(spec) if too_many_gone(gone, len(live), most) else spec
 
     # --- act --------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
+STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"
 """Where the mirror keeps what was fetched; never a branch of its own."""
 SEEN_REF = "refs/gitops-bg/seen"

@@ -12,7 +12,14 @@ from git.exc import GitError
 from gitops_bg.repo.configuration import PARTIAL, configuration
 from gitops_bg.repo.directory import MirrorDirectory
 from gitops_bg.repo.errors import AuthenticationFailed, BranchMissing, MirrorBroken, RemoteTimedOut, RemoteUnreachable
-from gitops_bg.repo.layout import PROMOTION_PREFIX, SEEN_REF, TRACKING_PREFIX, app_of_branch, is_commit_id
+from gitops_bg.repo.layout import (
+    PROMOTION_PREFIX,
+    SEEN_REF,
+    STATE_PREFIX,
+    TRACKING_PREFIX,
+    app_of_branch,
+    is_commit_id,
+)
 from gitops_bg.repo.runner import Finished, Git, GitFailed
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.transport import transport_for
@@ -86,6 +93,11 @@ class Mirror:
         named = (self.settings.branch, self.settings.state_branch)
         branches = branches_in(advertised).items()
         return {name: commit for name, commit in branches if name in named or app_of_branch(name) is not None}
+
+    def clusters(self) -> list[str]:
+        """The clusters that have a ledger on the remote, asked now."""
+        ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
+        return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
 
     def explain_missing(self) -> BranchMissing:
         """Why the tracked branch is not there: an empty remote, or others in its place."""

@@ -10,13 +10,13 @@ from enum import StrEnum
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.commits import Committer, Draft, blob_id
-from gitops_bg.repo.errors import RemoteMoved
 from gitops_bg.repo.files import Files
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.messages import Movement, asking
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
+from gitops_bg.repo.trunk import Trunk
 from gitops_bg.spec.layout import APP_FILE, PRIMARY_FILE, app_file
 
 
@@ -62,6 +62,7 @@ class Promotions:
         self._committer = committer
         self._pusher = pusher
         self._offers = offers
+        self._trunk = Trunk(mirror)
 
     def commit(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
         """Commit the changes to main, one commit an app, in one push.
@@ -70,7 +71,7 @@ class Promotions:
         rewritten, and the errors of an unreachable remote; then nothing was committed, unless the push timed out.
         """
         branch = self._mirror.settings.branch
-        base = self._base()
+        base = self._trunk.base()
         attempts = self._pusher.attempts()
         for _ in attempts:
             outcomes, pending = self._derived(changes, base)
@@ -82,7 +83,7 @@ class Promotions:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
                 return outcomes | dict(zip((change.app for change in pending), done, strict=True))
             attempts.judge(answer)
-            base = self._again(base)
+            base = self._trunk.again(base)
         raise attempts.given_up()
 
     def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
@@ -94,7 +95,7 @@ class Promotions:
         left = list(changes)
         attempts = self._pusher.attempts()
         for _ in attempts:
-            base = self._base()
+            base = self._trunk.base()
             outcomes, pending = self._derived(left, base)
             done |= outcomes
             done |= (standing := self._standing(pending))
@@ -122,16 +123,6 @@ class Promotions:
             self._mirror.follow(self._mirror.remote_branches())
         raise attempts.given_up()
 
-    def _base(self) -> str:
-        """Main's head as fetched last; fetched now where it never was."""
-        branch = self._mirror.settings.branch
-        tracked = self._mirror.tracked()
-        if branch not in tracked:
-            tracked = self._mirror.follow(self._mirror.remote_branches())
-        if branch not in tracked:
-            raise self._mirror.explain_missing()
-        return tracked[branch]
-
     def _derived(
         self, changes: Sequence[PrimaryChange], base: str
     ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
@@ -156,16 +147,6 @@ class Promotions:
     def _draft(self, change: PrimaryChange, parent: str | int) -> Draft:
         message = asking(change.movement, self._mirror.settings.cluster)
         return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
-
-    def _again(self, base: str) -> str:
-        """The new base after a push that was not taken; raises where there is no sense in another."""
-        branch = self._mirror.settings.branch
-        now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
-        if now is None:
-            raise self._mirror.explain_missing()
-        if not self._mirror.is_ancestor(base, now):
-            raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
-        return now
 
     def _standing(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""

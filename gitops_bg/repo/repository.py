@@ -5,8 +5,9 @@
     source(app, file) sources(files)        which commit brought it
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
+    commit_files(edits)                     people's edits, to main
     offer(changes) withdraw(apps)           the promotion branches
-    publish(batch) history(app) memory(app) the ledger
+    publish(batch) history(app) memory(app) the ledger of this cluster; clusters() has the others
 
 It starts no thread and decides nothing. One lock makes every call safe from any thread; one process owns the
 directory. Every error is of the tree in ``core.errors``, without secrets in it.
@@ -24,6 +25,7 @@ from gitops_bg.core.desired import LedgerMemory, Problem
 from gitops_bg.core.model import AppKey, Source
 from gitops_bg.repo.blobs import Blobs
 from gitops_bg.repo.commits import Committer
+from gitops_bg.repo.edits import Edit, Edited, Edits
 from gitops_bg.repo.errors import MirrorBroken
 from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.history import Committed, History
@@ -71,6 +73,7 @@ class Repository:
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
         self._promotions = Promotions(mirror, self._files, committer, pusher, self._offers)
+        self._edits = Edits(mirror, self._files, committer, pusher)
         self._ledger = Ledger(mirror, blobs, committer, pusher)
         self._history = History(mirror, blobs)
 
@@ -136,6 +139,11 @@ class Repository:
             if left:
                 left -= set(self._mirror.local("rev-list", self._poller.head()).decode().split())
             return frozenset(left)
+
+    def clusters(self) -> Sequence[str]:
+        """The clusters that have a ledger in this remote."""
+        with self._guarded():
+            return self._mirror.clusters()
 
     # What is at a commit.
 
@@ -216,6 +224,11 @@ class Repository:
         """
         with self._guarded(), self._writing():
             return self._promotions.commit(changes)
+
+    def commit_files(self, edits: Mapping[str, Edit], message: str) -> Edited:
+        """Commit edits of files of main, by path. Raises as ``commit_primaries``, and what the edits raise."""
+        with self._guarded(), self._writing():
+            return self._edits.commit(edits, message)
 
     def offer(self, changes: Sequence[PrimaryChange]) -> Mapping[AppKey, PrimaryOutcome]:
         """Put ``primary.yaml`` of apps on their promotion branches, in one push. Raises as ``commit_primaries``."""
