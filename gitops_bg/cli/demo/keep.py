@@ -1,0 +1,40 @@
+"""`--keep`: says what to try and leaves everything running until Ctrl-C. Starts and ends nothing itself."""
+
+import time
+
+from gitops_bg.cli.demo.scene import APP, Scene
+from gitops_bg.cli.demo.screen import Screen
+
+_LATEST = 2_000
+
+
+def leave_running(scene: Scene, screen: Screen) -> None:
+    """Show the addresses, then wait for Ctrl-C, or until the agent ends by itself."""
+    _tell(scene, screen)
+    try:
+        while not scene.agent.alive():
+            time.sleep(0.2)
+            scene.traffic.forget(_LATEST)
+    except KeyboardInterrupt:
+        screen.note("stopping")
+    else:
+        screen.missed("the agent ended: " + "; ".join(scene.agent.alive()))
+
+
+def _tell(scene: Scene, screen: Screen) -> None:
+    screen.title("\nEverything goes on until Ctrl-C. In another terminal:")
+    for why, command in _commands(scene):
+        screen.command(why, command)
+
+
+def _commands(scene: Scene) -> list[tuple[str, str]]:
+    inside = f"kubectl -n {APP.namespace}"
+    return [
+        ("watch the app", f"export KUBECONFIG={scene.kubeconfig}; {inside} get bgd -w"),
+        ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
+        ("live traffic", f"curl {scene.sight.active_url}"),
+        ("the preview", f"curl {scene.sight.preview_url}"),
+        ("be a user", f"git clone {scene.remote.bare} shop && cd shop"),
+        ("the ledger", f"git log origin/{scene.ledger}"),
+        ("what the agent says", f"tail -f {scene.log}"),
+    ]

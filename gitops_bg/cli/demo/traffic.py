@@ -1,0 +1,138 @@
+"""People who use the app all the while: HTTP requests on fresh and on kept connections, each answer written down.
+
+It must excuse nothing: whatever is not an answer with status 200 counts as a failed request.
+"""
+
+import http.client
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+REQUESTS_PER_CONNECTION = (1, 1, 25, 25)
+"""One client each. A connection belongs to one pod until it ends, as with kube-proxy; so clients end them."""
+
+_PAUSE = 0.02
+_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One request. Times are of ``time.monotonic``; ``version`` is the tag of the image that answered."""
+
+    opened: float
+    """When the connection was opened: that decides which version it reaches."""
+    at: float
+    version: str
+    failure: str = ""
+
+
+class Visit:
+    """One connection to a Service, for some requests."""
+
+    def __init__(self, url: str) -> None:
+        address = urlsplit(url)
+        self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=_TIMEOUT)
+        self._opened = 0.0
+
+    def ask(self) -> Answer:
+        """Send one request. Never raises for what the network or the server does."""
+        if not self.is_open:
+            self._opened = time.monotonic()
+        try:
+            self._connection.request("GET", "/")
+            response = self._connection.getresponse()
+            body = response.read()
+            if response.status != http.HTTPStatus.OK:
+                return Answer(self._opened, time.monotonic(), "", f"status {response.status}")
+            version = str(json.loads(body)["image"]).rpartition(":")[2]
+        except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
+            self.close()
+            return Answer(self._opened, time.monotonic(), "", f"{type(error).__name__}: {error}")
+        return Answer(self._opened, time.monotonic(), version)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the next request goes over the connection of the last one."""
+        return self._connection.sock is not None
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+
+def answer_of(url: str) -> Answer:
+    """One request on a connection of its own, as `curl` sends it."""
+    visit = Visit(url)
+    try:
+        return visit.ask()
+    finally:
+        visit.close()
+
+
+class Traffic:
+    """Clients that send requests from `start` to `stop`."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._answers: list[Answer] = []
+        self._stopped = threading.Event()
+        self._clients = [
+            threading.Thread(target=self._visit, args=(requests,), name=f"client-{number}", daemon=True)
+            for number, requests in enumerate(REQUESTS_PER_CONNECTION)
+        ]
+
+    def start(self) -> None:
+        """Let the clients begin."""
+        for client in self._clients:
+            client.start()
+
+    def stop(self) -> None:
+        """Let every client finish its request and end."""
+        self._stopped.set()
+        for client in self._clients:
+            if client.is_alive():
+                client.join()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def since(self, mark: int) -> Sequence[Answer]:
+        """The answers from number ``mark`` on, in the order they came."""
+        return self._answers[mark:]
+
+    def failures(self) -> Sequence[Answer]:
+        """The requests that were not answered."""
+        return [answer for answer in self.since(0) if answer.failure]
+
+    def shares(self, mark: int) -> Counter[str]:
+        """How many requests each version answered, from number ``mark`` on; failed ones under their failure."""
+        return Counter(answer.version or answer.failure for answer in self.since(mark))
+
+    def lately(self, seconds: float = 1.0) -> Counter[str]:
+        """The same, of the last seconds."""
+        begin, mark = time.monotonic() - seconds, len(self._answers)
+        while mark and self._answers[mark - 1].at > begin:
+            mark -= 1
+        return self.shares(mark)
+
+    def forget(self, kept: int) -> None:
+        """Forget all answers but the latest; marks taken before mean nothing afterwards."""
+        del self._answers[:-kept]
+
+    def _visit(self, requests: int) -> None:
+        while not self._stopped.is_set():
+            visit = Visit(self._url)
+            try:
+                self._ask(visit, requests)
+            finally:
+                visit.close()
+
+    def _ask(self, visit: Visit, requests: int) -> None:
+        for _ in range(requests):
+            self._answers.append(visit.ask())
+            if self._stopped.wait(_PAUSE) or not visit.is_open:
+                return
