@@ -5,7 +5,7 @@ Promotion: the commit comes first, traffic second. Emergency rollback: traffic f
 
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.gates import all_open, gates_before_commit
-from gitops_bg.core.model import Version
+from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.core.record import Event
 from gitops_bg.core.spec import PromoteVia
@@ -24,8 +24,11 @@ def _ledger(world: World) -> tuple[GitAction, ...]:
 
 
 def _promotion(world: World) -> tuple[GitAction, ...]:
-    wanted = _return_of_override(world) or _first_commit(world) or _promotion_of_candidate(world)
     branch = world.observed.git.promotion
+    wanted = _return_of_override(world) or _first_commit(world)
+    if wanted is None and branch and _is_way_back(world, branch):
+        return ()
+    wanted = wanted or _promotion_of_candidate(world)
     if isinstance(wanted, OfferPromotion):
         return () if _is_offered(world, wanted.version, branch) else (wanted,)
     if isinstance(wanted, CommitPrimary) and branch and branch.digest == wanted.version.digest:
@@ -93,6 +96,18 @@ def _is_offered(world: World, version: Version, branch: PromotionBranch | None) 
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
     return branch.base_digest in (named, world.primary_digest)
+
+
+def _is_way_back(world: World, branch: PromotionBranch) -> bool:
+    """A rollback that somebody offers where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
+
+    It comes before any promotion: in an emergency nobody races the agent for the branch.
+    """
+    version = world.record.version(branch.digest)
+    if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED) or version.rolled_back:
+        return False
+    live = version.digest in (world.record.traffic, world.primary_digest)
+    return version.was_active and not live and branch.base_digest == world.primary_digest
 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:
