@@ -145,7 +145,10 @@ class Record:
 
     def version(self, digest: str) -> Version | None:
         """The version of this digest, or None."""
-        return next((version for version in self.versions if version.digest == digest), None)
+        for version in reversed(self.versions):  # Asked a hundred times a decision, mostly for the newest.
+            if version.snapshot.digest == digest:
+                return version
+        return None
 
     def numbered(self, number: int) -> Version | None:
         """The version of this number, or None."""

@@ -112,9 +112,9 @@ class World:
             and version.digest != self.record.traffic
             and not version.rolled_back
             and not self.record.held(version.digest)
-            and self.snapshot(version).text
         ]
-        return max(served, key=lambda version: (version.left_at or version.activated_at, version.number), default=None)
+        served.sort(key=lambda version: (version.left_at or version.activated_at, version.number), reverse=True)
+        return next((version for version in served if self.snapshot(version).text), None)
 
     # --- what stops whom ------------------------------------------------------------------------------------
 
@@ -133,14 +133,10 @@ class World:
 
     def replica_set(self, digest: str) -> ReplicaSetView | None:
         """The ReplicaSet of a version, if it is ours and not going away."""
-        return next(
-            (
-                view
-                for view in self.observed.replica_sets
-                if view.snapshot.digest == digest and view.ours and not view.deleting
-            ),
-            None,
-        )
+        for view in self.observed.replica_sets:
+            if view.snapshot.digest == digest and view.ours and not view.deleting:
+                return view
+        return None
 
     def available(self, digest: str) -> int:
         """How many pods of a version are available (ready for ``minReadySeconds``)."""

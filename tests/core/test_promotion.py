@@ -1,0 +1,205 @@
+"""What is written to Git: the commit or the offer of `primary.yaml`, the promotion branch's end, the ledger."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import Snapshot
+from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.preview import choose_preview
+from gitops_bg.core.promotion import write_to_git
+from gitops_bg.core.record import Event, Hold, LedgerEntry, Override
+from gitops_bg.core.spec import PreviewSwitch, PromoteVia, Suspension
+from tests.core.simulation import automatic, manual, template
+from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, world
+
+AUTO = automatic()
+BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
+SUSPENDED = replace(manual(), suspend=Suspension("incident"))
+PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
+BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
+HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+
+
+def git(offered: int = 0, base: int = 1, **more) -> dict[str, GitView]:
+    branch = PromotionBranch(digest(offered), digest(base) if base else "") if offered else None
+    return {"git": GitView(promotion=branch, **more)}
+
+
+def commit(number: int, reason: str) -> str:
+    return f"commit primary.yaml = v{number} ({short(digest(number))}) to main: {reason}"
+
+
+def offer(number: int, reason: str) -> str:
+    return f"offer v{number} ({short(digest(number))}) on the promotion branch: {reason}"
+
+
+UNWANTED = "delete the promotion branch: its version is not wanted any more"
+MERGED = "delete the promotion branch: main has it"
+REFUSED = {"main_refused": "protected branch"}
+WRITTEN = {
+    "nothing while the target is live": (world(active(1)), []),
+    # A candidate.
+    "automatic: the commit": (world(active(1), candidate(2), spec=AUTO), [commit(2, "web 2")]),
+    "automatic, where main refuses: the offer": (
+        world(active(1), candidate(2), spec=AUTO, observed=git(**REFUSED)),
+        [offer(2, "web 2")],
+    ),
+    "automatic, offered, and main takes it now: the commit, and the offer stands until main has it": (
+        world(active(1), candidate(2), spec=AUTO, observed=git(2)),
+        [commit(2, "web 2")],
+    ),
+    "pull request: the offer": (world(active(1), candidate(2)), [offer(2, "web 2")]),
+    "commit by hand: nothing": (world(active(1), candidate(2), spec=BY_HAND), []),
+    "a candidate that comes up: nothing": (world(active(1), rising(2), spec=AUTO), []),
+    "a candidate whose commit says nothing": (
+        world(active(1), candidate(2, source=replace(candidate(2).source, subject=""))),
+        [offer(2, "promotion")],
+    ),
+    "a candidate that main names already: nothing": (world(active(1), candidate(2), names_=2, spec=AUTO), []),
+    "an old version pushed again, automatic: only the offer": (
+        world(candidate(1, activated_at=NOW), active(2), wants=1, spec=AUTO),
+        [offer(1, "web 1")],
+    ),
+    "a forgotten version pushed again, automatic: only the offer": (
+        world(active(1), candidate(2, activated_at=NOW), spec=AUTO, record={"past_digests": (digest(2),)}),
+        [offer(2, "web 2")],
+    ),
+    "a version tried again, automatic: the commit": (
+        world(active(1), candidate(2, activated_at=NOW), spec=AUTO),
+        [commit(2, "web 2")],
+    ),
+    "Git away: nothing": (world(active(1), candidate(2), observed=git(unreachable="down")), []),
+    # The branch.
+    "offered already: nothing": (world(active(1), candidate(2), observed=git(2)), []),
+    "offered from another main: again": (world(active(1), candidate(2), observed=git(2, base=7)), [offer(2, "web 2")]),
+    "another version offered: in its place": (world(active(1), candidate(3), observed=git(2)), [offer(3, "web 3")]),
+    "merged: the branch goes": (world(active(1), candidate(2), names_=2, observed=git(2)), [MERGED]),
+    "not wanted any more: the branch goes": (
+        world(active(1), candidate(2, retiring=True), wants=1, observed=git(2)),
+        [UNWANTED],
+    ),
+    "held: the branch goes": (world(active(1), legacy(2, rolled_back=True), record=HELD, observed=git(2)), [UNWANTED]),
+    "its gates shut for a moment: the branch stays": (world(active(1), rising(2), observed=git(2)), []),
+    "suspended: the branch stays": (world(active(1), legacy(2), spec=SUSPENDED, observed=git(2)), []),
+    "a broken file: the branch stays": (world(active(1), legacy(2), desired=PROBLEMS, observed=git(2)), []),
+    # The way back.
+    "a rollback that somebody offers: theirs to merge": (
+        world(legacy(1), active(2), candidate(3), observed=git(1, base=2)),
+        [],
+    ),
+    "a rollback that Git did not ask for: the commit": (
+        world(active(1), legacy(2), names_=2, record=BACK),
+        [commit(1, "5xx")],
+    ),
+    "a rollback that main refuses: the offer": (
+        world(active(1), legacy(2), names_=2, record=BACK, observed=git(**REFUSED)),
+        [offer(1, "5xx")],
+    ),
+    "a rollback before traffic moved: nothing": (world(legacy(1), active(2), names_=2, record=BACK), []),
+    "a rollback while a candidate waits: only the way back": (
+        world(active(1), legacy(2), candidate(3), names_=2, spec=AUTO, record=BACK),
+        [commit(1, "5xx")],
+    ),
+    "a rollback on its way while a candidate is offered: its branch goes": (
+        world(legacy(1), active(2), candidate(3), names_=2, record=BACK, observed=git(3, base=2)),
+        [UNWANTED],
+    ),
+    "a rollback of an app that left main: nothing": (
+        world(active(1), legacy(2), record=BACK, desired={"in_git": False, "primary": None}),
+        [],
+    ),
+    # The first deployment.
+    "the first version: the commit": (world(candidate(1)), [commit(1, "first deployment")]),
+    "the first version, not up yet: nothing": (world(rising(1)), []),
+    "the first version, where main refuses: the offer": (
+        world(candidate(1), observed=git(**REFUSED)),
+        [offer(1, "first deployment")],
+    ),
+    "the first version serves, and main still has not got it": (
+        world(active(1), desired={"primary": None}, record={"primary": ""}, observed=git(1, base=0, **REFUSED)),
+        [],
+    ),
+    "the first version, suspended: nothing": (world(candidate(1), spec=SUSPENDED), []),
+    "a primary.yaml that somebody removed is not written again": (world(active(1), desired={"primary": None}), []),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_written_to_git(name):
+    state, said = WRITTEN[name]
+    assert [str(action) for action in write_to_git(state)] == said
+
+
+def test_an_offer_stands_where_main_writes_its_digest_with_another_prefix():
+    theirs = replace(primary(1), snapshot=Snapshot("v9:00", template("1").text))
+    branch = {"git": GitView(promotion=PromotionBranch(digest(2), "v9:00"))}
+    state = world(active(1), candidate(2), desired={"primary": theirs}, observed=branch)
+    assert write_to_git(state) == ()
+
+
+def test_the_ledger_is_written_with_its_epoch_and_before_the_promotion():
+    entries = (LedgerEntry(4, NOW, Event.HELD),)
+    first, second = write_to_git(world(active(1), candidate(2), record={"ledger": entries}))
+    assert (first.epoch, first.entries) == ("5eed", entries)
+    assert second.version.number == 2
+
+
+def test_a_commit_says_where_traffic_comes_from():
+    (promotion,) = write_to_git(world(active(1), candidate(2), spec=AUTO))
+    assert (promotion.event, promotion.from_digest, promotion.from_number) == (Event.PROMOTED, digest(1), 1)
+    (back,) = write_to_git(world(active(1), legacy(2), names_=2, record=BACK))
+    assert (back.event, back.from_digest, back.from_number, back.by) == (Event.ROLLED_BACK, digest(2), 2, "ada")
+    (first,) = write_to_git(world(candidate(1)))
+    assert (first.event, first.from_digest, first.from_number) == (Event.DEPLOYED, "", None)
+
+
+# --- the preview ---
+
+
+def at_once(**changes):
+    return manual(preview_switch=PreviewSwitch.IMMEDIATE, **changes)
+
+
+SHOWN = {
+    "live traffic's version while nothing is on its way": (world(active(1)), 1),
+    "a candidate that is ready": (world(active(1), candidate(2)), 2),
+    "not a candidate that comes up": (world(active(1), rising(2)), 1),
+    "a candidate that comes up, in Argo's order": (world(active(1), rising(2), spec=at_once()), 2),
+    "the newest ready one while a newer comes up": (
+        world(active(1), candidate(2, retiring=True), rising(3), record={"preview": digest(2)}),
+        2,
+    ),
+    "not what is archived while a newer comes up": (
+        world(active(1), archived(2), rising(3), record={"preview": digest(2)}),
+        1,
+    ),
+    "what primary.yaml names": (world(active(1), candidate(2), names_=2, wants=1), 2),
+    "not what traffic returns to, before it has": (world(legacy(1), active(2), names_=1), 2),
+    "what a rollback left, for debugging": (
+        world(active(1), legacy(2), record={**HELD, "preview": digest(2)}),
+        2,
+    ),
+    "not what a rollback left once it is archived": (
+        world(active(1), archived(2), record={**HELD, "preview": digest(2)}),
+        1,
+    ),
+    "not a candidate that was cancelled": (
+        world(active(1), candidate(2, retiring=True), wants=1, record={"preview": digest(2)}),
+        1,
+    ),
+    "nothing before anything is ready": (world(rising(1)), 0),
+    "nothing without a preview Service": (world(active(1), spec=manual(preview_service=None)), 0),
+    "suspended: what it showed": (
+        world(active(1), candidate(2), spec=SUSPENDED),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_preview_shows(name):
+    state, number = SHOWN[name]
+    assert choose_preview(state).record.preview == (digest(number) if number else "")

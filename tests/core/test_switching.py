@@ -1,0 +1,323 @@
+"""Moving live traffic: which lane, what is decided, when it is true, and the holds that a rollback leaves."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.digest import short
+from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.model import Stage
+from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.record import Hold, Lane, Override, Switch
+from gitops_bg.core.services import route
+from gitops_bg.core.switching import decide_switch, settle_switch
+from tests.core.simulation import manual
+from tests.core.worlds import (
+    NOW,
+    active,
+    archived,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    primary,
+    rising,
+    service,
+    source,
+    world,
+)
+
+BACK = Override(digest(2), digest(1), "5xx", "ada", NOW)
+LANES = {
+    "first: nothing served yet": (world(rising(1), names_=1), Lane.FIRST),
+    "forward: a candidate": (world(active(1), candidate(2), names_=2), Lane.PROMOTION),
+    "forward: a version that served and is newer": (world(active(1), legacy(2), names_=2), Lane.PROMOTION),
+    "forward: an older one that never served": (world(candidate(1), active(2), names_=1), Lane.PROMOTION),
+    "back: an older one that served": (world(legacy(1), active(2), names_=1), Lane.ROLLBACK),
+    "back: whatever an override asks for": (
+        world(active(1), legacy(2), record={"override": replace(BACK, to_digest=digest(2))}),
+        Lane.ROLLBACK,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_lane(name):
+    state, lane = LANES[name]
+    assert state.lane is lane
+
+
+def test_a_switch_is_decided_with_its_commit_person_and_reason():
+    switch = decide_switch(world(active(1), candidate(2), names_=2)).record.switch
+    changed = primary(2).changed_by
+    assert switch == Switch(digest(1), digest(2), Lane.PROMOTION, NOW, changed.commit, changed.author, changed.subject)
+
+
+def test_a_rollback_without_git_is_decided_with_its_person_and_reason_and_no_commit():
+    switch = decide_switch(world(legacy(1), active(2), names_=2, record={"override": BACK})).record.switch
+    assert switch == Switch(digest(2), digest(1), Lane.ROLLBACK, NOW, "", "ada", "5xx")
+
+
+DECIDED = Switch(digest(1), digest(2), Lane.PROMOTION, NOW.replace(hour=1))
+OTHER = replace(DECIDED, to_digest=digest(3))
+KEPT = {
+    "one that was decided already stays as it is": (
+        world(active(1), candidate(2), names_=2, record={"switch": DECIDED}),
+        DECIDED,
+    ),
+    "one that is not wanted any more is dropped": (
+        world(active(1), candidate(2), names_=1, record={"switch": DECIDED}),
+        None,
+    ),
+    "one whose gates have shut is dropped": (
+        world(active(1), candidate(2), names_=2, sets=(pods(1), pods(2, 3, 1)), record={"switch": DECIDED}),
+        None,
+    ),
+    "one to another version is replaced": (
+        world(active(1), candidate(2), names_=2, record={"switch": OTHER}),
+        replace(DECIDED, decided_at=NOW),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_switch(name):
+    state, expected = KEPT[name]
+    switch = decide_switch(state).record.switch
+    assert (switch and (switch.to_digest, switch.decided_at)) == (
+        expected and (expected.to_digest, expected.decided_at)
+    )
+
+
+def test_a_rollback_holds_what_it_leaves_before_it_can_move_and_clears_the_deadline_of_where_it_goes():
+    record = decide_switch(world(legacy(1), active(2), names_=1, sets=(pods(1, 3, 0), pods(2)))).record
+    assert [(hold.digest, hold.reason) for hold in record.holds] == [(digest(2), "promote 1")]
+    assert (record.numbered(1).retiring, record.numbered(1).scale_down_at) == (False, None)
+    assert record.switch is None
+
+
+def test_a_rollback_commit_without_a_subject_is_named_by_its_id():
+    silent = {"primary": primary(1, subject="")}
+    record = decide_switch(world(legacy(1), active(2), names_=1, desired=silent)).record
+    assert record.holds[0].reason == "rolled back by 00000001aa"
+
+
+FIRST = {
+    "offered, where main refuses": ("1", "protected", {}, True),
+    "another one is offered": ("2", "protected", {}, False),
+    "nothing is offered yet": ("", "protected", {}, False),
+    "main does not refuse": ("1", "", {}, False),
+    "the app left main": ("1", "protected", {"in_git": False}, False),
+    "main names it": ("1", "protected", {"primary": primary(1)}, True),
+}
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_the_first_version_serves_without_main_only_when_it_is(name):
+    offered, refused, desired, serves = FIRST[name]
+    branch = PromotionBranch(digest(int(offered)), "") if offered else None
+    git = GitView(promotion=branch, main_refused=refused)
+    state = world(candidate(1), desired=desired, observed={"git": git})
+    assert (decide_switch(state).record.switch is not None) is serves
+
+
+# --- settling ---
+
+
+def settling(**changes):
+    return world(
+        active(1),
+        candidate(2),
+        names_=2,
+        observed={"active_service": service("web", 2)},
+        record={"switch": DECIDED, "traffic": digest(1), **changes.pop("record", {})},
+        **changes,
+    )
+
+
+UNSETTLED = {
+    "without a Service": settling().observed.__class__(app_uid="5eed"),
+    "while the Service selects another": replace(settling().observed, active_service=service("web", 1)),
+    "while its selector is wiped": replace(settling().observed, active_service=service("web", 0)),
+}
+
+
+@pytest.mark.parametrize("name", UNSETTLED)
+def test_a_switch_is_not_true(name):
+    state = replace(settling(), observed=UNSETTLED[name])
+    assert settle_switch(state) == state
+
+
+def test_a_switch_to_a_version_nobody_knows_is_never_true():
+    state = settling(record={"switch": replace(DECIDED, to_digest=digest(9))})
+    state = replace(state, observed=replace(state.observed, active_service=service("web", 9)))
+    assert settle_switch(state) == state
+
+
+def test_nothing_is_settled_without_a_switch():
+    state = settling(record={"switch": None})
+    assert settle_switch(state) == state
+
+
+def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
+    record = settle_switch(settling()).record
+    old, new = record.numbered(1), record.numbered(2)
+    assert (record.traffic, record.switch) == (digest(2), None)
+    assert (new.stage, new.activated_at, new.left_at, new.rolled_back) == (Stage.ACTIVE, NOW, None, False)
+    assert (old.stage, old.left_at, old.retiring, old.rolled_back) == (Stage.LEGACY, NOW, True, False)
+    assert (old.scale_down_at - NOW).total_seconds() == 300
+    (entry,) = record.ledger
+    assert (entry.event, entry.from_version, entry.to_version) == ("promoted", 1, 2)
+    assert (entry.from_digest, entry.to_digest, entry.source_commit) == (digest(1), digest(2), source(2).commit)
+
+
+@pytest.mark.parametrize(
+    ("lane", "event", "bad"),
+    [(Lane.FIRST, "deployed", False), (Lane.PROMOTION, "promoted", False), (Lane.ROLLBACK, "rolled-back", True)],
+)
+def test_the_ledger_says_why_traffic_moved(lane, event, bad):
+    record = settle_switch(settling(record={"switch": replace(DECIDED, lane=lane)})).record
+    assert (record.ledger[0].event, record.numbered(1).rolled_back) == (event, bad)
+
+
+def test_a_version_promoted_again_is_good_again():
+    again = settling()
+    again = again.with_version(replace(again.record.numbered(2), rolled_back=True, failure="late"))
+    new = settle_switch(again).record.numbered(2)
+    assert (new.rolled_back, new.failure) == (False, "")
+
+
+def test_a_switch_that_starts_and_ends_at_one_version_leaves_it_active():
+    record = settle_switch(settling(record={"switch": replace(DECIDED, from_digest=digest(2))})).record
+    assert record.numbered(2).stage is Stage.ACTIVE
+    assert not record.numbered(2).retiring
+
+
+# --- where a rollback leads ---
+
+LAST_GOOD = {
+    "the one that served last": (world(archived(1), legacy(2), active(3)), 2),
+    "not the newest number": (
+        world(legacy(1, left_at=NOW), archived(2), active(3)),
+        1,
+    ),
+    "none that is on hold": (
+        world(archived(1), legacy(2), active(3), record={"holds": (Hold(digest(2), "", NOW),)}),
+        1,
+    ),
+    "none that was rolled back from": (world(archived(1), legacy(2, rolled_back=True), active(3)), 1),
+    "none that never served": (world(candidate(2), active(3), wants=2), None),
+    "none whose snapshot is lost": (
+        world(
+            archived(1),
+            replace(legacy(2), snapshot=replace(legacy(2).snapshot, text="")),
+            active(3),
+            sets=(pods(3),),
+        ),
+        1,
+    ),
+    "none where there is only one": (world(active(1)), None),
+}
+
+
+@pytest.mark.parametrize("name", LAST_GOOD)
+def test_last_good_version_is(name):
+    state, number = LAST_GOOD[name]
+    assert (state.last_good.number if state.last_good else None) == number
+
+
+# --- the Services ---
+
+THEIRS = service("web", 1, ours=False, owner="theirs")
+S1, S2 = short(digest(1)), short(digest(2))
+ROUTED = {
+    "nothing while both are right": (world(active(1)), []),
+    "a missing active Service": (
+        world(active(1), observed={"active_service": None}),
+        [f"apply the active Service web -> {S1}: it does not exist"],
+    ),
+    "a wiped selector": (
+        world(active(1), observed={"active_service": service("web", 0)}),
+        [f"apply the active Service web -> {S1}: somebody changed its selector"],
+    ),
+    "a selector that somebody pointed elsewhere": (
+        world(active(1), candidate(2), observed={"active_service": service("web", 2)}),
+        [f"apply the active Service web -> {S1}: somebody changed its selector"],
+    ),
+    "ports that differ from Git": (
+        world(active(1), observed={"active_service": service("web", 1, drifted=True)}),
+        [f"apply the active Service web -> {S1}: it differs from what Git asks for"],
+    ),
+    "somebody else's active Service is left alone": (world(active(1), observed={"active_service": THEIRS}), []),
+    "somebody else's is left alone, also with a switch decided": (
+        world(active(1), candidate(2), observed={"active_service": THEIRS}, record={"switch": DECIDED}),
+        [],
+    ),
+    "a switch to a version nobody knows is no write": (
+        world(active(1), record={"switch": replace(DECIDED, to_digest=digest(9))}),
+        [],
+    ),
+    "a switch": (
+        world(active(1), candidate(2), names_=2, record={"switch": DECIDED}),
+        [f"switch live traffic from v1 ({S1}) to v2 ({S2})"],
+    ),
+    "no active Service before anything serves": (world(rising(1)), []),
+    "a missing preview Service": (
+        world(active(1), observed={"preview_service": None}),
+        [f"apply the preview Service web-preview -> {S1}: it does not exist"],
+    ),
+    "a preview that moves": (
+        world(active(1), candidate(2), record={"preview": digest(2)}),
+        [f"point the preview Service web-preview to {S2}"],
+    ),
+    "a preview that moves and differs": (
+        world(
+            active(1),
+            candidate(2),
+            record={"preview": digest(2)},
+            observed={"preview_service": service("web-preview", 1, drifted=True)},
+        ),
+        [f"apply the preview Service web-preview -> {S2}: somebody changed its selector"],
+    ),
+    "a preview whose selector was wiped": (
+        world(active(1), observed={"preview_service": service("web-preview", 0)}),
+        [f"apply the preview Service web-preview -> {S1}: somebody changed its selector"],
+    ),
+    "somebody else's preview Service is left alone": (
+        world(active(1), candidate(2), record={"preview": digest(2)}, observed={"preview_service": THEIRS}),
+        [],
+    ),
+    "no preview Service where none is asked for": (
+        world(active(1), spec=manual(preview_service=None), observed={"preview_service": None}),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUTED)
+def test_route(name):
+    state, said = ROUTED[name]
+    assert [str(action) for action in route(state)] == said
+
+
+def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
+    (move,) = (
+        action
+        for action in decided(world(active(1), candidate(2), names_=2, record={"preview": digest(2)})).actions
+        if hasattr(action, "lane")
+    )
+    assert move.expected_selector == service("web", 1).selector
+    assert (move.needs_available, move.create) == (3, False)
+
+
+def test_a_missing_active_service_is_created_by_the_switch():
+    state = world(candidate(1), names_=1)
+    moves = [action for action in decided(state).actions if hasattr(action, "lane")]
+    assert [(move.create, move.expected_selector) for move in moves] == [(True, ())]
+
+
+def test_an_answer_that_breaks_an_invariant_is_not_given():
+    state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
+    with pytest.raises(InvariantBroken, match="I1"):
+        check(state, route(state))
