@@ -1,0 +1,90 @@
+"""The whole demo, told once: everything is as it promises, and nothing is left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gitops_bg.cli.demo import run_demo
+from tests.integration.demo.conftest import nothing_left_behind
+
+
+@dataclass(frozen=True)
+class Told:
+    status: int
+    seconds: float
+    screen: str
+    report: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    """One run for all tests here."""
+    folder = tmp_path_factory.mktemp("demo")
+    report = folder / "report.json"
+    screen = io.StringIO()
+    begin = time.monotonic()
+    with nothing_left_behind(tmp_path_factory.mktemp("temp")), contextlib.redirect_stdout(screen):
+        status = run_demo(report, keep=False)
+    seconds = time.monotonic() - begin
+    return Told(status, seconds, screen.getvalue(), json.loads(report.read_text()))
+
+
+def test_ends_well_within_a_minute(told: Told) -> None:
+    assert told.status == 0, told.screen
+    assert told.seconds < 60
+
+
+def test_no_request_fails_while_traffic_moves(told: Told) -> None:
+    assert told.report["ok"] is True
+    assert told.report["failed_requests"] == 0
+    assert told.report["requests"] > 500
+
+
+def test_the_report_has_every_step_with_its_seconds(told: Told) -> None:
+    steps = told.report["steps"]
+    assert len(steps) == 8
+    assert all(set(step) == {"name", "seconds", "ok"} for step in steps)
+    assert all(step["ok"] is True and 0 < step["seconds"] < 60 for step in steps)
+
+
+def test_the_report_has_every_switch_of_the_ledger_with_its_commits(told: Told) -> None:
+    switches = told.report["switches"]
+    moves = [(switch["event"], switch["from"], switch["to"]) for switch in switches]
+    assert moves == [
+        ("deployed", None, "1.0.0"),
+        ("promoted", "1.0.0", "1.1.0"),
+        ("rolled-back", "1.1.0", "1.0.0"),
+        ("promoted", "1.0.0", "1.1.1"),
+    ]
+    commits = [switch[which] for switch in switches for which in ("commit", "ledger")]
+    assert all(len(commit) == 40 for commit in commits)
+    assert len(set(commits)) == len(commits)
+    assert all(0 <= switch["seconds"] < 60 for switch in switches)
+
+
+def test_the_timeline_shows_what_the_user_typed(told: Told) -> None:
+    for typed in (
+        "$ git push",
+        "$ git commit -am 'web 1.1.0'",
+        "$ git merge --no-ff --no-edit origin/gitops-bg/promote/shop/web",
+        "$ git revert --no-edit -m 1 ",
+        "$ git log --reverse --oneline origin/gitops-bg/state/demo",
+    ):
+        assert typed in told.screen
+
+
+def test_the_timeline_ends_with_the_ledger_and_a_summary(told: Told) -> None:
+    for said in ("web: promoted v1 -> v2", "Bg-Event: rolled-back", "8 steps in ", "everything was as expected"):
+        assert said in told.screen
+
+
+def test_no_log_line_gets_into_the_timeline(told: Told) -> None:
+    assert "INFO" not in told.screen
+    assert "WARNING" not in told.screen
