@@ -11,7 +11,7 @@ from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
-from gitops_bg.cluster.patches import change_replicas, change_selector
+from gitops_bg.cluster.patches import change_replicas, change_selector, replace_selector
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
 from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects
@@ -95,7 +95,7 @@ class Actor:
 
     def _scale(self, app: AppKey, config: AppConfig | None, action: ScaleReplicaSet) -> None:
         name = names.replica_set_name(app, action.digest)
-        if action.replicas < action.current:
+        if action.replicas < action.current and not action.serving:
             self._refuse_if_serving(app, config, self._existing(REPLICA_SETS, app, name))
         self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action))
 
@@ -113,6 +113,10 @@ class Actor:
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
         answer = self._writer.apply(SERVICES, manifest, force=existing is not None)
+        if answer["spec"].get("selector") != manifest["spec"]["selector"]:
+            # Kubernetes before 1.22 merges selectors by key: what somebody else added is still there.
+            whole = replace_selector(app, answer, manifest)
+            answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole)
         self._settle_service(answer, manifest)
 
     def _point(self, app: AppKey, action: PointPreview) -> None:

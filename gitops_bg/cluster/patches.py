@@ -23,6 +23,15 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview) -> list[O
     ]
 
 
+def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object]:
+    """Make the selector of a Service of ours exactly that of its manifest, unless somebody moved it meanwhile."""
+    return [
+        *_still_ours(app),
+        {"op": "test", "path": _SELECTOR, "value": live["spec"].get("selector")},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+    ]
+
+
 def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
     """Scale a ReplicaSet of ours from exactly the replicas it was seen with."""
     return [

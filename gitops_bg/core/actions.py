@@ -54,13 +54,17 @@ class CreateReplicaSet:
 
 @dataclass(frozen=True, slots=True)
 class ScaleReplicaSet:
-    """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2)."""
+    """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2).
+
+    Except where it is ``serving``, and has more than the target asks for: then it keeps its full size.
+    """
 
     digest: str
     number: int
     current: int
     replicas: int
     reason: str
+    serving: bool = False
 
     def __str__(self) -> str:
         return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"

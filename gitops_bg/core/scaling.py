@@ -73,10 +73,11 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
-    if is_live(world, version.digest) and size < world.full_size:
+    serving = is_live(world, version.digest)
+    if serving and size < world.full_size:
         return ()
     reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"
-    return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason),)
+    return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason, serving),)
 
 
 def _delete_unknown(world: World) -> list[ClusterAction]:

@@ -81,7 +81,7 @@ class Mortals:
         """Wait until the probe is true; meanwhile a fresh agent takes the place of each dead one."""
 
         def look() -> Any:
-            if self.deaths == len(self.lives) and self._running is self.lives[-1]:
+            if self._running is not None and self._running.dead.is_set():
                 self._scenario.stop()
                 self._start()
             return probe()

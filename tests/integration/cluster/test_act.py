@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitops_bg.cluster.errors import ForeignObject
@@ -181,6 +183,13 @@ def test_what_serves_by_somebody_elses_hand_is_not_scaled_down_either(scene: Sce
         scene.do(scale(TWO, 1, 0))
 
 
+def test_what_serves_with_more_pods_than_the_target_asks_for_is_scaled_to_its_size(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.do(scale(ONE, 1, 3))
+    scene.do(replace(scale(ONE, 3, 2), serving=True))
+    assert scene.live("replicasets", name_of(scene, ONE))["spec"]["replicas"] == 2
+
+
 def test_what_does_not_serve_is_scaled_down_and_deleted(scene: Scene) -> None:
     scene.serve(ONE)
     scene.do(create(TWO, number=2), scale(TWO, 1, 0), DeleteReplicaSet(name_of(scene, TWO), TWO.digest, "told to"))
@@ -323,6 +332,14 @@ def test_a_changed_port_is_repaired_and_a_port_that_left_git_goes(scene: Scene) 
     assert not scene.observe(config(scene.app, web=both)).active_service.drifted  # type: ignore[union-attr]
     scene.do(repair, config=config(scene.app, web=written))
     assert len(scene.live("services", "web")["spec"]["ports"]) == 1
+
+
+def test_a_key_that_somebody_added_to_the_selector_goes(scene: Scene) -> None:
+    scene.serve(ONE)
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", {"spec": {"selector": {"app": "else"}}}, MERGE)
+    scene.until(lambda seen: seen.active_service and not seen.active_service.digest)
+    scene.do(ApplyService("active", "web", ONE.digest, "somebody changed its selector"))
+    assert scene.live("services", "web")["spec"]["selector"] == scene.selector(ONE)
 
 
 def test_the_preview_moves_whether_pods_are_available_or_not(scene: Scene) -> None:
