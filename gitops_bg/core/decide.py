@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
+from gitops_bg.core.analysis import analyse, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Decision
@@ -40,6 +41,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
+    analyse,  # begin runs, take measurements in, act on verdicts
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
     decide_switch,  # every gate open: write the switch down
@@ -84,4 +86,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         conditions=conditions_of(world),
         gates=gates_to_show(world),
         wake_at=wake_at(world),
+        measurements=measurements_due(world),
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import AppKey
 
 
@@ -41,6 +42,8 @@ class Strategy:
     scale_down_delay_seconds: int | None = 30
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
+    pre_promotion_analysis: Plan | None = None
+    post_promotion_analysis: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ from datetime import datetime
 from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.decision import Gate
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
+from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.runs import moments
 from gitops_bg.core.world import World
 
 
@@ -17,6 +19,9 @@ def wake_at(world: World) -> datetime | None:
 def _moments(world: World) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
+    for run in world.record.analysis:
+        if run.stage is AnalysisStage.POST or not world.suspended:
+            yield from moments(run)
     if world.suspended:
         return
     yield from (gate.until for gate in _gates(world) if gate.until)

@@ -160,7 +160,7 @@ def archive(world: World) -> World:
 
 
 def _archive(world: World, version: Version) -> World:
-    if is_live(world, version.digest):
+    if is_live(world, version.digest) or world.record.keeps_warm(version.digest):
         return world
     archived = replace(
         version, stage=Stage.ARCHIVED, retiring=False, scale_down_at=None, available_since=None, waiting_since=None
