@@ -61,7 +61,7 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
             with urlopen(url, timeout=10) as answer:
                 assert json.load(answer)["image"].endswith("web:1.1.1")
 
-        kubeconfig = re.search(r"KUBECONFIG=([^;]+);", printed)
+        kubeconfig = re.search(r"KUBECONFIG=(\S+)", printed)
         assert kubeconfig
         client = Client(Access(kubeconfig=Path(kubeconfig[1])))
         app = client.get(APPS, "shop", "web")

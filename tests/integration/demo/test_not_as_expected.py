@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cli.demo import run_demo
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.scene import APP, IMAGE
@@ -66,6 +67,7 @@ def test_a_request_that_fails_between_two_checks(tmp_path: Path) -> None:
         client = Client(Access(kubeconfig=act.scene.kubeconfig))
         try:
             client.delete(SERVICES, APP.namespace, APP.name)
+            act.scene.sandbox.faults.refuse("*", "services")  # or the agent would have it back at once
         finally:
             client.close()
         act.expect("a request fails", act.scene.traffic.failures)
@@ -101,6 +103,14 @@ def test_answers_with_an_error_count_as_failed(tmp_path: Path) -> None:
     status, report = told(tmp_path, Step("deploy", deploy_what_answers_500))
     assert status == 1
     assert 10 < report["failed_requests"] <= report["requests"]
+
+
+def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with nothing_left_behind(tmp_path):
+        assert run_demo(tmp_path / "no" / "report.json", keep=False) == 1
+    assert "the report cannot be written" in capsys.readouterr().out
 
 
 def test_ctrl_c_cleans_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
