@@ -64,10 +64,11 @@ def test_a_git_command_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_request_that_fails_between_two_checks(tmp_path: Path) -> None:
     def lose_the_service(act: Act) -> None:
+        for verb in ("create", "patch"):  # or the agent would have it back at once
+            act.scene.sandbox.faults.refuse(verb, "services")
         client = Client(Access(kubeconfig=act.scene.kubeconfig))
         try:
             client.delete(SERVICES, APP.namespace, APP.name)
-            act.scene.sandbox.faults.refuse("*", "services")  # or the agent would have it back at once
         finally:
             client.close()
         act.expect("a request fails", act.scene.traffic.failures)
