@@ -118,5 +118,7 @@ class Observed:
     active_service: ServiceView | None = None
     preview_service: ServiceView | None = None
     request: Request | None = None
+    refused: str = ""
+    """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     verdicts: tuple[Verdict, ...] = ()
     git: GitView = field(default_factory=GitView)
