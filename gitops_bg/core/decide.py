@@ -19,7 +19,7 @@ from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.preview import choose_preview
-from gitops_bg.core.promotion import write_to_git
+from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
 from gitops_bg.core.scaling import grow, shrink
@@ -47,6 +47,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     choose_preview,  # where the preview Service points
     forget,  # history beyond its limit
     note_divergence,  # main refuses the commit of an emergency
+    note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
 )
 

@@ -3,6 +3,8 @@
 Promotion: the commit comes first, traffic second. Emergency rollback: traffic first, the commit afterwards.
 """
 
+from dataclasses import replace
+
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.gates import all_open, gates_before_commit
 from gitops_bg.core.model import Stage, Version
@@ -17,6 +19,15 @@ def write_to_git(world: World) -> tuple[GitAction, ...]:
     if world.observed.git.unreachable:
         return ()
     return (*_ledger(world), *_promotion(world))
+
+
+def note_offer(world: World) -> World:
+    """Remember what the agent itself offers: it may take that back, but not what a person put on the branch."""
+    git = world.observed.git
+    offers = [action.version.digest for action in write_to_git(world) if isinstance(action, OfferPromotion)]
+    gone = git.promotion is None and not git.unreachable
+    offered = offers[0] if offers else ("" if gone else world.record.offered)
+    return world if offered == world.record.offered else world.with_record(replace(world.record, offered=offered))
 
 
 def _ledger(world: World) -> tuple[GitAction, ...]:
@@ -104,6 +115,8 @@ def _is_way_back(world: World, branch: PromotionBranch) -> bool:
     It comes before any promotion: in an emergency nobody races the agent for the branch.
     """
     version = world.record.version(branch.digest)
+    if branch.digest == world.record.offered:
+        return False
     if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED) or version.rolled_back:
         return False
     live = version.digest in (world.record.traffic, world.primary_digest)
