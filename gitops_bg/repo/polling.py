@@ -79,6 +79,10 @@ class Poller:
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
 
+    def begin_again(self) -> None:
+        """Report everything at the next poll, as the first one does: somebody new wants to know."""
+        self._last = None
+
     def accept(self, commit: str) -> None:
         """Take main's new history for good, named by a commit of it.
 

@@ -111,6 +111,11 @@ class Repository:
                 self._rebuild()
                 return self._poller.poll()
 
+    def begin_again(self) -> None:
+        """Have the next poll report everything, as the first one does."""
+        with self._lock:
+            self._poller.begin_again()
+
     @property
     def head(self) -> str:
         """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
