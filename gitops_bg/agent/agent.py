@@ -181,9 +181,9 @@ class Agent:
             self._alarms.arrange(app, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
-        """Arrange the next poll; after the first that was answered, look also at apps that only the cluster has."""
-        if not self._read_once and self.catalog.seen:
-            self._read_once = True
+        """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""
+        if not self._read_once:
+            self._read_once = self.catalog.seen
             self._resync()
         spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
         seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread

@@ -64,6 +64,7 @@ class Catalog:
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
         self.rewritten = ""
+        self._lost = ""
         self.unreachable = ""
         self.main_refused = ""
 
@@ -195,10 +196,12 @@ class Catalog:
         return self._parsed_offers[key]
 
     def _lost_before_us(self) -> str:
-        """A commit that live records come from and main no longer has: rewritten while no agent looked."""
-        if self.seen:
-            return self.rewritten
-        return min(self._repository.lost(self._remembered()), default="")
+        """A commit that live records come from and main does not have: rewritten while no agent looked."""
+        if not self.seen:
+            self._lost = min(self._repository.lost(self._remembered()), default="")
+        elif self._lost and self._repository.contains(self._lost):
+            self._lost = ""
+        return self._lost
 
     def _accepted(self, rewritten: str) -> str:
         """Take rewritten history for good where ``gitops-bg.yaml`` names a commit of it (`accept-history`)."""
@@ -208,4 +211,5 @@ class Catalog:
         if not self._repository.contains(accepted):
             return rewritten
         self._repository.accept(accepted)
+        self._lost = ""
         return ""

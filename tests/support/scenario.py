@@ -17,6 +17,7 @@ import yaml
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.core import names
 from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import AppKey
@@ -252,9 +253,9 @@ class App:
         return self.scenario.push()
 
     def ask(self, request: Request) -> None:
-        """What `gitops-bg abort` and `rollback --offline` do."""
-        assert self.scenario.agent is not None
-        self.scenario.agent.cluster.request(self.key, request)
+        """What `gitops-bg abort` and `rollback --offline` do, in a process of their own."""
+        path = f"{collection(names.API_VERSION, names.KIND, self.key.namespace)}/{self.name}"
+        self.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: annotation_of(request)}}})
 
     # --- what a user sees -----------------------------------------------------------------------------------------
 
@@ -317,7 +318,7 @@ class App:
 
     def ledger(self) -> list[dict[str, str]]:
         """The entries of this app on the state branch, oldest first: trailers by name, without `Bg-`."""
-        if self.scenario.remote.head(STATE_BRANCH) is None:
+        if not self.scenario.remote.bare.exists() or self.scenario.remote.head(STATE_BRANCH) is None:
             return []
         bare = self.scenario.remote.bare
         text = self.scenario.remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=bare)
