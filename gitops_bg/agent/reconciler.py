@@ -80,7 +80,6 @@ class Reconciler:
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
-        log_decision(facts.app, decision, facts.desired.commit)
         for entry in decision.record.ledger:
             if entry.sequence > facts.record.sequence:
                 self._tell(facts, entry)
@@ -90,7 +89,8 @@ class Reconciler:
         finally:
             # Git hears what the record says, whether Kubernetes goes along or not.
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
-            self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
+            is_new = self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
+            self._log(facts, decision, is_new)
         self._measure(facts, decision)
         return saved or wrote
 
@@ -110,6 +110,11 @@ class Reconciler:
                 raise
             return True
         return self._refused.pop(facts.app, None) is not None or bool(actions)
+
+    def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
+        """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""
+        said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
+        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit)
 
     def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
         self._cluster.carry_out(app, config, action)

@@ -18,7 +18,7 @@ from gitops_bg.cluster.requests import request_of
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
-from gitops_bg.core.model import AppKey, Snapshot, Version
+from gitops_bg.core.model import AppKey, Color, Snapshot, Version
 from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
@@ -106,6 +106,7 @@ class _Look:
             replicas=state.replicas,
             available=state.available,
             number=int(state.number) if state.number.isdecimal() else 0,
+            color=Color(state.color) if state.color in set(Color) else None,
             ours=not owner,
             owner=owner,
             deleting=state.meta.deleting,

@@ -186,7 +186,10 @@ class PublishLedger:
     entries: tuple[LedgerEntry, ...]
 
     def __str__(self) -> str:
-        return f"write {len(self.entries)} ledger entries: " + ", ".join(entry.event for entry in self.entries)
+        count = len(self.entries)
+        return f"write {count} ledger {'entry' if count == 1 else 'entries'}: " + ", ".join(
+            entry.event for entry in self.entries
+        )
 
 
 ClusterAction = (

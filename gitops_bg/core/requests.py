@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.following import override, put_hold
+from gitops_bg.core.following import override
+from gitops_bg.core.holds import lift_hold, put_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Event, Lane
-from gitops_bg.core.versions import lift_hold, start_rollout
+from gitops_bg.core.versions import start_rollout
 from gitops_bg.core.world import World
 
 

@@ -7,8 +7,8 @@ switch ends as exactly one ledger entry, whatever crashes in between (I4).
 from dataclasses import replace
 
 from gitops_bg.core.digest import short
-from gitops_bg.core.following import put_hold
 from gitops_bg.core.gates import all_open, gates_before_switch
+from gitops_bg.core.holds import put_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Event, Lane, Switch
 from gitops_bg.core.versions import keep, release

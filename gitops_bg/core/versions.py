@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.digest import short
+from gitops_bg.core.holds import lift_all, put_hold
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.record import Event
 from gitops_bg.core.world import World
@@ -84,9 +85,12 @@ def _follow_target(world: World) -> World:
         return world
     version = world.record.version(digest)
     if version is None:
-        world = register(_lift_holds(world), target.snapshot, target.source)
+        world = register(lift_all(world), target.snapshot, target.source)
     elif digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring):
         return world
+    elif version.rolled_back:
+        # A newer target had lifted its hold; that this one is named again is not somebody saying so.
+        return put_hold(world, version, reason="it was rolled back, and is the target again", by=target.source.author)
     else:
         world = start_rollout(world, version, target.source)
     return world.noting(
@@ -97,22 +101,6 @@ def _follow_target(world: World) -> World:
         by=target.source.author,
         reason=target.source.subject,
     )
-
-
-def _lift_holds(world: World) -> World:
-    """A new digest in the target ends every hold: what was held is not asked for any more (gitops.md §3)."""
-    for hold in world.record.holds:
-        world = lift_hold(world, hold.digest, reason="the target names a new version")
-    return world
-
-
-def lift_hold(world: World, digest: str, *, reason: str, by: str = "") -> World:
-    """End the hold on a digest, if there is one, and say so in the ledger."""
-    if not world.record.held(digest):
-        return world
-    holds = tuple(hold for hold in world.record.holds if hold.digest != digest)
-    world = world.with_record(replace(world.record, holds=holds))
-    return world.noting(Event.HOLD_LIFTED, to=world.record.version(digest), reason=reason, by=by)
 
 
 def _release_unwanted(world: World) -> World:

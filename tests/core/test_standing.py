@@ -79,7 +79,7 @@ GOING = {
     "it goes once its ledger is in Git": (world(active(1), **LEFT), ["delete the app"]),
     "its ledger first": (
         world(active(1), **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
-        ["write 1 ledger entries: promoted"],
+        ["write 1 ledger entry: promoted"],
     ),
     "it waits for Git with entries that are not there yet": (
         world(active(1), observed=DOWN, **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
