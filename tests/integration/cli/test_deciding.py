@@ -56,9 +56,7 @@ def test_set_image_to_what_it_is_makes_no_commit(cli: Cli, web: App) -> None:
         (["nobody=x:1"], 1, "there is no container nobody with an image (the containers are: web)"),
     ],
 )
-def test_set_image_refuses_what_makes_no_sense(
-    cli: Cli, web: App, arguments: list[str], code: int, words: str
-) -> None:
+def test_set_image_refuses_what_makes_no_sense(cli: Cli, web: App, arguments: list[str], code: int, words: str) -> None:
     assert words in cli("set-image", str(web.key), *arguments, code=code)
 
 

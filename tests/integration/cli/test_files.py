@@ -115,7 +115,9 @@ def test_check_of_a_remote_finds_what_is_bad(name: str, tmp_path: Path) -> None:
 
 
 def test_check_of_a_sound_remote_ends_well(tmp_path: Path) -> None:
-    answer: Any = json.loads(run("check", "--repo", str(build("healthy", tmp_path)), "-o", "json", cache=tmp_path).stdout)
+    answer: Any = json.loads(
+        run("check", "--repo", str(build("healthy", tmp_path)), "-o", "json", cache=tmp_path).stdout
+    )
     assert answer["problems"] == []
     assert answer["files"] == 7
 

@@ -125,7 +125,9 @@ def test_history_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
 
 
 def test_history_asks_which_cluster_where_there_are_two_ledgers(cli: Cli, web: App) -> None:
-    web.scenario.remote.run("push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu")
+    web.scenario.remote.run(
+        "push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu"
+    )
     assert "the ledgers of eu, test; say which" in cli("history", str(web.key), code=2)
     assert cli.json("history", str(web.key), "--cluster", "test")["entries"]
 

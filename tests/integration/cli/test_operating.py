@@ -59,9 +59,7 @@ def test_an_offline_rollback_is_carried_out_by_the_agent_and_then_committed(cli:
     promoted.wait_told("rolled-back")
 
 
-def test_an_offline_rollback_without_agent_and_git_moves_traffic_and_loses_nothing(
-    cli: Cli, promoted: App
-) -> None:
+def test_an_offline_rollback_without_agent_and_git_moves_traffic_and_loses_nothing(cli: Cli, promoted: App) -> None:
     world = promoted.scenario
     world.stop()
     world.remote.go_down()
