@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
+from tests.support.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -102,14 +103,29 @@ def test_once_with_a_remote_that_is_away_is_something_passing(world: Scenario, t
     assert "Traceback" not in done.stderr
 
 
-def test_once_fails_where_an_app_fails(world: Scenario, tmp_path: Path) -> None:
+def test_once_fails_where_an_app_fails_and_names_it(
+    world: Scenario, sandbox_cluster: SandboxCluster, tmp_path: Path
+) -> None:
+    app = world.app()
+    app.add("v1")
+    sandbox_cluster.sandbox.faults.refuse("patch", "replicasets", namespace=world.namespace)
+    try:
+        done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
+    finally:
+        sandbox_cluster.sandbox.faults.clear()
+    assert done.returncode == 1, done.stderr
+    assert f"error: not brought to Git: {app.key}" in done.stderr
+
+
+def test_once_leaves_an_object_of_somebody_else_alone_and_says_whose_it_is(world: Scenario, tmp_path: Path) -> None:
     app = world.app()
     app.add("v1")
     foreign = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": world.namespace}}
     world.cluster.apply({**foreign, "spec": {"ports": [{"port": 80}]}})
     done = subprocess.run(command(world, tmp_path, "--once"), capture_output=True, text=True, timeout=60)
-    assert done.returncode in (0, 1)
+    assert done.returncode == 0, done.stderr
     assert app.condition("Conflict")["status"] == "True"
+    assert app.selected() == ""
 
 
 def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) -> None:
