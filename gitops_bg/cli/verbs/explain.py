@@ -55,6 +55,11 @@ def _counts(facts: Facts, coming: Version | None, gate: Gate) -> str:
     return f"({views[0].available}/{views[0].replicas} available)" if views else "(no pods yet)"
 
 
+def _offered(facts: Facts) -> bool:
+    """Whether there is a promotion branch to merge."""
+    return facts.observed.git.promotion is not None
+
+
 def _json(facts: Facts, decision: Decision, coming: Version | None, now: datetime) -> dict[str, Any]:
     return {
         "app": str(facts.app),
@@ -67,7 +72,7 @@ def _json(facts: Facts, decision: Decision, coming: Version | None, now: datetim
                 "open": gate.open,
                 "counts": _counts(facts, coming, gate),
                 "remainingSeconds": max(0.0, (gate.until - now).total_seconds()) if gate.until else None,
-                "advice": advice(gate, facts.app, facts.spec),
+                "advice": advice(gate, facts.app, facts.spec, _offered(facts)),
             }
             for gate in decision.gates
         ],
@@ -108,6 +113,6 @@ def _table(facts: Facts, decision: Decision, coming: Version, now: datetime) -> 
             said(gate.kind, "bold"),
             said(reason),
             said(remaining),
-            said(advice(gate, facts.app, facts.spec), "cyan"),
+            said(advice(gate, facts.app, facts.spec, _offered(facts)), "cyan"),
         )
     return table

@@ -72,6 +72,14 @@ def test_explain_shows_each_gate_its_reason_and_what_to_do(cli: Cli, waiting: Ap
     assert gates["approval"]["advice"]
 
 
+def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there(cli: Cli, waiting: App) -> None:
+    cli("abort", str(waiting.key))
+    waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
+    assert "gitops-bg resume" in gates["hold"]["advice"]
+    assert "merge" not in gates["approval"]["advice"]
+
+
 def test_explain_exits_with_1_for_an_unhealthy_app_only_when_asked(cli: Cli, waiting: App) -> None:
     cli("explain", str(waiting.key))
     cli("explain", str(waiting.key), "--exit-code", code=1)
