@@ -18,10 +18,10 @@ from gitops_bg.core.observed import Verb
 
 def abort(
     app: App,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; it goes into the ledger.")],
     at: LiveOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; it goes into the ledger.")] = "aborted by hand",
 ) -> None:
     """Abort a rollout: the candidate goes on hold, traffic stays or returns. Needs no Git; Git is told afterwards.
 

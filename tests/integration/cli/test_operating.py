@@ -36,8 +36,12 @@ def test_abort_with_nothing_on_its_way(cli: Cli, web: App) -> None:
     assert "nothing to abort" in cli("abort", str(web.key), "-r", "x", code=1)
 
 
-def test_abort_wants_a_reason(cli: Cli, web: App) -> None:
-    assert "--reason" in cli("abort", str(web.key), code=2)
+def test_abort_is_in_a_hurry_and_needs_no_reason(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    cli("abort", str(web.key))
+    web.wait_told("aborted")
+    assert web.ledger()[-1]["Reason"] == "aborted by hand"
 
 
 def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, web: App) -> None:
