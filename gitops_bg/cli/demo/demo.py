@@ -29,7 +29,7 @@ def run_demo(report: Path | None, keep: bool) -> int:
     """Run the demo; returns the exit status: 0, 1 where anything was not as expected, 130 after Ctrl-C.
 
     ``report`` is where the findings go as JSON: written before anything starts, so that a file that cannot be
-    written costs no time, and again at the end. With ``keep`` everything goes on until Ctrl-C.
+    written costs no time, and again when the story has been told. With ``keep`` everything goes on until Ctrl-C.
     """
     return play(report, keep)
 
@@ -48,6 +48,7 @@ def play(file: Path | None, keep: bool, story: Sequence[Step] = STORY, deadline:
             _tell_all(act, story, findings)
             screen.summary(findings)
             if keep:
+                _save(findings, file)
                 leave_running(built, screen)
     except KeyboardInterrupt:
         screen.note("stopped before the end")
