@@ -38,6 +38,20 @@ def progress_deadline(world: World, version: Version) -> datetime | None:
     return version.waiting_since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
+def expires_at(world: World, version: Version) -> datetime | None:
+    """When a candidate has waited long enough for somebody to promote it; None where it may wait for ever."""
+    seconds = world.spec.strategy.expire_after_seconds
+    if seconds is None or version.available_since is None or not world.record.traffic:
+        return None
+    return version.available_since + timedelta(seconds=seconds)
+
+
+def is_expired(world: World, version: Version) -> bool:
+    """Whether nobody promoted a candidate in time."""
+    moment = expires_at(world, version)
+    return moment is not None and world.now >= moment
+
+
 def _note(world: World, version: Version) -> World:
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)

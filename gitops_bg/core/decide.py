@@ -15,6 +15,7 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
@@ -42,6 +43,8 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_target_revert,  # the commit that brought the active version was reverted
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
+    give_up_late,  # progressDeadlineAbort
+    give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points

@@ -14,6 +14,13 @@ class PreviewSwitch(StrEnum):
     IMMEDIATE = "immediate"
 
 
+class OnExpire(StrEnum):
+    """What becomes of a candidate that nobody promoted in time."""
+
+    ABORT = "abort"
+    PROMOTE = "promote"
+
+
 class PromoteVia(StrEnum):
     """How a promotion gets into main: by a promotion branch somebody merges, or by a commit of the agent."""
 
@@ -41,6 +48,9 @@ class Strategy:
     scale_down_delay_seconds: int | None = 30
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
+    expire_after_seconds: int | None = None
+    """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
+    on_expire: OnExpire = OnExpire.ABORT
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ class AppSpec:
     promote_via: PromoteVia = PromoteVia.COMMIT
     min_ready_seconds: int = 0
     progress_deadline_seconds: int = 600
+    progress_deadline_abort: bool = False
     revision_history_limit: int = 10
     rollback_window_revisions: int | None = None
     deletion_policy: DeletionPolicy = DeletionPolicy.KEEP

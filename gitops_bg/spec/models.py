@@ -109,6 +109,27 @@ class BlueGreen(Model):
         30, description='How long an aborted candidate keeps its pods: seconds, or "never". Default 30; 0 is at once.'
     )
 
+    expire_after_seconds: Positive | None = Field(
+        None,
+        description="Seconds that a candidate, from when its pods are available, waits for somebody to promote it; "
+        "for ever where absent.",
+    )
+    on_expire: Literal["abort", "promote"] | None = Field(
+        None,
+        description="What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or "
+        "promoted by the agent once every other gate is open. Default abort.",
+    )
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.expire_after_seconds is None and self.on_expire:
+            raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
+        seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
+        if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
+            message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
+            raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
+        return self
+
     @model_validator(mode="after")
     def _two_services(self) -> Self:
         if self.preview_service == self.active_service:
@@ -166,6 +187,11 @@ class AppSpec(Model):
     )
     progress_deadline_seconds: Count = Field(
         600, description="Seconds without progress after which a rollout has failed."
+    )
+    progress_deadline_abort: bool = Field(
+        False,
+        description="Abort a rollout that has failed so: its version is put on hold. Holds at once for one that failed "
+        "before; never for the way back, nor for the first deployment.",
     )
     revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
     rollback_window: RollbackWindow | None = None

@@ -71,9 +71,7 @@ def test_dates_and_authors_are_the_tests_to_choose(remote: GitRemote) -> None:
     remote.commit("Dated", author="Bo <bo@example.com>", date=datetime(2024, 2, 29, tzinfo=UTC))
     remote.push()
     assert remote.log()[0].author == "Bo"
-    assert (
-        remote.run("log", "-1", "--format=%aI %cI") == "2024-02-29T00:00:00+00:00 2024-02-29T00:00:00+00:00"
-    )
+    assert remote.run("log", "-1", "--format=%aI %cI") == "2024-02-29T00:00:00+00:00 2024-02-29T00:00:00+00:00"
 
 
 def test_a_remote_that_is_down_refuses_and_comes_back(remote: GitRemote) -> None:
