@@ -23,13 +23,14 @@ from gitops_bg.core.preview import choose_preview
 from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
+from gitops_bg.core.retention import archive, follow_delays
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.standing import is_to_go, note_standing
 from gitops_bg.core.switching import decide_switch, settle_switch
 from gitops_bg.core.timers import wake_at
-from gitops_bg.core.versions import archive, choose_candidate, forget
+from gitops_bg.core.versions import choose_candidate, forget
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
@@ -46,6 +47,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down
+    follow_delays,  # somebody changed a delay: it holds for versions let go before, too
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
     forget,  # history beyond its limit

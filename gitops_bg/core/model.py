@@ -78,6 +78,10 @@ class Version:
     """Since when its rollout makes no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     left_at: datetime | None = None
+    retired_at: datetime | None = None
+    """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""
+    aborted: bool = False
+    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
     scale_down_at: datetime | None = None
     retiring: bool = False
     """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""

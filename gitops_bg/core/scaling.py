@@ -5,8 +5,8 @@ from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.core.record import Lane
+from gitops_bg.core.retention import is_live
 from gitops_bg.core.sizes import wanted_size
-from gitops_bg.core.versions import is_live
 from gitops_bg.core.world import World
 
 

@@ -11,7 +11,8 @@ from gitops_bg.core.gates import all_open, gates_before_switch
 from gitops_bg.core.holds import put_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Event, Lane, Switch
-from gitops_bg.core.versions import keep, release
+from gitops_bg.core.retention import release
+from gitops_bg.core.versions import keep
 from gitops_bg.core.world import World
 
 EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROLLBACK: Event.ROLLED_BACK}
@@ -47,7 +48,7 @@ def _activated(world: World, version: Version) -> Version:
 
 
 def _left(world: World, version: Version, lane: Lane) -> Version:
-    leaving = release(world, version, world.spec.strategy.scale_down_delay_seconds)
+    leaving = release(world, version)
     return replace(leaving, stage=Stage.LEGACY, left_at=world.now, rolled_back=lane is Lane.ROLLBACK)
 
 

@@ -1,0 +1,45 @@
+"""Delays and replicas follow live edits of an app's files, without any gate (argo-rollouts.md §1.1, §1.3)."""
+
+from tests.support.scenario import App
+
+
+def sizes(web: App) -> dict[str, int]:
+    return {tag: version.replicas for tag, version in web.versions().items()}
+
+
+def test_shorter_delay_holds_for_a_version_that_is_warm_already(web: App) -> None:
+    web.promote("v2")
+    assert sizes(web) == {"v1": 2, "v2": 2}
+
+    web.strategy["scaleDownDelaySeconds"] = 0
+    web.configure()
+
+    web.wait(lambda: sizes(web) == {"v1": 0, "v2": 2}, "the old version is at 0")
+    assert web.live_tag() == "v2"
+
+
+def test_never_keeps_a_version_whose_delay_ran_already(web: App) -> None:
+    web.promote("v2")
+    web.strategy["scaleDownDelaySeconds"] = "never"
+    web.configure()
+    web.wait(lambda: web.record().versions[0].scale_down_at is None, "the deadline is gone")
+
+    web.scenario.advance(100_000)
+    web.scenario.wait_idle()
+
+    assert sizes(web) == {"v1": 2, "v2": 2}
+
+
+def test_replicas_reach_live_traffic_while_a_candidate_waits(web: App) -> None:
+    web.promote("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+
+    web.replicas = 4
+    web.push_image("v3")
+    web.wait(lambda: sizes(web) == {"v1": 4, "v2": 4, "v3": 4}, "every version has the new size")
+    assert web.live_tag() == "v2"
+
+    web.replicas = 1
+    web.push_image("v3")
+    web.wait(lambda: sizes(web) == {"v1": 1, "v2": 1, "v3": 1}, "every version has the new size")
