@@ -20,6 +20,7 @@ from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.preview import choose_preview
+from gitops_bg.core.probation import watch_active
 from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
@@ -44,6 +45,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_target_revert,  # the commit that brought the active version was reverted
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
+    watch_active,  # pods that fail after the switch
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down

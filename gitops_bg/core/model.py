@@ -59,6 +59,17 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Probation:
+    """How a version does that was promoted, until it has proven itself (``core.probation``)."""
+
+    pods: int
+    """How many were available when traffic moved to it."""
+    since: datetime
+    """Since when it has had that many, or, where it is ``unready``, fewer."""
+    unready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A snapshot with a number and a life. What the record remembers of it; times are UTC.
 
@@ -87,6 +98,8 @@ class Version:
     """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
     rolled_back: bool = False
     """Traffic was rolled back from it: not a place to go back to, until it is promoted again."""
+    probation: Probation | None = None
+    """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
 

@@ -45,10 +45,20 @@ def archive(world: World) -> World:
     retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
     limit = world.spec.strategy.scale_down_delay_revision_limit
     warm = retiring if limit is None else retiring[:limit]
+    needed = _on_call(world)
     for version in retiring:
-        if version not in warm or (version.scale_down_at and version.scale_down_at <= world.now):
+        if version.digest != needed and (
+            version not in warm or (version.scale_down_at and version.scale_down_at <= world.now)
+        ):
             world = _archive(world, version)
     return world
+
+
+def _on_call(world: World) -> str:
+    """The version to go back to stays while the one that it was left for fails (``core.probation``)."""
+    probation = world.active.probation if world.active else None
+    good = world.last_good if probation and probation.unready else None
+    return good.digest if good else ""
 
 
 def _archive(world: World, version: Version) -> World:

@@ -186,7 +186,9 @@ class AppSpec(Model):
         None, description="Seconds a new pod must be ready to count as available. Default: the target's, else 0."
     )
     progress_deadline_seconds: Count = Field(
-        600, description="Seconds without progress after which a rollout has failed."
+        600,
+        description="Seconds without progress after which a rollout has failed. After the switch: pods that were "
+        "missing for so long have traffic go back, until the version has served for so long without a break.",
     )
     progress_deadline_abort: bool = Field(
         False,

@@ -22,7 +22,7 @@ def test_never_keeps_a_version_whose_delay_ran_already(web: App) -> None:
     web.promote("v2")
     web.strategy["scaleDownDelaySeconds"] = "never"
     web.configure()
-    web.wait(lambda: web.record().versions[0].scale_down_at is None, "the deadline is gone")
+    web.wait(lambda: web.record.versions[0].scale_down_at is None, "the deadline is gone")
 
     web.scenario.advance(100_000)
     web.scenario.wait_idle()

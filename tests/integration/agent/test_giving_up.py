@@ -67,3 +67,21 @@ def test_candidate_that_nobody_promotes_is_promoted_where_that_is_asked_for(web:
     web.wait_live("v2")
     web.wait_primary("v2")
     web.wait(lambda: not web.offered(), "the branch is gone")
+
+
+def test_pods_that_fail_after_the_switch_bring_traffic_back_with_a_commit_and_a_hold(web: App) -> None:
+    web.spec |= {"progressDeadlineSeconds": 60}
+    web.strategy["scaleDownDelaySeconds"] = 30
+    web.configure()
+    web.promote("v2")
+    labels = {"gitops-bg.dev/digest": web.versions()["v2"].digest}
+    web.scenario.cluster.set_ready(web.scenario.namespace, labels, False)
+    web.wait(lambda: web.versions()["v2"].available == 0, "the new pods are unready")
+    web.wait(lambda: web.record.versions[1].probation.unready, "the agent has seen it")
+
+    web.scenario.advance(61)
+
+    web.wait_live("v1")
+    web.wait_primary("v1")
+    web.wait_told("rolled-back")
+    assert [hold.digest for hold in web.record.holds] == [web.record.versions[1].digest]
