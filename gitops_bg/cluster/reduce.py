@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from sys import intern
 
+from gitops_bg.cluster import affinity
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.render import pod_template, version_labels
@@ -42,6 +43,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         seen=status.get("observedGeneration", 0) >= generation,
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
+        apart=annotations.get(names.APART, ""),
         generation=generation,
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
@@ -84,7 +86,16 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
     """All that the comparison of the template depends on; the generation stands for the template itself."""
     meta = state.meta
-    return meta.uid, state.generation, meta.app, state.full_digest, state.snapshot, state.color, state.number
+    return (
+        meta.uid,
+        state.generation,
+        meta.app,
+        state.full_digest,
+        state.snapshot,
+        state.color,
+        state.number,
+        state.apart,
+    )
 
 
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:
@@ -93,7 +104,8 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    return contains(template, pod_template(state.snapshot, labels))
+    rendered = pod_template(state.snapshot, labels)
+    return contains(template, affinity.keep_apart(rendered, app, affinity.read(state.apart)))
 
 
 def _is_ready(endpoint: Object) -> bool:

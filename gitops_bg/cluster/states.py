@@ -64,6 +64,8 @@ class ReplicaSetState:
     min_ready_seconds: int
     intact: bool
     """Whether its template and labels are what its own snapshot renders to."""
+    apart: str = ""
+    """The annotation that says what its pods are kept off (``cluster.affinity``)."""
     generation: int = field(compare=False, default=0)
 
 

@@ -59,6 +59,14 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """The version whose nodes new pods keep off: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    digest: str
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Probation:
     """How a version does that was promoted, until it has proven itself (``core.probation``)."""
 

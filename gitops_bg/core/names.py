@@ -21,6 +21,7 @@ VERSION = f"{GROUP}/version"
 # Annotations.
 FULL_DIGEST = f"{GROUP}/full-digest"
 SNAPSHOT = f"{GROUP}/snapshot"
+APART = f"{GROUP}/apart-from"
 REQUEST = f"{GROUP}/request"
 RECONCILE = f"{GROUP}/reconcile-requested-at"
 

@@ -36,6 +36,13 @@ class DeletionPolicy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class AntiAffinity:
+    """New pods keep off the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
 
@@ -51,6 +58,7 @@ class Strategy:
     expire_after_seconds: int | None = None
     """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
     on_expire: OnExpire = OnExpire.ABORT
+    anti_affinity: AntiAffinity | None = None
 
 
 @dataclass(frozen=True, slots=True)

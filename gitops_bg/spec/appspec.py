@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import (
+    AntiAffinity,
     AppSpec,
     DeletionPolicy,
     OnExpire,
@@ -60,6 +61,7 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
         expire_after_seconds=blue_green.expire_after_seconds,
         on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
+        anti_affinity=_anti_affinity(blue_green.anti_affinity),
     )
 
 
@@ -71,6 +73,10 @@ def _promote_via(spec: models.AppSpec) -> PromoteVia:
     if spec.promotion is not None and spec.promotion.via is not None:
         return PromoteVia(spec.promotion.via)
     return PromoteVia.COMMIT if spec.strategy.blue_green.auto_promotion_enabled else PromoteVia.PULL_REQUEST
+
+
+def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
+    return AntiAffinity(written.preferred.weight if written.preferred else None) if written else None
 
 
 def _delay(seconds: int | str) -> int | None:

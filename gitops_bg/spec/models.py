@@ -80,6 +80,31 @@ class Metadata(Model):
     annotations: dict[str, str] | None = None
 
 
+class Required(Model):
+    """Nothing more to say."""
+
+
+class Preferred(Model):
+    """How much it counts when a node is chosen."""
+
+    weight: Annotated[int, Field(ge=1, le=100)] = Field(description="From 1 to 100.")
+
+
+class AntiAffinity(Model):
+    """Exactly one of the two."""
+
+    required: Required | None = Field(None, description="New pods never share a node with live ones. Write {}.")
+    preferred: Preferred | None = Field(None, description="New pods avoid nodes that live ones run on.")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.required is None) == (self.preferred is None):
+            raise Conflict(
+                "", "must have exactly one of required and preferred", "write required: {}, or preferred: {weight: 100}"
+            )
+        return self
+
+
 class BlueGreen(Model):
     """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
 
@@ -118,6 +143,12 @@ class BlueGreen(Model):
         None,
         description="What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or "
         "promoted by the agent once every other gate is open. Default abort.",
+    )
+
+    anti_affinity: AntiAffinity | None = Field(
+        None,
+        description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
+        "ReplicaSet when that is created; no part of the version.",
     )
 
     @model_validator(mode="after")

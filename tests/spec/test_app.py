@@ -8,6 +8,7 @@ import pytest
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import (
+    AntiAffinity,
     AppSpec,
     DeletionPolicy,
     OnExpire,
@@ -56,7 +57,7 @@ def test_everything_that_can_be_written() -> None:
         blue_green="previewService: web-preview\n      previewReplicaCount: 1\n      previewSwitch: immediate\n"
         "      autoPromotionEnabled: false\n      autoPromotionSeconds: 9\n      scaleDownDelaySeconds: never\n"
         "      scaleDownDelayRevisionLimit: 3\n      abortScaleDownDelaySeconds: 0\n"
-        "      expireAfterSeconds: 3600\n      onExpire: promote",
+        "      expireAfterSeconds: 3600\n      onExpire: promote\n      antiAffinity: {preferred: {weight: 7}}",
     )
     assert load(text) == AppSpec(
         app=WEB,
@@ -72,6 +73,7 @@ def test_everything_that_can_be_written() -> None:
             abort_scale_down_delay_seconds=0,
             expire_after_seconds=3600,
             on_expire=OnExpire.PROMOTE,
+            anti_affinity=AntiAffinity(7),
         ),
         promote_via=PromoteVia.PULL_REQUEST,
         min_ready_seconds=5,
@@ -120,6 +122,10 @@ WRONG = {
     "(did you mean previewService?)",
     ("", "previewService: web"): "app.yaml:8: spec.strategy.blueGreen.previewService: "
     "must be another Service than activeService (name a second Service)",
+    ("", "antiAffinity: {}"): "app.yaml:8: spec.strategy.blueGreen.antiAffinity: must have exactly one of required and "
+    "preferred (write required: {}, or preferred: {weight: 100})",
+    ("", "antiAffinity: {preferred: {weight: 101}}"): "app.yaml:8: spec.strategy.blueGreen.antiAffinity.preferred."
+    "weight: 101 is too large (write 100 or less)",
     ("", "onExpire: abort"): "app.yaml:8: spec.strategy.blueGreen.onExpire: means nothing without expireAfterSeconds "
     "(add it, or remove onExpire)",
     ("", "autoPromotionSeconds: 60\n      expireAfterSeconds: 60"): "app.yaml:9: "

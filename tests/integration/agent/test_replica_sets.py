@@ -1,4 +1,4 @@
-"""Delays and replicas follow live edits of an app's files, without any gate (argo-rollouts.md §1.1, §1.3)."""
+"""Fields that shape ReplicaSets: delays and replicas follow live edits, without any gate (argo-rollouts.md §1.1)."""
 
 from tests.support.scenario import App
 
@@ -43,3 +43,17 @@ def test_replicas_reach_live_traffic_while_a_candidate_waits(web: App) -> None:
     web.replicas = 1
     web.push_image("v3")
     web.wait(lambda: sizes(web) == {"v1": 1, "v2": 1, "v3": 1}, "every version has the new size")
+
+
+def test_new_pods_keep_off_the_live_ones_and_the_version_stays_the_same(web: App) -> None:
+    web.strategy["antiAffinity"] = {"preferred": {"weight": 100}}
+    web.configure()
+
+    web.promote("v2")
+
+    rules = web.scenario.live("replicasets", web.versions()["v2"].name)["spec"]["template"]["spec"]["affinity"]
+    (rule,) = rules["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    live = rule["podAffinityTerm"]["labelSelector"]["matchLabels"]["gitops-bg.dev/digest"]
+    assert live == web.versions()["v1"].digest
+    assert web.primary_digest() == web.digest("v2")
+    assert "affinity" not in web.record.versions[1].snapshot.text
