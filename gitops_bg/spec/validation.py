@@ -31,7 +31,7 @@ _EXPECTED = {
 
 
 class Conflict(PydanticCustomError):
-    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it; empty: itself."""
+    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it, if any."""
 
     def __new__(cls, field: str, message: str, remedy: str) -> "Conflict":
         """Carries the field and the remedy through pydantic."""
