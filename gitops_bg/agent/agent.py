@@ -22,6 +22,7 @@ from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
+from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
 from gitops_bg.agent.settings import AgentSettings
@@ -90,6 +91,7 @@ class Agent:
 
         Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
         """
+        collect_less_often()
         self.cluster.start()
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())

@@ -140,8 +140,11 @@ class Catalog:
 
     def read_positions(self) -> set[AppKey]:
         """Take over how far the ledger got; the apps whose position moved."""
-        before, self._positions = self._positions, dict(self._repository.positions())
-        return {app for app in self._positions if before.get(app) != self._positions[app] and self.cares_for(app)}
+        before, now = self._positions, self._repository.positions()
+        if before is now:
+            return set()
+        self._positions = now
+        return {app for app, position in now.items() if before.get(app) != position and self.cares_for(app)}
 
     def _read_settings(self) -> None:
         content = self._repository.settings_file()

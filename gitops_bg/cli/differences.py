@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 _SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|API_KEY", re.IGNORECASE)
-_HIDDEN = "***"
 _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 
@@ -36,17 +35,15 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
     """What differs, by path. Items of lists are told apart by their ``name``, where all have one."""
     from deepdiff import DeepDiff
 
-    tree = DeepDiff(_by_name(before), _by_name(after), view="tree", threshold_to_diff_deeper=0)
+    hidden: dict[str, str] = {}
+    sides = (_by_name(_without_secrets(side, hidden)) for side in (before, after))
+    tree = DeepDiff(*sides, view="tree", threshold_to_diff_deeper=0)
     found = [_difference(level) for levels in tree.values() for level in levels]
     return sorted(found, key=lambda each: each.path)
 
 
 def _difference(level: Any) -> Difference:
-    path = level.path(output_format="list")
-    before, after = _present(level.t1), _present(level.t2)
-    if _is_secret(path, level):
-        before, after = (None if side is None else _HIDDEN for side in (before, after))
-    return Difference(_written(path), before, after)
+    return Difference(_written(level.path(output_format="list")), _present(level.t1), _present(level.t2))
 
 
 def _present(side: Any) -> Any:
@@ -54,12 +51,19 @@ def _present(side: Any) -> Any:
     return None if type(side).__name__ == "NotPresent" else _unnamed(side)
 
 
-def _is_secret(path: Sequence[Any], level: Any) -> bool:
-    """A value of an environment variable that by its name is a secret; it should be in a Secret, but is not shown."""
-    names = [str(part) for part in path]
-    whole = [side for side in (level.t1, level.t2) if isinstance(side, Mapping)]
-    in_env = any(part == "env" for part in names[:-1])
-    return in_env and bool(_SECRET_NAME.search(names[names.index("env") + 1])) and (bool(whole) or "value" in names)
+def _without_secrets(value: Any, hidden: dict[str, str]) -> Any:
+    """``value`` with a mark in place of what by its name is a secret (it belongs into a Secret, but is not shown).
+
+    Equal values get equal marks, so that a change is seen.
+    """
+    if isinstance(value, Mapping):
+        name, text = value.get("name"), value.get("value")
+        if isinstance(name, str) and isinstance(text, str) and _SECRET_NAME.search(name):
+            return {**value, "value": hidden.setdefault(text, f"*** (#{len(hidden) + 1})")}
+        return {key: _without_secrets(item, hidden) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_secrets(item, hidden) for item in value]
+    return value
 
 
 def _by_name(value: Any) -> Any:

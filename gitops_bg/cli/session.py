@@ -15,9 +15,12 @@ from gitops_bg.cli.errors import NoSuch, Unclear
 from gitops_bg.cli.opening import access, open_repository
 from gitops_bg.cli.options import ClusterOptions, GitOptions, PlaceOptions
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.kinds import APPS
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Record
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.codec import from_json
 
 
 class Session:
@@ -71,7 +74,8 @@ class Session:
 
     def catalog(self, namespaces: Iterable[str] = ()) -> Catalog:
         """What main says of the apps of some namespaces (none: all), read now."""
-        catalog = Catalog(self.repository, namespaces)
+        wanted = tuple(namespaces)
+        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted))
         self.repository.begin_again()
         catalog.refresh()
         if self._author:
@@ -112,6 +116,15 @@ class Session:
             self.cluster.reconcile(app, self.now)
         except GitopsBgError:
             return
+
+    def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[str]:
+        """Commits of main that live records name: where main lacks one it was rewritten, though we never saw it."""
+        if self._kube is None:
+            return frozenset()
+        bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
+        records = [from_json(Record, (body.get("status") or {}).get("record") or {}) for body in bodies]
+        sources = {active.source.commit for each in records if (active := each.version(each.traffic))}
+        return frozenset((sources | {each.history for each in records}) - {""})
 
     def _known(self) -> Iterable[AppKey]:
         return self.repository.apps() if self._git is not None else self.cluster.apps()

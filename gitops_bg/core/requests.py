@@ -27,7 +27,7 @@ def _abort(world: World, request: Request) -> World:
     A rollback on its way goes on: it is what an abort asks for.
     """
     reason = request.reason or "aborted"
-    coming, active, candidate = world.moving_to, world.active, world.candidate
+    coming, active, candidate = world.moving_to, world.active, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is Lane.ROLLBACK:
         return world
     stopped = coming if coming and active else candidate
@@ -37,6 +37,14 @@ def _abort(world: World, request: Request) -> World:
     if active and good and good.stage is Stage.LEGACY and good.retiring:
         return override(world, good, reason=reason, by=request.by)
     return world
+
+
+def _candidate_seen_last(world: World) -> Version | None:
+    """What was on its way when the target was read last, where it cannot be read now: an abort needs no Git."""
+    if world.target is not None:
+        return None
+    on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    return next((v for v in reversed(on_its_way) if v.digest != world.record.traffic), None)
 
 
 def _roll_back(world: World, request: Request) -> World:

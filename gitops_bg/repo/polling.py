@@ -109,15 +109,16 @@ class Poller:
         last = self._last or _Reported(Poll("", 0), b"", {}, {})
         settings = self._mirror.settings
         head = branches[settings.branch]
-        trees, top = self._index.at(head), self._top(head)
-        changed = frozenset(app for app, tree in trees.items() if last.trees.get(app) != tree)
+        trees = self._index.at(head)
+        top = last.top if head == last.poll.commit else self._top(head)
+        changed, removed = _difference(last.trees, trees)
         self._sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
             apps=len(trees),
             changed=changed,
-            removed=frozenset(last.trees.keys() - trees.keys()),
+            removed=removed,
             settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
             others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
             rewritten=self._rewritten(head),
@@ -138,6 +139,16 @@ class Poller:
     def _top(self, head: str) -> dict[str, str]:
         """The entries of the root folder."""
         return {path: blob for _, blob, path in listing(self._mirror.local("ls-tree", "-z", head))}
+
+
+def _difference(
+    before: Mapping[AppKey, str], now: Mapping[AppKey, str]
+) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
+    """The apps that are new or different, and those that are gone."""
+    if before is now:
+        return frozenset(), frozenset()
+    changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)
+    return changed, frozenset(before.keys() - now.keys())
 
 
 def _promotions_moved(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[AppKey]:

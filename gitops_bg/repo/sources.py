@@ -5,6 +5,7 @@ a merge is named only where it changed the file itself (an "evil" merge); otherw
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
@@ -27,27 +28,29 @@ class Sources:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
-        self._known: dict[str, tuple[str, Source]] = {}
+        self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
     def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
         """The source of every path, as of ``commit``."""
-        unknown = {path: blob for path, blob in wanted.items() if self._known.get(path, ("",))[0] != blob}
+        unknown = {path: blob for path, blob in wanted.items() if self._in_folder(path).get(path, ("",))[0] != blob}
         if unknown:
             self._learn(unknown, commit)
-        return {path: self._known[path][1] for path in wanted}
+        return {path: self._in_folder(path)[path][1] for path in wanted}
 
     def forget(self, folders: Iterable[str]) -> None:
         """Forget what is known of these folders: their content changed, and may have changed back in between."""
-        changed = set(folders)
-        for path in [path for path in self._known if path.rpartition("/")[0] in changed]:
-            del self._known[path]
+        for folder in folders:
+            self._known.pop(folder, None)
+
+    def _in_folder(self, path: str) -> dict[str, tuple[str, Source]]:
+        return self._known[path.rpartition("/")[0]]
 
     def _learn(self, unknown: Wanted, commit: str) -> None:
         origins = self._origins(unknown, commit)
         details = self._details(set(origins.values()) | {commit})
         for path, blob in unknown.items():
             # A file without an origin would be a history we cannot read; its head is the best true answer.
-            self._known[path] = (blob, details[origins.get(path, commit)])
+            self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
 
     def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
         few = list(unknown) if len(unknown) <= _FEW else []

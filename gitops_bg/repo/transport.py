@@ -78,7 +78,7 @@ def _checked(url: str, allow_http: bool) -> tuple[str, str]:
     if url.startswith("file:///") and url.isprintable():
         return url, "file"
     if "://" in url and _has_credentials(url):
-        raise _refused(url, "it contains credentials", "give the token by --token-file, or use ssh with a key file")
+        raise _refused(url, "it contains credentials", "give the token by --git-token-file, or use ssh with a key file")
     if _WEB.fullmatch(url):
         return _web(url, allow_http)
     if _SSH.fullmatch(url) or ("://" not in url and _SCP_LIKE.fullmatch(url)):

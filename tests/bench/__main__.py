@@ -70,7 +70,7 @@ def _on_sandbox(size: Size, only: frozenset[str], console: Console) -> Iterator[
     cpu: dict[int, float] = {}
     if "unchanged" in only:
         for apps in (size.apps // 100, size.apps // 10):
-            smaller = size.with_apps(max(apps, 2 * size.changes))
+            smaller = size.with_apps(max(apps, size.changes))
             for _ in _on_stage(sandbox_stage, smaller, frozenset({"change"}), console, cpu):
                 pass
     wanted = only | ({"change"} if "unchanged" in only else frozenset())

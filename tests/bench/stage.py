@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import yaml
@@ -43,8 +44,8 @@ class Size:
     reverts: int = 20
 
     def with_apps(self, apps: int) -> Size:
-        """The same with another number of apps."""
-        return dataclasses.replace(self, apps=apps, auto=min(self.auto, apps // 2))
+        """The same with another number of apps: fewer promote themselves where the other rows need the rest."""
+        return dataclasses.replace(self, apps=apps, auto=max(0, min(self.auto, apps - self.changes - self.switches)))
 
 
 QUICK = Size(apps=40, auto=10, ticks=5, changes=4, switches=8, reverts=4)
@@ -69,7 +70,10 @@ class Stage:
 
     def unchanged(self, count: int) -> list[BenchApp]:
         """So many other apps, that nothing has been done with yet."""
-        return [next(self._unchanged) for _ in range(count)]
+        found = list(islice(self._unchanged, count))
+        if len(found) < count:
+            raise ValueError(f"{len(self.apps)} apps are too few for this row; see --apps and --quick")
+        return found
 
     def first_primary(self, app: BenchApp) -> dict[str, bytes]:
         """The primary.yaml that a revert brings back."""

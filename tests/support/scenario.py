@@ -328,6 +328,11 @@ class App:
         """The events of the ledger, oldest first."""
         return [entry["Event"] for entry in self.ledger()]
 
+    def is_told(self) -> bool:
+        """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
+        record = self.record
+        return record.switch is None and not record.ledger
+
     # --- waiting --------------------------------------------------------------------------------------------------
 
     def wait(self, probe: Callable[[], Any], what: str, timeout: float = 20) -> None:
@@ -376,11 +381,10 @@ class App:
     def wait_told(self, event: str = "", times: int = 1) -> None:
         """Wait until the ledger has everything that the record has to tell, and an event so many times."""
 
-        def is_told() -> bool:
-            record = self.record
-            return record.switch is None and not record.ledger and (not event or self.told().count(event) >= times)
+        def has_event() -> bool:
+            return not event or self.told().count(event) >= times
 
-        self.wait(is_told, f"the ledger has {event or 'everything'}")
+        self.wait(lambda: self.is_told() and has_event(), f"the ledger has {event or 'everything'}")
 
     def _tag_of(self, digest: str) -> str:
         return next((each.tag for each in self.versions().values() if each.digest == digest), "") if digest else ""
