@@ -210,7 +210,9 @@ class AppSpec(Model):
     """The spec of a BlueGreenDeployment."""
 
     target: TargetFile = Field(
-        DEFAULT_TARGET_FILE, description="The file in the app's folder that holds the Deployment to run."
+        DEFAULT_TARGET_FILE,
+        description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
+        "else with a pod template (ReplicaSet, StatefulSet without storage of its own, PodTemplate, Rollout of Argo).",
     )
     strategy: Strategy
     min_ready_seconds: Count | None = Field(

@@ -57,3 +57,15 @@ def test_new_pods_keep_off_the_live_ones_and_the_version_stays_the_same(web: App
     assert live == web.versions()["v1"].digest
     assert web.primary_digest() == web.digest("v2")
     assert "affinity" not in web.record.versions[1].snapshot.text
+
+
+def test_pod_template_of_another_workload_is_deployed_like_that_of_a_deployment(web: App) -> None:
+    text = web.target_yaml("v2")
+    assert text.count("kind: Deployment") == 1
+    rollout = text.replace("kind: Deployment", "kind: Rollout").replace("apps/v1", "argoproj.io/v1alpha1")
+
+    web.scenario.publish("A Rollout of Argo", {f"{web.folder}/target.yaml": rollout})
+    web.merge_promotion("v2")
+
+    web.wait_live("v2")
+    assert web.versions()["v2"].replicas == 2
