@@ -65,8 +65,9 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
     https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
     """
     service = (body["metadata"].get("labels") or {}).get(SERVICE_NAME, "")
-    ready = (_who(each) for each in body.get("endpoints") or () if _is_ready(each))
-    return SliceState(meta_of(body), service, tuple(sorted(set(ready))))
+    ready = [each for each in body.get("endpoints") or () if _is_ready(each)]
+    bases = {intern(_base(each)) for each in ready}
+    return SliceState(meta_of(body), service, tuple(sorted({_who(each) for each in ready})), tuple(sorted(bases)))
 
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
@@ -110,6 +111,11 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
 
 def _is_ready(endpoint: Object) -> bool:
     return (endpoint.get("conditions") or {}).get("ready") is not False
+
+
+def _base(endpoint: Object) -> str:
+    """The name of a pod without its random end of five characters."""
+    return str((endpoint.get("targetRef") or {}).get("name") or "")[:-5]
 
 
 def _who(endpoint: Object) -> str:

@@ -87,6 +87,8 @@ class SliceState:
     service: str
     ready: tuple[str, ...]
     """The uid of each ready pod (an address where it is no pod), so that two IP families count once."""
+    bases: tuple[str, ...] = ()
+    """What the names of these pods begin with, each once; empty text for what is no pod."""
 
 
 @dataclass(frozen=True, slots=True)

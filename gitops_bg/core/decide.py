@@ -13,6 +13,7 @@ from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
+from gitops_bg.core.draining import note_arrival
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.giving_up import give_up_expired, give_up_late
@@ -39,6 +40,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     remember_size,  # for the time when the target cannot be read
     settle_switch,  # a switch decided before is true once the Service shows it
+    note_arrival,  # the endpoints have followed the Service
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry

@@ -96,6 +96,8 @@ class Version:
     waiting_since: datetime | None = None
     """Since when its rollout makes no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
+    routed_at: datetime | None = None
+    """Since when the endpoints of the active Service are exactly its pods (``core.draining``)."""
     left_at: datetime | None = None
     retired_at: datetime | None = None
     """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""

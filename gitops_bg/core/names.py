@@ -55,6 +55,17 @@ def replica_set_name(app: AppKey, digest: str) -> str:
     return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
 
 
+def pod_base(app: AppKey, digest: str) -> str:
+    """What the names of the pods of a version begin with; then come five random characters.
+
+    https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
+
+    >>> pod_base(AppKey("shop", "web"), "v1:3f9c0123456789")
+    'web-primary-3f9c012345-'
+    """
+    return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
+
+
 def app_label(app: AppKey) -> str:
     """The value of the ``gitops-bg.dev/app`` label."""
     return fit(app.name)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.digest import short
+from gitops_bg.core.draining import may_still_serve
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.world import World
 
@@ -62,7 +63,7 @@ def _on_call(world: World) -> str:
 
 
 def _archive(world: World, version: Version) -> World:
-    if is_live(world, version.digest):
+    if is_live(world, version.digest) or may_still_serve(world, version):
         return world
     archived = replace(
         version,

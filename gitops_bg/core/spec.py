@@ -59,6 +59,7 @@ class Strategy:
     """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
+    drain_seconds: int = 0
 
 
 @dataclass(frozen=True, slots=True)

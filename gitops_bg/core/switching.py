@@ -41,6 +41,7 @@ def _activated(world: World, version: Version, lane: Lane) -> Version:
         keep(world, version),
         stage=Stage.ACTIVE,
         activated_at=world.now,
+        routed_at=None,
         left_at=None,
         waiting_since=None,
         rolled_back=False,

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.decision import Gate
+from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.probation import probation_ends
 from gitops_bg.core.world import World
@@ -23,6 +24,9 @@ def _moments(world: World) -> Iterator[datetime]:
     ends = probation_ends(world, world.active) if world.active else None
     if ends:
         yield ends
+    drained = drained_at(world) if any(version.retiring for version in world.record.versions) else None
+    if drained:
+        yield drained
     yield from (gate.until for gate in _gates(world) if gate.until)
     for version in world.record.versions:
         if version.scale_down_at:

@@ -61,6 +61,7 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
         expire_after_seconds=blue_green.expire_after_seconds,
         on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
+        drain_seconds=blue_green.drain_seconds,
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
     )
 

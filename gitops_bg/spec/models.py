@@ -145,6 +145,11 @@ class BlueGreen(Model):
         "promoted by the agent once every other gate is open. Default abort.",
     )
 
+    drain_seconds: Count = Field(
+        0,
+        description="Seconds that the old version keeps its pods, whatever its delay, after the EndpointSlices of the "
+        "active Service hold exactly the new ones.",
+    )
     anti_affinity: AntiAffinity | None = Field(
         None,
         description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "

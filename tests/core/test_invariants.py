@@ -118,6 +118,7 @@ SPECS = st.sampled_from(
         manual(preview_service=None),
         replace(manual(), progress_deadline_abort=True),
         manual(expire_after_seconds=30),
+        automatic(scale_down_delay_seconds=0, drain_seconds=40),
         manual(expire_after_seconds=30, on_expire=OnExpire.PROMOTE),
     ]
 )

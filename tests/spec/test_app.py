@@ -57,7 +57,8 @@ def test_everything_that_can_be_written() -> None:
         blue_green="previewService: web-preview\n      previewReplicaCount: 1\n      previewSwitch: immediate\n"
         "      autoPromotionEnabled: false\n      autoPromotionSeconds: 9\n      scaleDownDelaySeconds: never\n"
         "      scaleDownDelayRevisionLimit: 3\n      abortScaleDownDelaySeconds: 0\n"
-        "      expireAfterSeconds: 3600\n      onExpire: promote\n      antiAffinity: {preferred: {weight: 7}}",
+        "      expireAfterSeconds: 3600\n      onExpire: promote\n      drainSeconds: 15\n"
+        "      antiAffinity: {preferred: {weight: 7}}",
     )
     assert load(text) == AppSpec(
         app=WEB,
@@ -73,6 +74,7 @@ def test_everything_that_can_be_written() -> None:
             abort_scale_down_delay_seconds=0,
             expire_after_seconds=3600,
             on_expire=OnExpire.PROMOTE,
+            drain_seconds=15,
             anti_affinity=AntiAffinity(7),
         ),
         promote_via=PromoteVia.PULL_REQUEST,

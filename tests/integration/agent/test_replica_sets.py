@@ -69,3 +69,16 @@ def test_pod_template_of_another_workload_is_deployed_like_that_of_a_deployment(
 
     web.wait_live("v2")
     assert web.versions()["v2"].replicas == 2
+
+
+def test_old_pods_stay_while_they_drain_whatever_the_delay(web: App) -> None:
+    web.strategy |= {"scaleDownDelaySeconds": 0, "drainSeconds": 60}
+    web.configure()
+    web.promote("v2")
+    web.wait(lambda: web.record.versions[1].routed_at, "the endpoints have followed")
+    web.scenario.wait_idle()
+    assert sizes(web) == {"v1": 2, "v2": 2}
+
+    web.scenario.advance(61)
+
+    web.wait(lambda: sizes(web) == {"v1": 0, "v2": 2}, "the old version is at 0")
