@@ -58,11 +58,23 @@ def _note(world: World, version: Version) -> World:
     if version.available_since or version.waiting_since is None or _resumed(world):
         return world.with_version(replace(version, available_since=None, waiting_since=world.now))
     deadline = progress_deadline(world, version)
-    if version.failure or deadline is None or world.now < deadline or world.suspended:
+    late = deadline is not None and world.now >= deadline
+    if late is bool(version.failure) or world.suspended:
         return world
+    return _failed(world, version) if late else _given_more_time(world, version)
+
+
+def _failed(world: World, version: Version) -> World:
     failed = replace(version, failure=DEADLINE_EXCEEDED)
     reason = f"not available within {world.spec.progress_deadline_seconds} s; live traffic is untouched"
     return world.with_version(failed).noting(Event.FAILED, to=failed, reason=f"{DEADLINE_EXCEEDED}: {reason}")
+
+
+def _given_more_time(world: World, version: Version) -> World:
+    """Somebody raised the deadline, and it is not over yet."""
+    on_its_way = replace(version, failure="")
+    reason = f"progressDeadlineSeconds is {world.spec.progress_deadline_seconds} now"
+    return world.with_version(on_its_way).noting(Event.RECOVERED, to=on_its_way, reason=reason)
 
 
 def _came_up(world: World, version: Version) -> World:

@@ -116,6 +116,21 @@ def test_retry_after_an_abort_gets_the_whole_deadline_again():
     assert app.held == {"2"}
 
 
+def test_raised_deadline_gives_a_failed_candidate_more_time():
+    app = deployed(manual())
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    app.spec = replace(LATE, progress_deadline_seconds=3600)
+    app.settle()
+    assert (app.held, app.events()[-2:]) == (set(), ["failed", "recovered"])
+    app.later(seconds=3000)
+    app.settle()
+    assert app.held == {"2"}
+
+
 EXPIRES = manual(expire_after_seconds=3600)
 PROMOTES = manual(expire_after_seconds=3600, on_expire=OnExpire.PROMOTE)
 NEWLY = {"available_since": NOW - timedelta(seconds=3599)}
