@@ -4,8 +4,10 @@ Before a write that traffic depends on, the objects are read live; where they ar
 decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
+from dataclasses import replace
 from typing import assert_never
 
+from gitops_bg.cluster import affinity
 from gitops_bg.cluster.desired import (
     ServiceNames,
     desired_service,
@@ -90,12 +92,13 @@ class Actor:
             self._writer.delete(APPS, body)
 
     def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
-        manifest = replica_set_manifest(app, self._uid(app), action)
-        existing = self._own(REPLICA_SETS, app, manifest["metadata"]["name"])
+        existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         if existing is not None:
             self._refuse_if_deleting(existing)
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
+            action = replace(action, apart=affinity.read(replica_set_state(existing).apart))
+        manifest = replica_set_manifest(app, self._uid(app), action)
         state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
         if not state.intact:
             self._settled.add(state, ())

@@ -131,6 +131,7 @@ class _Look:
             owner=owner,
             drifted=not owner and self._service_drifted(state, digest),
             ready_endpoints=self._ready(state.meta.name),
+            other_endpoints=self._has_others(state.meta.name, digest),
         )
 
     def _version(self, state: ReplicaSetState) -> Version | None:
@@ -167,6 +168,10 @@ class _Look:
 
     def _unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
         return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))
+
+    def _has_others(self, service: str, digest: str) -> bool:
+        ours = names.pod_base(self.app, digest)
+        return any(base != ours for each in self.contents.slices if each.service == service for base in each.bases)
 
     def _ready(self, service: str) -> int:
         return len({pod for each in self.contents.slices if each.service == service for pod in each.ready})

@@ -4,15 +4,17 @@ Two chains: what must be open before a promotion is written to Git, and what mus
 The way back has only one gate, availability.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
+from gitops_bg.core.availability import expires_at
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.world import World
 
 
@@ -48,7 +50,7 @@ def gates_to_show(world: World) -> tuple[Gate, ...]:
         return ()
     if world.record.traffic == "":
         return (_candidate_available(world, version), *_standing_gates(world, version))
-    return (*gates_before_commit(world, version), _approval(world))
+    return (*gates_before_commit(world, version), _approval(world, version))
 
 
 def all_open(gates: tuple[Gate, ...]) -> bool:
@@ -124,7 +126,15 @@ def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
     return tuple(shut)
 
 
-def _approval(world: World) -> Gate:
+def _approval(world: World, version: Version) -> Gate:
+    gate, until = _asked_for(world), expires_at(world, version)
+    if gate.open or until is None:
+        return gate
+    end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
+    return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
+
+
+def _asked_for(world: World) -> Gate:
     strategy = world.spec.strategy
     if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
         return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")

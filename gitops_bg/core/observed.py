@@ -43,6 +43,8 @@ class ServiceView:
     """Ports, type, labels differ from what Git asks for (the selector apart)."""
     ready_endpoints: int = 0
     """Ready addresses in its EndpointSlices."""
+    other_endpoints: bool = False
+    """Among them are some that are not pods of the version it selects."""
 
 
 class Outcome(StrEnum):

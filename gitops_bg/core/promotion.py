@@ -6,11 +6,12 @@ Promotion: the commit comes first, traffic second. Emergency rollback: traffic f
 from dataclasses import replace
 
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.availability import is_expired
 from gitops_bg.core.gates import all_open, gates_before_commit
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.core.record import Event
-from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.world import World
 
 
@@ -74,11 +75,16 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     if world.record.override or not all_open(gates_before_commit(world, candidate)):
         return None
     reason = candidate.source.subject or "promotion"
-    if strategy.auto_promotion_enabled and not _goes_back(world, candidate):
+    by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
+    if by_itself and not _goes_back(world, candidate):
         return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
     return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason)
+
+
+def _promotes_on_expiry(world: World, candidate: Version) -> bool:
+    return world.spec.strategy.on_expire is OnExpire.PROMOTE and is_expired(world, candidate)
 
 
 def _goes_back(world: World, candidate: Version) -> bool:

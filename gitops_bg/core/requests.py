@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from gitops_bg.core.following import override
-from gitops_bg.core.holds import lift_hold, put_hold
+from gitops_bg.core.giving_up import give_up
+from gitops_bg.core.holds import lift_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Event, Lane
@@ -29,11 +30,9 @@ def _abort(world: World, request: Request) -> World:
     coming, active, candidate = world.moving_to, world.active, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is Lane.ROLLBACK:
         return world
-    if coming and active:
-        world = put_hold(world, coming, reason=reason, by=request.by, event=Event.ABORTED)
-        return override(world, active, reason=reason, by=request.by)
-    if candidate:
-        return put_hold(world, candidate, reason=reason, by=request.by, event=Event.ABORTED)
+    stopped = coming if coming and active else candidate
+    if stopped:
+        return give_up(world, stopped, reason=reason, by=request.by)
     good = world.last_good
     if active and good and good.stage is Stage.LEGACY and good.retiring:
         return override(world, good, reason=reason, by=request.by)

@@ -1,12 +1,11 @@
-"""The life of versions: registering them, wanting them again, letting them go. Steps and their helpers."""
+"""The life of versions: registering them, wanting them again, forgetting them. How long they stay is `retention`."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 
-from gitops_bg.core.digest import short
 from gitops_bg.core.holds import lift_all, put_hold
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.record import Event
+from gitops_bg.core.retention import release
 from gitops_bg.core.world import World
 
 PAST_DIGESTS = 100
@@ -64,12 +63,15 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
 def keep(world: World, version: Version) -> Version:
     """``version`` wanted again: its deadline cleared, its text at hand, out of the archive."""
     stage = Stage.LEGACY if version.stage is Stage.ARCHIVED else version.stage
-    return replace(version, snapshot=world.snapshot(version), stage=stage, retiring=False, scale_down_at=None)
-
-
-def release(world: World, version: Version, delay_seconds: int | None) -> Version:
-    """``version`` no longer wanted: warm for ``delay_seconds`` (None: for ever), then to be archived."""
-    return replace(version, retiring=True, scale_down_at=_deadline(world.now, delay_seconds), waiting_since=None)
+    return replace(
+        version,
+        snapshot=world.snapshot(version),
+        stage=stage,
+        retiring=False,
+        retired_at=None,
+        aborted=False,
+        scale_down_at=None,
+    )
 
 
 def choose_candidate(world: World) -> World:
@@ -121,10 +123,8 @@ def _is_wanted(world: World, version: Version) -> bool:
 
 
 def _release(world: World, version: Version) -> World:
-    strategy = world.spec.strategy
     held = world.record.held(version.digest)
-    delay = strategy.abort_scale_down_delay_seconds if held else strategy.scale_down_delay_seconds
-    world = world.with_version(release(world, version, delay))
+    world = world.with_version(release(world, version, aborted=held is not None))
     if held or version.stage is not Stage.CANDIDATE:
         return world
     cancelled = world.target_digest == world.record.traffic
@@ -132,36 +132,6 @@ def _release(world: World, version: Version) -> World:
     reason = "the target names the active version again" if cancelled else "the target names a newer version"
     event = Event.CANCELLED if cancelled else Event.SUPERSEDED
     return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
-
-
-def archive(world: World) -> World:
-    """Take versions whose time is up to the archive, at 0 pods; the newest keep their delay up to the limit."""
-    if world.suspended:
-        return world
-    retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
-    limit = world.spec.strategy.scale_down_delay_revision_limit
-    warm = retiring if limit is None else retiring[:limit]
-    for version in retiring:
-        if version not in warm or (version.scale_down_at and version.scale_down_at <= world.now):
-            world = _archive(world, version)
-    return world
-
-
-def _archive(world: World, version: Version) -> World:
-    if is_live(world, version.digest):
-        return world
-    archived = replace(
-        version, stage=Stage.ARCHIVED, retiring=False, scale_down_at=None, available_since=None, waiting_since=None
-    )
-    return world.with_version(archived)
-
-
-def is_live(world: World, digest: str) -> bool:
-    """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
-    service, switch = world.observed.active_service, world.record.switch
-    selected = service is not None and service.digest == short(digest)
-    decided = switch is not None and digest == switch.to_digest
-    return selected or decided or digest in (world.record.traffic, world.goal)
 
 
 def forget(world: World) -> World:
@@ -199,7 +169,3 @@ def _kept(world: World, version: Version, needed: set[str]) -> Version:
         if view and view.snapshot == version.snapshot
         else version
     )
-
-
-def _deadline(now: datetime, delay_seconds: int | None) -> datetime | None:
-    return None if delay_seconds is None else now + timedelta(seconds=delay_seconds)

@@ -141,9 +141,7 @@ class Poller:
         return {path: blob for _, blob, path in listing(self._mirror.local("ls-tree", "-z", head))}
 
 
-def _difference(
-    before: Mapping[AppKey, str], now: Mapping[AppKey, str]
-) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
+def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
     """The apps that are new or different, and those that are gone."""
     if before is now:
         return frozenset(), frozenset()

@@ -16,6 +16,7 @@ from gitops_bg.core import actions as act
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.spec import OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import MOVES, Crash, Simulation, automatic, deployed, manual, template
 
@@ -115,6 +116,10 @@ SPECS = st.sampled_from(
         replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0),
         automatic(scale_down_delay_seconds=None, scale_down_delay_revision_limit=1),
         manual(preview_service=None),
+        replace(manual(), progress_deadline_abort=True),
+        manual(expire_after_seconds=30),
+        automatic(scale_down_delay_seconds=0, drain_seconds=40),
+        manual(expire_after_seconds=30, on_expire=OnExpire.PROMOTE),
     ]
 )
 
