@@ -89,7 +89,7 @@ def _checked(url: str, allow_http: bool) -> tuple[str, str]:
 def _web(url: str, allow_http: bool) -> tuple[str, str]:
     protocol = url.partition(":")[0]
     if protocol == "http" and not allow_http:
-        raise _refused(url, "http can be read and changed on the way", "use https, or allow http explicitly")
+        raise _refused(url, "http can be read and changed on the way", "use https or ssh")
     return url, protocol
 
 

@@ -58,7 +58,9 @@ def test_an_empty_remote_a_missing_branch_and_one_that_is_away(cli: Cli, world: 
 
 def test_a_kubeconfig_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
     cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
-    assert "error: read the kubeconfig" in cli("get", code=3)
+    said = cli("get", code=3)
+    assert "error: read the kubeconfig" in said
+    assert "--kubeconfig or KUBECONFIG" in said
 
 
 def test_a_cluster_that_does_not_answer(cli: Cli, tmp_path: Path) -> None:
