@@ -164,8 +164,10 @@ class Catalog:
         if not changed:
             return
         files = self._repository.files_of(changed)
-        usual = [(app, name) for app in changed for name in (DEFAULT_TARGET_FILE, PRIMARY_FILE) if name in files[app]]
-        sources = self._repository.sources(usual)
+        targets = [(app, DEFAULT_TARGET_FILE) for app in changed if DEFAULT_TARGET_FILE in files[app]]
+        primaries = [(app, PRIMARY_FILE) for app in changed if PRIMARY_FILE in files[app]]
+        # A target is by whoever made it; a promotion is by whoever let it into main.
+        sources = {**self._repository.sources(targets), **self._repository.landings(primaries)}
         for app in changed:
             self._entries[app] = self._entry(app, files[app], sources)
 

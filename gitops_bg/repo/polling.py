@@ -52,7 +52,7 @@ class _Reported:
 class Poller:
     """Keeps what was reported last, to tell what moved."""
 
-    def __init__(self, mirror: Mirror, index: AppIndex, sources: Sources) -> None:
+    def __init__(self, mirror: Mirror, index: AppIndex, sources: tuple[Sources, ...]) -> None:
         self._mirror = mirror
         self._index = index
         self._sources = sources
@@ -112,7 +112,8 @@ class Poller:
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        self._sources.forget(folder_of(app) for app in changed)
+        for sources in self._sources:
+            sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,

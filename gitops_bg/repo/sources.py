@@ -1,7 +1,8 @@
 """Which commit brought the present content of a file: author, date, and what its message says it reverts.
 
-One walk over the history answers for thousands of files. The commit is the newest one that *made* the content, so
-a merge is named only where it changed the file itself (an "evil" merge); otherwise the merged commit is.
+One walk over the history answers for thousands of files, and two questions have a walk each. Who *made* the content:
+a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who let it
+into the branch: the merge is named, because whoever merged a promotion approved it.
 """
 
 import re
@@ -15,6 +16,7 @@ from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
 WALK = ("log", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%x01%H")
+LANDINGS = ("log", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%x01%H")
 _DETAILS = "--format=%x01%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
 _REVERT = re.compile(r"^\W*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
 _ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})\s*$", re.MULTILINE | re.IGNORECASE)
@@ -26,8 +28,9 @@ Wanted = Mapping[str, str]
 class Sources:
     """Answers from memory for a path whose content is as it was when asked before."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: Mirror, walk: tuple[str, ...] = WALK) -> None:
         self._mirror = mirror
+        self._walk = walk
         self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
     def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
@@ -56,7 +59,7 @@ class Sources:
         few = list(unknown) if len(unknown) <= _FEW else []
         found: dict[str, str] = {}
         try:
-            with self._mirror.git.lines(*WALK, commit, "--", *few) as lines:
+            with self._mirror.git.lines(*self._walk, commit, "--", *few) as lines:
                 for origin, path, blob in changes(lines):
                     if unknown.get(path) == blob:
                         found.setdefault(path, origin)
