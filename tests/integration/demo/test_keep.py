@@ -20,6 +20,8 @@ from gitops_bg.cluster.kinds import APPS
 from tests.integration.demo.conftest import is_open
 
 _COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
 import pathlib, sys
 from gitops_bg.cli.demo import run_demo
 sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True))
