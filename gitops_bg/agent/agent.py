@@ -22,6 +22,7 @@ from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
+from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
 from gitops_bg.agent.settings import AgentSettings
@@ -90,6 +91,7 @@ class Agent:
 
         Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
         """
+        collect_less_often()
         self.cluster.start()
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())
@@ -181,9 +183,9 @@ class Agent:
             self._alarms.arrange(app, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
-        """Arrange the next poll; after the first that was answered, look also at apps that only the cluster has."""
-        if not self._read_once and self.catalog.seen:
-            self._read_once = True
+        """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""
+        if not self._read_once:
+            self._read_once = self.catalog.seen
             self._resync()
         spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
         seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread

@@ -64,6 +64,7 @@ class Catalog:
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
         self.rewritten = ""
+        self._lost = ""
         self.unreachable = ""
         self.main_refused = ""
 
@@ -139,8 +140,11 @@ class Catalog:
 
     def read_positions(self) -> set[AppKey]:
         """Take over how far the ledger got; the apps whose position moved."""
-        before, self._positions = self._positions, dict(self._repository.positions())
-        return {app for app in self._positions if before.get(app) != self._positions[app] and self.cares_for(app)}
+        before, now = self._positions, self._repository.positions()
+        if before is now:
+            return set()
+        self._positions = now
+        return {app for app, position in now.items() if before.get(app) != position and self.cares_for(app)}
 
     def _read_settings(self) -> None:
         content = self._repository.settings_file()
@@ -160,8 +164,10 @@ class Catalog:
         if not changed:
             return
         files = self._repository.files_of(changed)
-        usual = [(app, name) for app in changed for name in (DEFAULT_TARGET_FILE, PRIMARY_FILE) if name in files[app]]
-        sources = self._repository.sources(usual)
+        targets = [(app, DEFAULT_TARGET_FILE) for app in changed if DEFAULT_TARGET_FILE in files[app]]
+        primaries = [(app, PRIMARY_FILE) for app in changed if PRIMARY_FILE in files[app]]
+        # A target is by whoever made it; a promotion is by whoever let it into main.
+        sources = {**self._repository.sources(targets), **self._repository.landings(primaries)}
         for app in changed:
             self._entries[app] = self._entry(app, files[app], sources)
 
@@ -195,10 +201,12 @@ class Catalog:
         return self._parsed_offers[key]
 
     def _lost_before_us(self) -> str:
-        """A commit that live records come from and main no longer has: rewritten while no agent looked."""
-        if self.seen:
-            return self.rewritten
-        return min(self._repository.lost(self._remembered()), default="")
+        """A commit that live records come from and main does not have: rewritten while no agent looked."""
+        if not self.seen:
+            self._lost = min(self._repository.lost(self._remembered()), default="")
+        elif self._lost and self._repository.contains(self._lost):
+            self._lost = ""
+        return self._lost
 
     def _accepted(self, rewritten: str) -> str:
         """Take rewritten history for good where ``gitops-bg.yaml`` names a commit of it (`accept-history`)."""
@@ -208,4 +216,5 @@ class Catalog:
         if not self._repository.contains(accepted):
             return rewritten
         self._repository.accept(accepted)
+        self._lost = ""
         return ""

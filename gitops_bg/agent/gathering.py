@@ -47,6 +47,11 @@ class Live:
     record: Record
     observed: Observed
 
+    @classmethod
+    def nothing(cls) -> "Live":
+        """An app that the cluster does not have."""
+        return cls(None, Record(), Observed())
+
 
 def look(cluster: Cluster, app: AppKey, catalog: Catalog) -> Live:
     """Read an app from the cluster, compared with what main says of it."""

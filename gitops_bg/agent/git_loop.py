@@ -14,6 +14,7 @@ from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_writes import Wish, write
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.core.actions import GitAction
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.repository import Repository
@@ -62,6 +63,7 @@ class GitLoop:
         self._backoff = backoff
         self._changed = threading.Condition()
         self._wishes: dict[AppKey, Wish] = {}
+        self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
         self._flush_at: datetime | None = None
         self._poll_due = False
         self._stopping = False
@@ -97,16 +99,23 @@ class GitLoop:
             self._poll_due = True
             self._changed.notify_all()
 
-    def submit(self, app: AppKey, wish: Wish) -> None:
-        """What the newest decision about an app wants of Git, in place of what an older one wanted."""
+    def submit(self, app: AppKey, wish: Wish) -> bool:
+        """What the newest decision about an app wants of Git, in place of what an older one wanted.
+
+        Returns whether it is another wish than that of the decision before.
+        """
         with self._changed:
+            is_new = self._asked.get(app, ()) != wish.actions
             if not wish.actions:
                 self._wishes.pop(app, None)
-                return
+                self._asked.pop(app, None)
+                return is_new
+            self._asked[app] = wish.actions
             self._wishes[app] = wish
             due = self._clock() + (GATHER_LEDGER if wish.only_ledger else GATHER)
             self._flush_at = min(self._flush_at or due, due)
             self._changed.notify_all()
+            return is_new
 
     # --- the thread -------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.agent.alarms import Alarms
@@ -18,6 +19,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.decision import Decision
+from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry, Record
 from gitops_bg.spec.load import AppConfig
@@ -51,6 +53,7 @@ class Reconciler:
         self._alarms = alarms
         self._metrics = metrics
         self._clock = clock
+        self._refused: dict[AppKey, str] = {}
 
     def reconcile(self, app: AppKey) -> bool:
         """Look at an app and act until nothing is left to do at once; False where it wants more passes later.
@@ -66,6 +69,7 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
+        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
@@ -76,18 +80,41 @@ class Reconciler:
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
-        log_decision(facts.app, decision, facts.desired.commit)
         for entry in decision.record.ledger:
             if entry.sequence > facts.record.sequence:
                 self._tell(facts, entry)
-        cluster_actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
-        for action in cluster_actions:
-            self._carry_out(facts.app, facts.config, action)
-        git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
-        self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        try:
+            wrote = self._write(facts, decision)
+        finally:
+            # Git hears what the record says, whether Kubernetes goes along or not.
+            git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
+            is_new = self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
+            self._log(facts, decision, is_new)
         self._measure(facts, decision)
-        return saved or bool(cluster_actions)
+        return saved or wrote
+
+    def _write(self, facts: Facts, decision: Decision) -> bool:
+        """Carry out the actions on the cluster; whether there is another look to take.
+
+        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised.
+        """
+        actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
+        try:
+            for action in actions:
+                self._carry_out(facts.app, facts.config, action)
+        except (Refused, InvalidInput) as error:
+            is_known = facts.app in self._refused
+            self._refused[facts.app] = str(error)
+            if is_known:
+                raise
+            return True
+        return self._refused.pop(facts.app, None) is not None or bool(actions)
+
+    def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
+        """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""
+        said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
+        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit)
 
     def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
         self._cluster.carry_out(app, config, action)
@@ -120,3 +147,4 @@ class Reconciler:
         self._alarms.arrange(app, None, "wake")
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
+        self._refused.pop(app, None)

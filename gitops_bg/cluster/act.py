@@ -4,17 +4,26 @@ Before a write that traffic depends on, the objects are read live; where they ar
 decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
+from dataclasses import replace
 from typing import assert_never
 
-from gitops_bg.cluster.desired import ServiceNames, desired_service, live_service_names, service_names, snapshots
+from gitops_bg.cluster import affinity
+from gitops_bg.cluster.desired import (
+    ServiceNames,
+    desired_service,
+    git_says,
+    live_service_names,
+    service_names,
+    snapshots,
+)
 from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
-from gitops_bg.cluster.patches import change_replicas, change_selector, replace_selector
+from gitops_bg.cluster.patches import adopt_service, change_replicas, change_selector, replace_selector
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
-from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects
+from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects, service_manifest
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import meta_of
 from gitops_bg.cluster.writer import Writer
@@ -83,12 +92,13 @@ class Actor:
             self._writer.delete(APPS, body)
 
     def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
-        manifest = replica_set_manifest(app, self._uid(app), action)
-        existing = self._own(REPLICA_SETS, app, manifest["metadata"]["name"])
+        existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         if existing is not None:
             self._refuse_if_deleting(existing)
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
+            action = replace(action, apart=affinity.read(replica_set_state(existing).apart))
+        manifest = replica_set_manifest(app, self._uid(app), action)
         state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
         if not state.intact:
             self._settled.add(state, ())
@@ -107,6 +117,10 @@ class Actor:
 
     def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService) -> None:
         existing = self._own(SERVICES, app, action.name)
+        if existing is not None and not git_says(config, action.name):
+            as_it_is = service_manifest(app, self._uid(app), action.name, action.digest, existing, snapshot="")
+            self._writer.json_patch(SERVICES, app.namespace, action.name, adopt_service(existing, as_it_is))
+            return
         manifest = self._service(app, config, action.name, action.digest)
         if existing is not None:
             # A lock: whoever moves the selector meanwhile is not overruled.

@@ -16,6 +16,8 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
 
+_STOP_SECONDS = 2.0
+
 
 class Caches:
     """Everything of ours in ``namespaces`` (none: all), kept up to date. ``on_change`` hears which app is dirty.
@@ -53,9 +55,12 @@ class Caches:
             watch.start()
 
     def stop(self) -> None:
-        """End all watches."""
+        """End all watches, within two seconds; one that waits for a silent server ends later."""
         for watch in self._watches:
-            watch.stop()
+            watch.begin_stop()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for watch in self._watches:
+            watch.stop(max(0.1, deadline - time.monotonic()))
 
     @property
     def synced(self) -> bool:

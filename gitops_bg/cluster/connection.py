@@ -135,7 +135,8 @@ class Connection:
         try:
             kubernetes_config.load_kube_config(file, access.context, client_configuration=configuration)
         except (kubernetes_config.ConfigException, OSError, ValueError) as error:
-            raise Refused(f"read the kubeconfig {file or '(default)'}: {error}") from error
+            remedy = "name another by --kubeconfig or KUBECONFIG, another context by --context"
+            raise Refused(f"read the kubeconfig {file or '(default)'}: {error} ({remedy})") from error
 
 
 class Stream:

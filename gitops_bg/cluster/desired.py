@@ -53,6 +53,14 @@ def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState])
     return known
 
 
+def git_says(config: AppConfig | None, name: str) -> bool:
+    """Whether Git says what Service ``name`` is to be: by a manifest, or by having none in a folder that was read.
+
+    Where it does not, all of a live Service but its selector and its owner stays as it is (DESIGN §10).
+    """
+    return config is not None and (config.whole or name in config.services)
+
+
 def desired_service(
     app: AppKey, app_uid: str, name: str, digest: str, config: AppConfig | None, known: Mapping[str, str]
 ) -> Object:

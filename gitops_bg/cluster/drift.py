@@ -1,7 +1,8 @@
 """Does a live object still say what we wrote? A comparison of plain JSON that tolerates what the server adds.
 
-``desired`` has to be contained in ``live`` (reference pitfalls.md §6, question 2). It cannot see a field that left
-Git, because the digest does; and it never fills in defaults of its own, because those differ between servers.
+``desired`` has to be contained in ``live`` (reference pitfalls.md §6, question 2). It does not see a field that left
+Git: for pod templates the digest does, for the rest `observe`. It never fills in defaults of its own, because those
+differ between servers.
 """
 
 from collections.abc import Mapping, Sequence

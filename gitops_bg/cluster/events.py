@@ -63,7 +63,9 @@ class EventWriter:
         self._thread.start()
 
     def stop(self, timeout: float = 2.0) -> None:
-        """Write what waits, for at most ``timeout`` seconds, and end."""
+        """Write what waits, for at most ``timeout`` seconds, and end; one that was never started has nothing to end."""
+        if not self._thread.is_alive():
+            return
         with contextlib.suppress(queue.Full):
             self._waiting.put(None, timeout=timeout)
         self._thread.join(timeout)

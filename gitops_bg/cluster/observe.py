@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from gitops_bg.cluster.desired import desired_service_if_known, service_names, snapshots
+from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.reader import Reader
-from gitops_bg.cluster.render import app_manifest, digest_in
+from gitops_bg.cluster.render import app_manifest, digest_in, service_manifest
 from gitops_bg.cluster.requests import request_of
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
-from gitops_bg.core.model import AppKey, Snapshot, Version
+from gitops_bg.core.model import AppKey, Color, Snapshot, Version
 from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
@@ -62,14 +62,17 @@ def observe(
 
 
 def app_drifted(state: AppState, manifest: Object) -> bool:
-    """Whether a BlueGreenDeployment differs from its manifest."""
+    """Whether a BlueGreenDeployment differs from its manifest, also by a field that left Git."""
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
-    return not labelled or not contains(json.loads(state.spec), manifest["spec"])
+    live = json.loads(state.spec)
+    return not (labelled and contains(live, manifest["spec"]) and contains(manifest["spec"], live))
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
-    """Whether a Service differs from its manifest, the selector apart."""
+    """Whether a Service differs from its manifest, the selector apart; also by a port that left Git."""
     live = json.loads(state.content)
+    if len(live["spec"].get("ports") or ()) != len(manifest["spec"].get("ports") or ()):
+        return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     metadata = {key: manifest["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
     return not contains(live["metadata"], metadata) or not contains(live["spec"], spec)
@@ -106,6 +109,7 @@ class _Look:
             replicas=state.replicas,
             available=state.available,
             number=int(state.number) if state.number.isdecimal() else 0,
+            color=Color(state.color) if state.color in set(Color) else None,
             ours=not owner,
             owner=owner,
             deleting=state.meta.deleting,
@@ -127,6 +131,7 @@ class _Look:
             owner=owner,
             drifted=not owner and self._service_drifted(state, digest),
             ready_endpoints=self._ready(state.meta.name),
+            other_endpoints=self._has_others(state.meta.name, digest),
         )
 
     def _version(self, state: ReplicaSetState) -> Version | None:
@@ -152,12 +157,21 @@ class _Look:
     def _service_drifted(self, state: ServiceState, digest: str) -> bool:
         if not self.uid:
             return False
+        if not git_says(self.config, state.meta.name):
+            as_it_is = json.loads(state.content)
+            return service_drifted(
+                state, service_manifest(self.app, self.uid, state.meta.name, digest, as_it_is, snapshot="")
+            )
         known = snapshots(self.config, self.contents.replica_sets)
         manifest = desired_service_if_known(self.app, self.uid, state.meta.name, digest, self.config, known)
         return manifest is not None and self._unsettled(state, manifest, service_drifted)
 
     def _unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
         return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))
+
+    def _has_others(self, service: str, digest: str) -> bool:
+        ours = names.pod_base(self.app, digest)
+        return any(base != ours for each in self.contents.slices if each.service == service for base in each.bases)
 
     def _ready(self, service: str) -> int:
         return len({pod for each in self.contents.slices if each.service == service for pod in each.ready})

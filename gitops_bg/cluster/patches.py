@@ -32,6 +32,18 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
     ]
 
 
+def adopt_service(live: Object, manifest: Object) -> list[Object]:
+    """Give a Service our labels, owner and selector, unless anybody wrote it meanwhile; leave the rest of it alone."""
+    metadata, ours = live["metadata"], manifest["metadata"]
+    others = [each for each in metadata.get("ownerReferences") or () if not each.get("controller")]
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+        {"op": "add", "path": "/metadata/labels", "value": {**(metadata.get("labels") or {}), **ours["labels"]}},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, *ours["ownerReferences"]]},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+    ]
+
+
 def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
     """Scale a ReplicaSet of ours from exactly the replicas it was seen with."""
     return [

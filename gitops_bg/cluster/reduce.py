@@ -8,6 +8,7 @@ import json
 from dataclasses import replace
 from sys import intern
 
+from gitops_bg.cluster import affinity
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.render import pod_template, version_labels
@@ -42,6 +43,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         seen=status.get("observedGeneration", 0) >= generation,
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
+        apart=annotations.get(names.APART, ""),
         generation=generation,
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
@@ -63,8 +65,9 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
     https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
     """
     service = (body["metadata"].get("labels") or {}).get(SERVICE_NAME, "")
-    ready = (_who(each) for each in body.get("endpoints") or () if _is_ready(each))
-    return SliceState(meta_of(body), service, tuple(sorted(set(ready))))
+    ready = [each for each in body.get("endpoints") or () if _is_ready(each)]
+    bases = {intern(_base(each)) for each in ready}
+    return SliceState(meta_of(body), service, tuple(sorted({_who(each) for each in ready})), tuple(sorted(bases)))
 
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:
@@ -84,7 +87,16 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
     """All that the comparison of the template depends on; the generation stands for the template itself."""
     meta = state.meta
-    return meta.uid, state.generation, meta.app, state.full_digest, state.snapshot, state.color, state.number
+    return (
+        meta.uid,
+        state.generation,
+        meta.app,
+        state.full_digest,
+        state.snapshot,
+        state.color,
+        state.number,
+        state.apart,
+    )
 
 
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:
@@ -93,11 +105,17 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    return contains(template, pod_template(state.snapshot, labels))
+    rendered = pod_template(state.snapshot, labels)
+    return contains(template, affinity.keep_apart(rendered, app, affinity.read(state.apart)))
 
 
 def _is_ready(endpoint: Object) -> bool:
     return (endpoint.get("conditions") or {}).get("ready") is not False
+
+
+def _base(endpoint: Object) -> str:
+    """The name of a pod without its random end of five characters."""
+    return str((endpoint.get("targetRef") or {}).get("name") or "")[:-5]
 
 
 def _who(endpoint: Object) -> str:

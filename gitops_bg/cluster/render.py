@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from gitops_bg.cluster import affinity
 from gitops_bg.cluster.drift import QUANTITIES
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.core import names
@@ -32,16 +33,20 @@ def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) ->
     manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
     manifest["metadata"] |= {
         "labels": {names.MANAGED_BY: names.MANAGER, **labels},
-        "annotations": {names.FULL_DIGEST: digest, names.SNAPSHOT: action.snapshot.text},
+        "annotations": {names.FULL_DIGEST: digest, names.SNAPSHOT: action.snapshot.text, **_apart(action)},
         "ownerReferences": [owner_reference(app, app_uid)],
     }
     manifest["spec"] = {
         "replicas": action.replicas,
         "minReadySeconds": action.min_ready_seconds,
         "selector": {"matchLabels": names.selector(app, digest)},
-        "template": pod_template(action.snapshot.text, labels),
+        "template": affinity.keep_apart(pod_template(action.snapshot.text, labels), app, action.apart),
     }
     return manifest
+
+
+def _apart(action: CreateReplicaSet) -> dict[str, str]:
+    return {names.APART: affinity.written(action.apart)} if action.apart else {}
 
 
 def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:

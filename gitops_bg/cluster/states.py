@@ -64,6 +64,8 @@ class ReplicaSetState:
     min_ready_seconds: int
     intact: bool
     """Whether its template and labels are what its own snapshot renders to."""
+    apart: str = ""
+    """The annotation that says what its pods are kept off (``cluster.affinity``)."""
     generation: int = field(compare=False, default=0)
 
 
@@ -85,6 +87,8 @@ class SliceState:
     service: str
     ready: tuple[str, ...]
     """The uid of each ready pod (an address where it is no pod), so that two IP families count once."""
+    bases: tuple[str, ...] = ()
+    """What the names of these pods begin with, each once; empty text for what is no pod."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     """
     record = decision.record
     active = record.version(record.traffic)
-    candidate = next((version for version in reversed(record.versions) if version.stage is Stage.CANDIDATE), None)
+    coming = [version for version in record.versions if version.stage is Stage.CANDIDATE and not version.retiring]
+    candidate = coming[-1] if coming else None
     named = candidate or active
     status: Object = {
         "observedGeneration": state.generation,

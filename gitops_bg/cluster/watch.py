@@ -18,6 +18,7 @@ from gitops_bg.cluster.errors import Gone
 from gitops_bg.cluster.kinds import Kind, Object
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient
 
+_PATIENCE = 2.0  # seconds for a watch to end
 _STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
 
 
@@ -98,10 +99,18 @@ class Watch:
         """Begin; returns at once."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End: close the connection under the reader, and wait for the thread."""
+    def begin_stop(self) -> None:
+        """Ask the thread to end; returns at once."""
         self._stopping.set()
-        while self._thread.is_alive():
+
+    def stop(self, patience: float = _PATIENCE) -> None:
+        """End: close the connection under the reader, and wait for the thread, at most ``patience`` seconds.
+
+        A list that a server never answers cannot be interrupted; its thread ends with the call, or the process.
+        """
+        self.begin_stop()
+        deadline = time.monotonic() + patience
+        while self._thread.is_alive() and time.monotonic() < deadline:
             stream = self._stream
             if stream is not None:
                 stream.stop()

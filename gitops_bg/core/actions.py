@@ -7,7 +7,7 @@ place that must learn it.
 from dataclasses import dataclass
 
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import Color, Snapshot, Version
+from gitops_bg.core.model import Apart, Color, Snapshot, Version
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 
 
@@ -38,7 +38,10 @@ class DeleteApp:
 
 @dataclass(frozen=True, slots=True)
 class CreateReplicaSet:
-    """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's."""
+    """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's.
+
+    ``apart`` counts where it is created only: a repair keeps what the live object was created with.
+    """
 
     number: int
     snapshot: Snapshot
@@ -46,10 +49,13 @@ class CreateReplicaSet:
     replicas: int
     min_ready_seconds: int = 0
     repair: bool = False
+    apart: Apart | None = None
 
     def __str__(self) -> str:
         verb = "repair" if self.repair else "create"
-        return f"{verb} the {self.color} ReplicaSet of {label(self.number, self.snapshot.digest)} at {self.replicas}"
+        apart = f", apart from {short(self.apart.digest)}" if self.apart else ""
+        version = label(self.number, self.snapshot.digest)
+        return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +192,10 @@ class PublishLedger:
     entries: tuple[LedgerEntry, ...]
 
     def __str__(self) -> str:
-        return f"write {len(self.entries)} ledger entries: " + ", ".join(entry.event for entry in self.entries)
+        count = len(self.entries)
+        return f"write {count} ledger {'entry' if count == 1 else 'entries'}: " + ", ".join(
+            entry.event for entry in self.entries
+        )
 
 
 ClusterAction = (

@@ -7,24 +7,29 @@ or a retry answers with a fresh run. Nothing is measured here: `Decision.measure
 from dataclasses import replace
 
 from gitops_bg.core.digest import short
-from gitops_bg.core.following import override, put_hold
+from gitops_bg.core.following import override
+from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.metrics import AnalysisStage, Finding, Plan
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.retention import release
 from gitops_bg.core.runs import AnalysisRun, Measure, anew, begin, due, take, why
-from gitops_bg.core.versions import release
 from gitops_bg.core.world import World
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 
-def analyse(world: World) -> World:
-    """Bring the runs up to date: drop, begin, answer, count, and act on what came out."""
-    for step in (_drop_stale, _answer_pause, _begin_pre, _begin_post):
-        world = step(world)
+def judge(world: World) -> World:
+    """Take in what was measured, and act on the verdicts; a run that nobody wants any more has none."""
+    world = _answer_pause(drop_stale(world))
     for stage in AnalysisStage:
         world = _take_in(world, stage)
     return world
+
+
+def begin_runs(world: World) -> World:
+    """Begin the runs that are due, now that it is known who is available and who is on the way."""
+    return _begin_post(_begin_pre(drop_stale(world)))
 
 
 def measurements_due(world: World) -> tuple[Measure, ...]:
@@ -46,27 +51,27 @@ def await_verdict(world: World, to: Version, origin: Version | None, lane: Lane)
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
     if lane is not Lane.PROMOTION or origin is None or plan_of(world, POST) is None:
         return world
-    world = _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
-    return world.with_version(replace(origin, scale_down_at=None))
+    return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
 
 
 def _let_fallback_go(world: World, run: AnalysisRun) -> World:
     """Its warm time begins with the end of the run, unless traffic or somebody wants it again."""
     version = world.record.version(run.fallback)
-    if version is None or not version.retiring or version.scale_down_at:
+    if version is None or not version.retiring:
         return world
-    return world.with_version(release(world, version, world.spec.strategy.scale_down_delay_seconds))
+    return world.with_version(release(world, version, aborted=version.aborted))
 
 
 # --- the life of runs ---
 
 
-def _drop_stale(world: World) -> World:
-    """Forget runs of another rollout, and end those whose version or whose plan is gone."""
+def drop_stale(world: World) -> World:
+    """Forget runs of another rollout, and end those whose version or whose plan is gone, or that traffic leaves."""
     for run in world.record.analysis:
         if _is_stale(world, run):
+            waited_for = world.record.keeps_warm(run.fallback)
             world = _without_run(world, run)
-            world = _let_fallback_go(world, run) if run.stage is POST else world
+            world = _let_fallback_go(world, run) if waited_for else world
     return world
 
 
@@ -77,7 +82,8 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if not (run.running or run.paused):
         return False
     if run.stage is POST:
-        return world.record.traffic != run.digest or plan_of(world, POST) is None
+        leaves = world.record.traffic != run.digest or (world.moving_to and world.lane is Lane.ROLLBACK)
+        return bool(leaves) or plan_of(world, POST) is None
     promoted = world.record.traffic == run.digest
     return plan_of(world, PRE) is None or promoted or version.retiring
 
@@ -170,14 +176,7 @@ def _conclude(world: World, run: AnalysisRun) -> World:
         return _let_fallback_go(world, run) if run.stage is POST else world
     if run.paused:
         return world.noting(Event.PAUSED, to=version, reason=reason)
-    return _abort(world, version, reason) if run.stage is PRE else _roll_back(world, run, reason)
-
-
-def _abort(world: World, version: Version, reason: str) -> World:
-    """Live traffic never moved; where main names the version already, main is to follow."""
-    active, named = world.active, world.moving_to == version
-    world = put_hold(world, version, reason=reason, event=Event.ABORTED)
-    return override(world, active, reason=reason, by="") if active and named else world
+    return give_up(world, version, reason=reason) if run.stage is PRE else _roll_back(world, run, reason)
 
 
 def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:

@@ -41,7 +41,7 @@ def _judged(world: World, finding: Finding) -> bool:
 
 def _degraded(world: World) -> str:
     """Why the app is degraded, or empty."""
-    return foreign_object(world) or _failure(world) or _unavailable(world)
+    return foreign_object(world) or world.observed.refused or _failure(world) or _unavailable(world)
 
 
 def _failure(world: World) -> str:
@@ -76,6 +76,7 @@ def conditions_of(world: World) -> tuple[Condition, ...]:
         _suspended(world),
         _invalid(world),
         _foreign(world),
+        _refused(world),
         _diverged(world),
         _git_reachable(world),
     )
@@ -149,6 +150,11 @@ def _foreign(world: World) -> Condition:
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )
+
+
+def _refused(world: World) -> Condition:
+    why = world.observed.refused
+    return Condition("Refused", bool(why), "WriteRefused" if why else "NoRefusal", why or "no write was refused")
 
 
 def _diverged(world: World) -> Condition:

@@ -9,27 +9,31 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
-from gitops_bg.core.analysis import analyse, measurements_due
+from gitops_bg.core.analysis import begin_runs, judge, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
+from gitops_bg.core.draining import note_arrival
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.preview import choose_preview
-from gitops_bg.core.promotion import write_to_git
+from gitops_bg.core.probation import watch_active
+from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
+from gitops_bg.core.retention import archive, follow_delays
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.standing import is_to_go, note_standing
 from gitops_bg.core.switching import decide_switch, settle_switch
 from gitops_bg.core.timers import wake_at
-from gitops_bg.core.versions import archive, choose_candidate, forget
+from gitops_bg.core.versions import choose_candidate, forget
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
@@ -37,18 +41,25 @@ STEPS: tuple[Callable[[World], World], ...] = (
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     remember_size,  # for the time when the target cannot be read
     settle_switch,  # a switch decided before is true once the Service shows it
+    note_arrival,  # the endpoints have followed the Service
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
-    analyse,  # begin runs, take measurements in, act on verdicts
+    judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
+    begin_runs,  # analyses of what is available, and of what has just been promoted
+    watch_active,  # pods that fail after the switch
+    give_up_late,  # progressDeadlineAbort
+    give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down
+    follow_delays,  # somebody changed a delay: it holds for versions let go before, too
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
     forget,  # history beyond its limit
     note_divergence,  # main refuses the commit of an emergency
+    note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
 )
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from gitops_bg.core.desired import Primary
 from gitops_bg.core.digest import short
+from gitops_bg.core.holds import lift_hold, put_hold
 from gitops_bg.core.model import Source, Stage, Version
-from gitops_bg.core.record import Event, Hold, Override
-from gitops_bg.core.versions import keep, lift_hold, register, start_rollout
+from gitops_bg.core.record import Event, Override
+from gitops_bg.core.versions import keep, register, start_rollout
 from gitops_bg.core.world import World
 
 
@@ -64,15 +65,6 @@ def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World
     if version is None or not taken_back or version.number < (world.active.number if world.active else 0):
         return world
     return put_hold(world, version, reason=f"its promotion was taken back by {revert.commit[:10]}", by=revert.author)
-
-
-def put_hold(world: World, version: Version, *, reason: str, by: str = "", event: Event = Event.HELD) -> World:
-    """Put a hold on a version, once, and say so in the ledger."""
-    if world.record.held(version.digest):
-        return world
-    hold = Hold(version.digest, reason, world.now)
-    world = world.with_record(replace(world.record, holds=(*world.record.holds, hold)))
-    return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
 
 
 def follow_target_revert(world: World) -> World:

@@ -4,9 +4,11 @@ Two chains: what must be open before a promotion is written to Git, and what mus
 The way back has only one gate, availability.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.availability import expires_at, ready_since
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
 from gitops_bg.core.metrics import AnalysisStage
@@ -15,7 +17,7 @@ from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
 from gitops_bg.core.runs import AnalysisRun, ends_at, why
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.world import World
 
 
@@ -55,7 +57,7 @@ def gates_to_show(world: World) -> tuple[Gate, ...]:
         return _post_promotion(world, None)
     if world.record.traffic == "":
         return (_candidate_available(world, version), *_standing_gates(world, version))
-    return (*gates_before_commit(world, version), _approval(world))
+    return (*gates_before_commit(world, version), _approval(world, version))
 
 
 def all_open(gates: tuple[Gate, ...]) -> bool:
@@ -141,11 +143,11 @@ def _countdown(world: World, version: Version) -> Gate:
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return Gate(GateKind.PAUSE, True, "no pause asked for")
-    if version.available_since is None:
-        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when its pods are available")
-    run = world.record.run(AnalysisStage.PRE)
-    judged = run.finished_at if run and run.rollout == version.rollout else None
-    until = max(version.available_since, judged or version.available_since) + timedelta(seconds=seconds)
+    since = ready_since(world, version)
+    if since is None:
+        awaited = "its pods are available" if version.available_since is None else "its analysis has ended"
+        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when {awaited}")
+    until = since + timedelta(seconds=seconds)
     return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
 
 
@@ -171,7 +173,15 @@ def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
     return tuple(shut)
 
 
-def _approval(world: World) -> Gate:
+def _approval(world: World, version: Version) -> Gate:
+    gate, until = _asked_for(world), expires_at(world, version)
+    if gate.open or until is None:
+        return gate
+    end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
+    return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
+
+
+def _asked_for(world: World) -> Gate:
     strategy = world.spec.strategy
     if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
         return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")

@@ -59,6 +59,25 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """The version whose nodes new pods keep off: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    digest: str
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Probation:
+    """How a version does that was promoted, until it has proven itself (``core.probation``)."""
+
+    pods: int
+    """How many were available when traffic moved to it."""
+    since: datetime
+    """Since when it has had that many, or, where it is ``unready``, fewer."""
+    unready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A snapshot with a number and a life. What the record remembers of it; times are UTC.
 
@@ -77,12 +96,20 @@ class Version:
     waiting_since: datetime | None = None
     """Since when its rollout makes no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
+    routed_at: datetime | None = None
+    """Since when the endpoints of the active Service are exactly its pods (``core.draining``)."""
     left_at: datetime | None = None
+    retired_at: datetime | None = None
+    """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""
+    aborted: bool = False
+    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
     scale_down_at: datetime | None = None
     retiring: bool = False
     """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
     rolled_back: bool = False
     """Traffic was rolled back from it: not a place to go back to, until it is promoted again."""
+    probation: Probation | None = None
+    """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
 

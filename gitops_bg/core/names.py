@@ -21,6 +21,7 @@ VERSION = f"{GROUP}/version"
 # Annotations.
 FULL_DIGEST = f"{GROUP}/full-digest"
 SNAPSHOT = f"{GROUP}/snapshot"
+APART = f"{GROUP}/apart-from"
 REQUEST = f"{GROUP}/request"
 RECONCILE = f"{GROUP}/reconcile-requested-at"
 
@@ -52,6 +53,17 @@ def replica_set_name(app: AppKey, digest: str) -> str:
     hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]
     room = LONGEST_NAME - len(suffix) - len(hashed) - 1
     return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
+
+
+def pod_base(app: AppKey, digest: str) -> str:
+    """What the names of the pods of a version begin with; then come five random characters.
+
+    https://github.com/kubernetes/apiserver/blob/master/pkg/storage/names/generate.go
+
+    >>> pod_base(AppKey("shop", "web"), "v1:3f9c0123456789")
+    'web-primary-3f9c012345-'
+    """
+    return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
 
 
 def app_label(app: AppKey) -> str:

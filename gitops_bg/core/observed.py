@@ -44,6 +44,8 @@ class ServiceView:
     """Ports, type, labels differ from what Git asks for (the selector apart)."""
     ready_endpoints: int = 0
     """Ready addresses in its EndpointSlices."""
+    other_endpoints: bool = False
+    """Among them are some that are not pods of the version it selects."""
 
 
 class Outcome(StrEnum):
@@ -121,6 +123,8 @@ class Observed:
     active_service: ServiceView | None = None
     preview_service: ServiceView | None = None
     request: Request | None = None
+    refused: str = ""
+    """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     verdicts: tuple[Verdict, ...] = ()
     measurements: tuple[Measured, ...] = ()
     """Those that were taken since the record was saved; also others, which are passed over."""

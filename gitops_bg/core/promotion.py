@@ -3,12 +3,15 @@
 Promotion: the commit comes first, traffic second. Emergency rollback: traffic first, the commit afterwards.
 """
 
+from dataclasses import replace
+
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.availability import is_expired
 from gitops_bg.core.gates import all_open, gates_before_commit
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.core.record import Event
-from gitops_bg.core.spec import PromoteVia
+from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.world import World
 
 
@@ -17,6 +20,15 @@ def write_to_git(world: World) -> tuple[GitAction, ...]:
     if world.observed.git.unreachable:
         return ()
     return (*_ledger(world), *_promotion(world))
+
+
+def note_offer(world: World) -> World:
+    """Remember what the agent itself offers: it may take that back, but not what a person put on the branch."""
+    git = world.observed.git
+    offers = [action.version.digest for action in write_to_git(world) if isinstance(action, OfferPromotion)]
+    gone = git.promotion is None and not git.unreachable
+    offered = offers[0] if offers else ("" if gone else world.record.offered)
+    return world if offered == world.record.offered else world.with_record(replace(world.record, offered=offered))
 
 
 def _ledger(world: World) -> tuple[GitAction, ...]:
@@ -63,11 +75,16 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     if world.record.override or not all_open(gates_before_commit(world, candidate)):
         return None
     reason = candidate.source.subject or "promotion"
-    if strategy.auto_promotion_enabled and not _goes_back(world, candidate):
+    by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
+    if by_itself and not _goes_back(world, candidate):
         return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
     return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason)
+
+
+def _promotes_on_expiry(world: World, candidate: Version) -> bool:
+    return world.spec.strategy.on_expire is OnExpire.PROMOTE and is_expired(world, candidate)
 
 
 def _goes_back(world: World, candidate: Version) -> bool:
@@ -104,6 +121,8 @@ def _is_way_back(world: World, branch: PromotionBranch) -> bool:
     It comes before any promotion: in an emergency nobody races the agent for the branch.
     """
     version = world.record.version(branch.digest)
+    if branch.digest == world.record.offered:
+        return False
     if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED) or version.rolled_back:
         return False
     live = version.digest in (world.record.traffic, world.primary_digest)

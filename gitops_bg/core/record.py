@@ -134,6 +134,8 @@ class Record:
     """At most one run a stage: the last."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
+    offered: str = ""
+    """The digest that the agent itself put on the promotion branch; what else is there, a person offers."""
     target_revert: str = ""
     """The commit that reverted the target back to an older version, and was carried out."""
     request: str = ""

@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from gitops_bg.core.analysis import measure_again, retry_live
-from gitops_bg.core.following import override, put_hold
+from gitops_bg.core.following import override
+from gitops_bg.core.giving_up import give_up
+from gitops_bg.core.holds import lift_hold
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Event, Lane
-from gitops_bg.core.versions import lift_hold, start_rollout
+from gitops_bg.core.versions import start_rollout
 from gitops_bg.core.world import World
 
 
@@ -32,18 +34,24 @@ def _abort(world: World, request: Request) -> World:
     A rollback on its way goes on: it is what an abort asks for.
     """
     reason = request.reason or "aborted"
-    coming, active, candidate = world.moving_to, world.active, world.candidate
+    coming, active, candidate = world.moving_to, world.active, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is Lane.ROLLBACK:
         return world
-    if coming and active:
-        world = put_hold(world, coming, reason=reason, by=request.by, event=Event.ABORTED)
-        return override(world, active, reason=reason, by=request.by)
-    if candidate:
-        return put_hold(world, candidate, reason=reason, by=request.by, event=Event.ABORTED)
+    stopped = coming if coming and active else candidate
+    if stopped:
+        return give_up(world, stopped, reason=reason, by=request.by)
     good = world.last_good
     if active and good and good.stage is Stage.LEGACY and good.retiring:
         return override(world, good, reason=reason, by=request.by)
     return world
+
+
+def _candidate_seen_last(world: World) -> Version | None:
+    """What was on its way when the target was read last, where it cannot be read now: an abort needs no Git."""
+    if world.target is not None:
+        return None
+    on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    return next((v for v in reversed(on_its_way) if v.digest != world.record.traffic), None)
 
 
 def _roll_back(world: World, request: Request) -> World:

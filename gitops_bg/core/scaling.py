@@ -1,12 +1,12 @@
 """Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last."""
 
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
-from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.model import Apart, Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.core.record import Lane
+from gitops_bg.core.retention import is_live
 from gitops_bg.core.sizes import wanted_size
-from gitops_bg.core.versions import is_live
 from gitops_bg.core.world import World
 
 
@@ -44,10 +44,16 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
     ready, color = world.spec.min_ready_seconds, version.color
     if version.was_active:
         return (CreateReplicaSet(version.number, snapshot, color, size, ready),)
-    created = CreateReplicaSet(version.number, snapshot, color, 0, ready)
+    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world))
     if size == 0:
         return (created,)
     return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
+
+
+def _apart(world: World) -> Apart | None:
+    """What a new version is kept off. Never what served before: nothing may stand in the way back (I6)."""
+    anti, active = world.spec.strategy.anti_affinity, world.active
+    return Apart(active.digest, anti.weight) if anti and active else None
 
 
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:

@@ -14,13 +14,20 @@ def wanted_size(world: World, version: Version) -> int:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
-    if version.retiring:
-        # A version that served stays big enough to go back to; one that never did keeps what it has.
-        return full if version.was_active else live
     if version.was_active:
-        return full
+        return _to_go_back_to(world, full, live)
+    if version.retiring:
+        return live
     preview = world.spec.strategy.preview_replica_count
     return full if preview is None else max(preview, min(live, full))
+
+
+def _to_go_back_to(world: World, full: int, live: int) -> int:
+    """Full; and as long as live traffic has more pods than that, it does not shrink below them.
+
+    A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6).
+    """
+    return max(full, min(live, _live(world, world.record.traffic)))
 
 
 def needed_to_switch(world: World) -> int:

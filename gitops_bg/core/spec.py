@@ -15,6 +15,13 @@ class PreviewSwitch(StrEnum):
     IMMEDIATE = "immediate"
 
 
+class OnExpire(StrEnum):
+    """What becomes of a candidate that nobody promoted in time."""
+
+    ABORT = "abort"
+    PROMOTE = "promote"
+
+
 class PromoteVia(StrEnum):
     """How a promotion gets into main: by a promotion branch somebody merges, or by a commit of the agent."""
 
@@ -30,6 +37,13 @@ class DeletionPolicy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class AntiAffinity:
+    """New pods keep off the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
 
@@ -42,6 +56,11 @@ class Strategy:
     scale_down_delay_seconds: int | None = 30
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
+    expire_after_seconds: int | None = None
+    """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
+    on_expire: OnExpire = OnExpire.ABORT
+    anti_affinity: AntiAffinity | None = None
+    drain_seconds: int = 0
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 
@@ -73,6 +92,7 @@ class AppSpec:
     promote_via: PromoteVia = PromoteVia.COMMIT
     min_ready_seconds: int = 0
     progress_deadline_seconds: int = 600
+    progress_deadline_abort: bool = False
     revision_history_limit: int = 10
     rollback_window_revisions: int | None = None
     deletion_policy: DeletionPolicy = DeletionPolicy.KEEP

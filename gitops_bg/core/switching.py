@@ -8,11 +8,12 @@ from dataclasses import replace
 
 from gitops_bg.core.analysis import await_verdict
 from gitops_bg.core.digest import short
-from gitops_bg.core.following import put_hold
 from gitops_bg.core.gates import all_open, gates_before_switch
-from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.holds import put_hold
+from gitops_bg.core.model import Probation, Stage, Version
 from gitops_bg.core.record import Event, Lane, Switch
-from gitops_bg.core.versions import keep, release
+from gitops_bg.core.retention import release
+from gitops_bg.core.versions import keep
 from gitops_bg.core.world import World
 
 EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROLLBACK: Event.ROLLED_BACK}
@@ -26,7 +27,7 @@ def settle_switch(world: World) -> World:
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
     if to is None:
         return world
-    world = world.with_version(_activated(world, to))
+    world = world.with_version(_activated(world, to, switch.lane))
     if origin and origin.digest != to.digest:
         world = world.with_version(_left(world, origin, switch.lane))
     world = world.with_record(replace(world.record, traffic=to.digest, switch=None))
@@ -36,21 +37,24 @@ def settle_switch(world: World) -> World:
     )
 
 
-def _activated(world: World, version: Version) -> Version:
+def _activated(world: World, version: Version, lane: Lane) -> Version:
+    probation = Probation(world.available(version.digest), world.now) if lane is Lane.PROMOTION else None
     return replace(
         keep(world, version),
         stage=Stage.ACTIVE,
         activated_at=world.now,
+        routed_at=None,
         left_at=None,
         waiting_since=None,
         rolled_back=False,
+        probation=probation,
         failure="",
     )
 
 
 def _left(world: World, version: Version, lane: Lane) -> Version:
-    leaving = release(world, version, world.spec.strategy.scale_down_delay_seconds)
-    return replace(leaving, stage=Stage.LEGACY, left_at=world.now, rolled_back=lane is Lane.ROLLBACK)
+    leaving = release(world, version)
+    return replace(leaving, stage=Stage.LEGACY, left_at=world.now, probation=None, rolled_back=lane is Lane.ROLLBACK)
 
 
 def decide_switch(world: World) -> World:

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.decision import Gate
+from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.probation import probation_ends
 from gitops_bg.core.runs import moments
 from gitops_bg.core.world import World
 
@@ -24,6 +26,12 @@ def _moments(world: World) -> Iterator[datetime]:
             yield from moments(run)
     if world.suspended:
         return
+    ends = probation_ends(world, world.active) if world.active else None
+    if ends:
+        yield ends
+    drained = drained_at(world) if any(version.retiring for version in world.record.versions) else None
+    if drained:
+        yield drained
     yield from (gate.until for gate in _gates(world) if gate.until)
     for version in world.record.versions:
         if version.scale_down_at:

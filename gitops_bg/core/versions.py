@@ -1,11 +1,11 @@
-"""The life of versions: registering them, wanting them again, letting them go. Steps and their helpers."""
+"""The life of versions: registering them, wanting them again, forgetting them. How long they stay is `retention`."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 
-from gitops_bg.core.digest import short
+from gitops_bg.core.holds import lift_all, put_hold
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.record import Event
+from gitops_bg.core.retention import release
 from gitops_bg.core.world import World
 
 PAST_DIGESTS = 100
@@ -63,12 +63,15 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
 def keep(world: World, version: Version) -> Version:
     """``version`` wanted again: its deadline cleared, its text at hand, out of the archive."""
     stage = Stage.LEGACY if version.stage is Stage.ARCHIVED else version.stage
-    return replace(version, snapshot=world.snapshot(version), stage=stage, retiring=False, scale_down_at=None)
-
-
-def release(world: World, version: Version, delay_seconds: int | None) -> Version:
-    """``version`` no longer wanted: warm for ``delay_seconds`` (None: for ever), then to be archived."""
-    return replace(version, retiring=True, scale_down_at=_deadline(world.now, delay_seconds), waiting_since=None)
+    return replace(
+        version,
+        snapshot=world.snapshot(version),
+        stage=stage,
+        retiring=False,
+        retired_at=None,
+        aborted=False,
+        scale_down_at=None,
+    )
 
 
 def choose_candidate(world: World) -> World:
@@ -84,9 +87,12 @@ def _follow_target(world: World) -> World:
         return world
     version = world.record.version(digest)
     if version is None:
-        world = register(_lift_holds(world), target.snapshot, target.source)
+        world = register(lift_all(world), target.snapshot, target.source)
     elif digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring):
         return world
+    elif version.rolled_back:
+        # A newer target had lifted its hold; that this one is named again is not somebody saying so.
+        return put_hold(world, version, reason="it was rolled back, and is the target again", by=target.source.author)
     else:
         world = start_rollout(world, version, target.source)
     return world.noting(
@@ -97,22 +103,6 @@ def _follow_target(world: World) -> World:
         by=target.source.author,
         reason=target.source.subject,
     )
-
-
-def _lift_holds(world: World) -> World:
-    """A new digest in the target ends every hold: what was held is not asked for any more (gitops.md §3)."""
-    for hold in world.record.holds:
-        world = lift_hold(world, hold.digest, reason="the target names a new version")
-    return world
-
-
-def lift_hold(world: World, digest: str, *, reason: str, by: str = "") -> World:
-    """End the hold on a digest, if there is one, and say so in the ledger."""
-    if not world.record.held(digest):
-        return world
-    holds = tuple(hold for hold in world.record.holds if hold.digest != digest)
-    world = world.with_record(replace(world.record, holds=holds))
-    return world.noting(Event.HOLD_LIFTED, to=world.record.version(digest), reason=reason, by=by)
 
 
 def _release_unwanted(world: World) -> World:
@@ -133,10 +123,8 @@ def _is_wanted(world: World, version: Version) -> bool:
 
 
 def _release(world: World, version: Version) -> World:
-    strategy = world.spec.strategy
     held = world.record.held(version.digest)
-    delay = strategy.abort_scale_down_delay_seconds if held else strategy.scale_down_delay_seconds
-    world = world.with_version(release(world, version, delay))
+    world = world.with_version(release(world, version, aborted=held is not None))
     if held or version.stage is not Stage.CANDIDATE:
         return world
     cancelled = world.target_digest == world.record.traffic
@@ -144,36 +132,6 @@ def _release(world: World, version: Version) -> World:
     reason = "the target names the active version again" if cancelled else "the target names a newer version"
     event = Event.CANCELLED if cancelled else Event.SUPERSEDED
     return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
-
-
-def archive(world: World) -> World:
-    """Take versions whose time is up to the archive, at 0 pods; the newest keep their delay up to the limit."""
-    if world.suspended:
-        return world
-    retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
-    limit = world.spec.strategy.scale_down_delay_revision_limit
-    warm = retiring if limit is None else retiring[:limit]
-    for version in retiring:
-        if version not in warm or (version.scale_down_at and version.scale_down_at <= world.now):
-            world = _archive(world, version)
-    return world
-
-
-def _archive(world: World, version: Version) -> World:
-    if is_live(world, version.digest) or world.record.keeps_warm(version.digest):
-        return world
-    archived = replace(
-        version, stage=Stage.ARCHIVED, retiring=False, scale_down_at=None, available_since=None, waiting_since=None
-    )
-    return world.with_version(archived)
-
-
-def is_live(world: World, digest: str) -> bool:
-    """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
-    service, switch = world.observed.active_service, world.record.switch
-    selected = service is not None and service.digest == short(digest)
-    decided = switch is not None and digest == switch.to_digest
-    return selected or decided or digest in (world.record.traffic, world.goal)
 
 
 def forget(world: World) -> World:
@@ -211,7 +169,3 @@ def _kept(world: World, version: Version, needed: set[str]) -> Version:
         if view and view.snapshot == version.snapshot
         else version
     )
-
-
-def _deadline(now: datetime, delay_seconds: int | None) -> datetime | None:
-    return None if delay_seconds is None else now + timedelta(seconds=delay_seconds)

@@ -84,9 +84,7 @@ class World:
         active, coming = self.active, self.moving_to
         if active is None:
             return Lane.FIRST
-        if coming and coming.was_active and (self.record.override or coming.number < active.number):
-            return Lane.ROLLBACK
-        if coming and self.record.override:
+        if coming and (self.record.override or (coming.was_active and coming.number < active.number)):
             return Lane.ROLLBACK
         return Lane.PROMOTION
 

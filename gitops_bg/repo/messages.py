@@ -60,6 +60,9 @@ def done(event: Event) -> str:
     return _DONE.get(event, event.replace("-", " "))
 
 
+_MOST_IN_SUBJECT = 3
+
+
 def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
     """A ledger entry as a movement."""
     return Movement(
@@ -88,11 +91,19 @@ def telling(movements: Sequence[Movement], cluster: str) -> str:
         return _message(movements[0], done(movements[0].event), cluster)
     if not movements:
         return f"state [{one_line(cluster)}]\n"
-    apps = len({movement.app for movement in movements})
-    subject = f"{len(movements)} events of {apps} app{'s' if apps > 1 else ''} [{one_line(cluster)}]"
+    subject = f"{_many(movements)} [{one_line(cluster)}]"
     lines = [f"{movement.app.namespace}/{_sentence(movement, done(movement.event))}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
     return "\n".join([subject, "", *lines, "", *blocks]) + "\n"
+
+
+def _many(movements: Sequence[Movement]) -> str:
+    """All sentences where they are of one app and few, so that `git log --oneline` tells them; else how many."""
+    apps = {movement.app for movement in movements}
+    if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
+        return f"{len(movements)} events of {len(apps)} app{'s' if len(apps) > 1 else ''}"
+    first, *others = (_sentence(movement, done(movement.event)) for movement in movements)
+    return ", ".join([first, *(other.removeprefix(f"{movements[0].app.name}: ") for other in others)])
 
 
 def trailers(movement: Movement) -> list[str]:

@@ -41,6 +41,7 @@ class Mirror:
         self._directory = MirrorDirectory(settings.directory)
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
+        self._tracked: dict[str, str] | None = None
         self._directory.claim()
         try:
             self.git = self._opened()
@@ -64,6 +65,7 @@ class Mirror:
     def rebuild(self) -> None:
         """Throw the mirror away and begin an empty one; the next fetch fills it."""
         self.git.close()
+        self._tracked = None
         self._directory.wipe()
         self.git = self._opened()
 
@@ -117,7 +119,12 @@ class Mirror:
     # What is fetched.
 
     def tracked(self) -> dict[str, str]:
-        """The branches as they were fetched (or pushed by us) last."""
+        """The branches as they were fetched (or pushed by us) last; read anew only after either."""
+        if self._tracked is None:
+            self._tracked = self._read_tracked()
+        return dict(self._tracked)
+
+    def _read_tracked(self) -> dict[str, str]:
         output = self.local("for-each-ref", "--format=%(objectname) %(refname)", TRACKING_PREFIX)
         lines = (line.split(" ", 1) for line in output.decode().splitlines())
         return {name.removeprefix(TRACKING_PREFIX): commit for commit, name in lines}
@@ -134,6 +141,7 @@ class Mirror:
 
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
+        self._tracked = None
         lines = (f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
         self._fetched("".join(lines))
 
@@ -145,6 +153,7 @@ class Mirror:
         """Stop tracking branches that the remote no longer has."""
         lines = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
         if lines:
+            self._tracked = None
             self.local("update-ref", "--stdin", stdin=lines.encode())
 
     def _fetched(self, lines: str, *options: str) -> None:
@@ -157,6 +166,13 @@ class Mirror:
 
     def _sound(self) -> bool:
         return self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
+
+    # What is pushed.
+
+    def push(self, leases: Iterable[str], refspecs: Iterable[str]) -> Finished:
+        """Push to the remote; what it took is tracked as if it had been fetched."""
+        self._tracked = None
+        return self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
 
     # What is here.
 

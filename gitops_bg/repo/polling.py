@@ -52,7 +52,7 @@ class _Reported:
 class Poller:
     """Keeps what was reported last, to tell what moved."""
 
-    def __init__(self, mirror: Mirror, index: AppIndex, sources: Sources) -> None:
+    def __init__(self, mirror: Mirror, index: AppIndex, sources: tuple[Sources, ...]) -> None:
         self._mirror = mirror
         self._index = index
         self._sources = sources
@@ -78,6 +78,10 @@ class Poller:
         """Compare refs at the next poll, whether the remote says anything new or not: the mirror's own were changed."""
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
+
+    def begin_again(self) -> None:
+        """Report everything at the next poll, as the first one does: somebody new wants to know."""
+        self._last = None
 
     def accept(self, commit: str) -> None:
         """Take main's new history for good, named by a commit of it.
@@ -105,15 +109,17 @@ class Poller:
         last = self._last or _Reported(Poll("", 0), b"", {}, {})
         settings = self._mirror.settings
         head = branches[settings.branch]
-        trees, top = self._index.at(head), self._top(head)
-        changed = frozenset(app for app, tree in trees.items() if last.trees.get(app) != tree)
-        self._sources.forget(folder_of(app) for app in changed)
+        trees = self._index.at(head)
+        top = last.top if head == last.poll.commit else self._top(head)
+        changed, removed = _difference(last.trees, trees)
+        for sources in self._sources:
+            sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
         poll = Poll(
             commit=head,
             apps=len(trees),
             changed=changed,
-            removed=frozenset(last.trees.keys() - trees.keys()),
+            removed=removed,
             settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
             others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
             rewritten=self._rewritten(head),
@@ -134,6 +140,14 @@ class Poller:
     def _top(self, head: str) -> dict[str, str]:
         """The entries of the root folder."""
         return {path: blob for _, blob, path in listing(self._mirror.local("ls-tree", "-z", head))}
+
+
+def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
+    """The apps that are new or different, and those that are gone."""
+    if before is now:
+        return frozenset(), frozenset()
+    changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)
+    return changed, frozenset(before.keys() - now.keys())
 
 
 def _promotions_moved(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[AppKey]:

@@ -104,7 +104,7 @@ class Pusher:
     def _pushed(self, updates: Sequence[Update]) -> Answer:
         leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
         refspecs = [f"{update.commit or ''}:refs/heads/{update.branch}" for update in updates]
-        finished = self._mirror.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
+        finished = self._mirror.push(leases, refspecs)
         if finished.status == 0:
             return Answer({update.branch: Verdict.TAKEN for update in updates})
         if finished.timed_out:

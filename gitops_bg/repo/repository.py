@@ -2,7 +2,8 @@
 
     poll() -> Poll                          what moved; one `ls-remote`, nothing else where nothing did
     apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
-    source(app, file) sources(files)        which commit brought it
+    source(app, file) sources(files)        which commit made it
+    landings(files)                         which commit let it into main
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
     commit_files(edits)                     people's edits, to main
@@ -37,7 +38,7 @@ from gitops_bg.repo.polling import Poll, Poller
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.repo.push import Pusher
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.sources import Sources
+from gitops_bg.repo.sources import LANDINGS, Sources
 from gitops_bg.repo.tree import AppIndex
 from gitops_bg.spec.layout import SETTINGS_FILE
 
@@ -65,8 +66,8 @@ class Repository:
         self._suspect = False
         self._mirror = mirror = Mirror(settings)
         self._index = AppIndex(mirror)
-        self._sources = Sources(mirror)
-        self._poller = Poller(mirror, self._index, self._sources)
+        self._sources, self._landings = Sources(mirror), Sources(mirror, LANDINGS)
+        self._poller = Poller(mirror, self._index, (self._sources, self._landings))
         blobs = Blobs(mirror)
         self._files = Files(mirror, blobs)
         self._offers = Offers(mirror, blobs, self._files)
@@ -110,6 +111,11 @@ class Repository:
             except MirrorBroken:
                 self._rebuild()
                 return self._poller.poll()
+
+    def begin_again(self) -> None:
+        """Have the next poll report everything, as the first one does."""
+        with self._lock:
+            self._poller.begin_again()
 
     @property
     def head(self) -> str:
@@ -188,14 +194,23 @@ class Repository:
             return self._index.misplaced(commit or self._poller.head())
 
     def sources(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
-        """The commit that brought the present content of each file; one walk for all. Absent files are left out."""
+        """The commit that made the present content of each file; one walk for all. Absent files are left out."""
+        return self._asked(self._sources, files, commit)
+
+    def landings(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
+        """The commit that let the present content of each file into main: a merge is by whoever approved it."""
+        return self._asked(self._landings, files, commit)
+
+    def _asked(
+        self, sources: Sources, files: Iterable[tuple[AppKey, str]], commit: str
+    ) -> Mapping[tuple[AppKey, str], Source]:
         with self._guarded():
             at = commit or self._poller.head()
             wanted = list(files)
             entries = self._files.entries({app for app, _ in wanted}, at)
             found = {(app, name): entries[app][name] for app, name in wanted if name in entries[app]}
-            sources = self._sources.of({entry.path: entry.blob for entry in found.values()}, at)
-            return {key: sources[entry.path] for key, entry in found.items()}
+            answers = sources.of({entry.path: entry.blob for entry in found.values()}, at)
+            return {key: answers[entry.path] for key, entry in found.items()}
 
     def source(self, app: AppKey, file: str, commit: str = "") -> Source | None:
         """The commit that brought the present content of a file, or None where there is no such file."""

@@ -1,10 +1,12 @@
 """Which commit brought the present content of a file: author, date, and what its message says it reverts.
 
-One walk over the history answers for thousands of files. The commit is the newest one that *made* the content, so
-a merge is named only where it changed the file itself (an "evil" merge); otherwise the merged commit is.
+One walk over the history answers for thousands of files, and two questions have a walk each. Who *made* the content:
+a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who let it
+into the branch: the merge is named, because whoever merged a promotion approved it.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
@@ -14,6 +16,7 @@ from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
 WALK = ("log", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%x01%H")
+LANDINGS = ("log", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%x01%H")
 _DETAILS = "--format=%x01%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
 _REVERT = re.compile(r"^\W*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
 _ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})\s*$", re.MULTILINE | re.IGNORECASE)
@@ -25,35 +28,38 @@ Wanted = Mapping[str, str]
 class Sources:
     """Answers from memory for a path whose content is as it was when asked before."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    def __init__(self, mirror: Mirror, walk: tuple[str, ...] = WALK) -> None:
         self._mirror = mirror
-        self._known: dict[str, tuple[str, Source]] = {}
+        self._walk = walk
+        self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
     def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
         """The source of every path, as of ``commit``."""
-        unknown = {path: blob for path, blob in wanted.items() if self._known.get(path, ("",))[0] != blob}
+        unknown = {path: blob for path, blob in wanted.items() if self._in_folder(path).get(path, ("",))[0] != blob}
         if unknown:
             self._learn(unknown, commit)
-        return {path: self._known[path][1] for path in wanted}
+        return {path: self._in_folder(path)[path][1] for path in wanted}
 
     def forget(self, folders: Iterable[str]) -> None:
         """Forget what is known of these folders: their content changed, and may have changed back in between."""
-        changed = set(folders)
-        for path in [path for path in self._known if path.rpartition("/")[0] in changed]:
-            del self._known[path]
+        for folder in folders:
+            self._known.pop(folder, None)
+
+    def _in_folder(self, path: str) -> dict[str, tuple[str, Source]]:
+        return self._known[path.rpartition("/")[0]]
 
     def _learn(self, unknown: Wanted, commit: str) -> None:
         origins = self._origins(unknown, commit)
         details = self._details(set(origins.values()) | {commit})
         for path, blob in unknown.items():
             # A file without an origin would be a history we cannot read; its head is the best true answer.
-            self._known[path] = (blob, details[origins.get(path, commit)])
+            self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
 
     def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
         few = list(unknown) if len(unknown) <= _FEW else []
         found: dict[str, str] = {}
         try:
-            with self._mirror.git.lines(*WALK, commit, "--", *few) as lines:
+            with self._mirror.git.lines(*self._walk, commit, "--", *few) as lines:
                 for origin, path, blob in changes(lines):
                     if unknown.get(path) == blob:
                         found.setdefault(path, origin)

@@ -78,7 +78,7 @@ def _checked(url: str, allow_http: bool) -> tuple[str, str]:
     if url.startswith("file:///") and url.isprintable():
         return url, "file"
     if "://" in url and _has_credentials(url):
-        raise _refused(url, "it contains credentials", "give the token by --token-file, or use ssh with a key file")
+        raise _refused(url, "it contains credentials", "give the token by --git-token-file, or use ssh with a key file")
     if _WEB.fullmatch(url):
         return _web(url, allow_http)
     if _SSH.fullmatch(url) or ("://" not in url and _SCP_LIKE.fullmatch(url)):
@@ -89,7 +89,7 @@ def _checked(url: str, allow_http: bool) -> tuple[str, str]:
 def _web(url: str, allow_http: bool) -> tuple[str, str]:
     protocol = url.partition(":")[0]
     if protocol == "http" and not allow_http:
-        raise _refused(url, "http can be read and changed on the way", "use https, or allow http explicitly")
+        raise _refused(url, "http can be read and changed on the way", "use https or ssh")
     return url, protocol
 
 

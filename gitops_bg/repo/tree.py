@@ -1,7 +1,6 @@
 """Which apps a commit has, and which of them differ from another commit: by subtree ids, without reading a file."""
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
@@ -18,15 +17,18 @@ class AppIndex:
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
         self._commit = ""
-        self._trees: Mapping[AppKey, str] = MappingProxyType({})
+        self._trees: Mapping[AppKey, str] = {}
 
     def at(self, commit: str) -> Mapping[AppKey, str]:
-        """All apps at a commit with their tree ids; costs what differs from the last one asked for."""
+        """All apps at a commit with their tree ids; costs what differs from the last one asked for.
+
+        The same mapping, not only an equal one, where nothing differs: nobody may change it.
+        """
         if commit == self._commit:
             return self._trees
         known = bool(self._commit) and self._mirror.has(self._commit)
         trees = self._moved(commit) if known else self._listed(commit)
-        self._commit, self._trees = commit, MappingProxyType(trees)
+        self._commit, self._trees = commit, trees
         return self._trees
 
     def _listed(self, commit: str) -> dict[AppKey, str]:

@@ -11,7 +11,17 @@ from pydantic import ValidationError
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.spec import AppSpec, DeletionPolicy, PreviewSwitch, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.core.spec import (
+    AntiAffinity,
+    AppSpec,
+    DeletionPolicy,
+    OnExpire,
+    PreviewSwitch,
+    PromoteVia,
+    Retry,
+    Strategy,
+    Suspension,
+)
 from gitops_bg.spec import models
 from gitops_bg.spec.models import NEVER
 from gitops_bg.spec.validation import validate
@@ -28,6 +38,7 @@ def to_core(app: AppKey, spec: models.AppSpec, target_min_ready_seconds: int = 0
         promote_via=_promote_via(spec),
         min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
         progress_deadline_seconds=spec.progress_deadline_seconds,
+        progress_deadline_abort=spec.progress_deadline_abort,
         revision_history_limit=spec.revision_history_limit,
         rollback_window_revisions=window.revisions if window else None,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
@@ -48,6 +59,10 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         scale_down_delay_seconds=_delay(blue_green.scale_down_delay_seconds),
         scale_down_delay_revision_limit=blue_green.scale_down_delay_revision_limit,
         abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
+        expire_after_seconds=blue_green.expire_after_seconds,
+        on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
+        drain_seconds=blue_green.drain_seconds,
+        anti_affinity=_anti_affinity(blue_green.anti_affinity),
     )
 
 
@@ -59,6 +74,10 @@ def _promote_via(spec: models.AppSpec) -> PromoteVia:
     if spec.promotion is not None and spec.promotion.via is not None:
         return PromoteVia(spec.promotion.via)
     return PromoteVia.COMMIT if spec.strategy.blue_green.auto_promotion_enabled else PromoteVia.PULL_REQUEST
+
+
+def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
+    return AntiAffinity(written.preferred.weight if written.preferred else None) if written else None
 
 
 def _delay(seconds: int | str) -> int | None:

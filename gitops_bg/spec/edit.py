@@ -16,10 +16,9 @@ from gitops_bg.spec.compose import Node
 from gitops_bg.spec.emit import double_quoted, scalar
 from gitops_bg.spec.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.paths import Path, written
+from gitops_bg.spec.target import template_path
 from gitops_bg.spec.textedit import Text
 from gitops_bg.spec.yamlio import Document, read_one
-
-_PODS: Path = ("spec", "template", "spec")
 
 
 def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGET_FILE) -> bytes:
@@ -103,15 +102,16 @@ def _refusal(document: Document, path: Path, message: str, remedy: str) -> Inval
 
 
 def _image_path(document: Document, container: str) -> Path:
-    pod = _value_at(document.value, _PODS)
+    pods: Path = (*template_path(document.value), "spec")
+    pod = _value_at(document.value, pods)
     groups = {group: pod.get(group) or [] for group in ("containers", "initContainers")} if pod else {}
     for group, containers in groups.items():
         for index, each in enumerate(containers):
             if isinstance(each, dict) and each.get("name") == container and isinstance(each.get("image"), str):
-                return (*_PODS, group, index, "image")
+                return (*pods, group, index, "image")
     names = [each["name"] for containers in groups.values() for each in containers if "name" in each]
     message = f"there is no container {container} with an image"
-    raise _refusal(document, (*_PODS, "containers"), message, f"the containers are: {', '.join(names)}")
+    raise _refusal(document, (*pods, "containers"), message, f"the containers are: {', '.join(names)}")
 
 
 def _value_at(value: Any, path: Path) -> Any:

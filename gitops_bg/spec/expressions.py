@@ -4,7 +4,8 @@ Its limits are measured in reference gitops.md §2: no time zones, no `split`, n
 short, come from a protected branch, and an error is never read as an answer.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -25,18 +26,19 @@ class NoAnswer(Exception):
     """The expression cannot be evaluated on these values."""
 
 
-def check(text: str, variables: Iterable[str]) -> None:
+def check(text: str, variables: Sequence[str]) -> None:
     """Raise ``BadExpression`` unless ``text`` is CEL over these variables.
 
     >>> check("result[0] < 0.05", ["result"])
     """
     program = _compile(text)
-    unknown = sorted(set(program.variables) - set(variables))
+    known = {*variables, *_TYPES, *_BOUND.findall(text)}
+    unknown = next((name for name in program.variables() if name not in known), None)
     if unknown:
-        raise BadExpression(f"{unknown[0]} is unknown; known here: {', '.join(variables)}")
-    missing = sorted(set(program.functions) - set(_KNOWN_FUNCTIONS))
+        raise BadExpression(f"{unknown} is unknown; known here: {', '.join(variables)}{_like_argo(unknown)}")
+    missing = next((name for name in program.functions() if name not in _KNOWN_FUNCTIONS), None)
     if missing:
-        raise BadExpression(f"there is no function {missing[0]}")
+        raise BadExpression(f"there is no function {missing}{_like_argo(missing)}")
 
 
 def is_true(text: str, values: Mapping[str, Any]) -> bool:
@@ -86,10 +88,32 @@ def _first_sentence(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].partition(". ")[0]
 
 
-_OPERATORS = "_+_ _-_ _*_ _/_ _%_ _==_ _!=_ _<_ _<=_ _>_ _>=_ _&&_ _||_ !_ -_ _?_:_ _[_] @in in"
-_MACROS = "has all exists exists_one existsOne map filter max min"
+def _like_argo(name: str) -> str:
+    return f"; {_INSTEAD_OF[name]}" if name in _INSTEAD_OF else ""
+
+
+_BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\(\s*([A-Za-z_]\w*)\s*,")
+"""What the macros name: `result.all(each, each < 1)`."""
+
+_TYPES = frozenset(["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"])
+
+_INSTEAD_OF = {
+    "asFloat": "write double(result)",
+    "asInt": "write int(result)",
+    "len": "write size(result)",
+    "isNil": "write result == null",
+    "default": "write has(result.field) ? result.field : 0",
+    "isNaN": "leave it out: a missing value is inconclusive by itself",
+    "isInf": "compare it with a bound",
+    "nil": "write null",
+}
+"""What Argo Rollouts' conditions call otherwise (argo-rollouts.md §3)."""
+
+_OPERATORS = "_+_ _-_ _*_ _/_ _%_ _==_ _!=_ _<_ _<=_ _>_ _>=_ _&&_ _||_ !_ -_ _?_:_ _[_] @in in @not_strictly_false"
+_MACROS = "has all exists exists_one existsOne map filter"
 _STANDARD = (
-    "size string int uint double bool bytes type duration timestamp contains startsWith endsWith matches "
-    "getFullYear getMonth getDayOfMonth getDate getDayOfYear getDayOfWeek getHours getMinutes getSeconds getMilliseconds"
+    "size string int uint double bytes type dyn duration timestamp contains startsWith endsWith matches "
+    "getFullYear getMonth getDayOfMonth getDate getDayOfYear getDayOfWeek "
+    "getHours getMinutes getSeconds getMilliseconds"
 )
 _KNOWN_FUNCTIONS = frozenset(f"{_OPERATORS} {_MACROS} {_STANDARD}".split())

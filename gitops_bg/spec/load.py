@@ -49,6 +49,8 @@ class AppConfig:
     """Service manifests of the folder by name. Their selectors have no meaning: the agent sets its own."""
     problems: tuple[Problem, ...] = ()
     target_file: str = DEFAULT_TARGET_FILE
+    whole: bool = True
+    """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
 
 
 def load_app(app: AppKey, files: Mapping[str, bytes | Problem], source: SourceOf) -> AppConfig:
@@ -60,7 +62,7 @@ def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
     """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
     spec, problems = spec_from_live(app, live)
     body = without_nulls(live.get("spec") or {}) if spec else {}
-    return AppConfig(app, spec, body, None, None, problems=problems)
+    return AppConfig(app, spec, body, None, None, problems=problems, whole=False)
 
 
 class _Folder:
@@ -92,6 +94,7 @@ class _Folder:
             services={name: document.value for name, document in services.items()},
             problems=tuple(self.problems),
             target_file=target_file,
+            whole=not self.problems,
         )
 
     def _check_folder(self) -> None:

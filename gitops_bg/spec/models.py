@@ -80,6 +80,31 @@ class Metadata(Model):
     annotations: dict[str, str] | None = None
 
 
+class Required(Model):
+    """Nothing more to say."""
+
+
+class Preferred(Model):
+    """How much it counts when a node is chosen."""
+
+    weight: Annotated[int, Field(ge=1, le=100)] = Field(description="From 1 to 100.")
+
+
+class AntiAffinity(Model):
+    """Exactly one of the two."""
+
+    required: Required | None = Field(None, description="New pods never share a node with live ones. Write {}.")
+    preferred: Preferred | None = Field(None, description="New pods avoid nodes that live ones run on.")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.required is None) == (self.preferred is None):
+            raise Conflict(
+                "", "must have exactly one of required and preferred", "write required: {}, or preferred: {weight: 100}"
+            )
+        return self
+
+
 class BlueGreen(Model):
     """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
 
@@ -108,6 +133,38 @@ class BlueGreen(Model):
     abort_scale_down_delay_seconds: Delay = Field(
         30, description='How long an aborted candidate keeps its pods: seconds, or "never". Default 30; 0 is at once.'
     )
+
+    expire_after_seconds: Positive | None = Field(
+        None,
+        description="Seconds that a candidate, from when its pods are available, waits for somebody to promote it; "
+        "for ever where absent.",
+    )
+    on_expire: Literal["abort", "promote"] | None = Field(
+        None,
+        description="What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or "
+        "promoted by the agent once every other gate is open. Default abort.",
+    )
+
+    drain_seconds: Count = Field(
+        0,
+        description="Seconds that the old version keeps its pods, whatever its delay, after the EndpointSlices of the "
+        "active Service hold exactly the new ones.",
+    )
+    anti_affinity: AntiAffinity | None = Field(
+        None,
+        description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
+        "ReplicaSet when that is created; no part of the version.",
+    )
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.expire_after_seconds is None and self.on_expire:
+            raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
+        seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
+        if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
+            message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
+            raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
+        return self
 
     @model_validator(mode="after")
     def _two_services(self) -> Self:
@@ -158,14 +215,23 @@ class AppSpec(Model):
     """The spec of a BlueGreenDeployment."""
 
     target: TargetFile = Field(
-        DEFAULT_TARGET_FILE, description="The file in the app's folder that holds the Deployment to run."
+        DEFAULT_TARGET_FILE,
+        description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
+        "else with a pod template (ReplicaSet, StatefulSet without storage of its own, PodTemplate, Rollout of Argo).",
     )
     strategy: Strategy
     min_ready_seconds: Count | None = Field(
         None, description="Seconds a new pod must be ready to count as available. Default: the target's, else 0."
     )
     progress_deadline_seconds: Count = Field(
-        600, description="Seconds without progress after which a rollout has failed."
+        600,
+        description="Seconds without progress after which a rollout has failed. After the switch: pods that were "
+        "missing for so long have traffic go back, until the version has served for so long without a break.",
+    )
+    progress_deadline_abort: bool = Field(
+        False,
+        description="Abort a rollout that has failed so: its version is put on hold. Holds at once for one that failed "
+        "before; never for the way back, nor for the first deployment.",
     )
     revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
     rollback_window: RollbackWindow | None = None

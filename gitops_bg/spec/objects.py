@@ -104,19 +104,37 @@ class Selector(Loose):
     match_expressions: list[MatchExpression] | None = None
 
 
-class DeploymentSpec(Loose):
-    """The part of a Deployment's spec that is read."""
+class WorkloadSpec(Loose):
+    """The part of a workload's spec that is read."""
 
     replicas: Count = 1
     min_ready_seconds: Count = 0
-    selector: Selector
+    selector: Selector | None = None
     template: PodTemplate
 
 
-class Deployment(Object):
-    """An apps/v1 Deployment."""
+class AppsSpec(WorkloadSpec):
+    """The same of the kinds of apps/v1, where a selector is required."""
 
-    spec: DeploymentSpec
+    selector: Selector
+
+
+class Workload(Object):
+    """Anything with a pod template in its spec, such as a Rollout of Argo."""
+
+    spec: WorkloadSpec
+
+
+class AppsWorkload(Workload):
+    """A Deployment, ReplicaSet or StatefulSet."""
+
+    spec: AppsSpec
+
+
+class PodTemplateObject(Object):
+    """A core/v1 PodTemplate: a pod template and nothing else; it says no number of replicas, so there is one."""
+
+    template: PodTemplate
 
 
 def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> Iterator[Problem]:

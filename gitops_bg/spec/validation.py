@@ -31,7 +31,7 @@ _EXPECTED = {
 
 
 class Conflict(PydanticCustomError):
-    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it."""
+    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it, if any."""
 
     def __new__(cls, field: str, message: str, remedy: str) -> "Conflict":
         """Carries the field and the remedy through pydantic."""
@@ -51,7 +51,9 @@ def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -
     path = detail["loc"]
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "conflict":
-        return document.problem((*path, *context["field"].split(".")), context["message"], context["remedy"])
+        return document.problem(
+            (*path, *filter(None, context["field"].split("."))), context["message"], context["remedy"]
+        )
     if kind == "extra_forbidden":
         return _unknown_field(model, document, path)
     if kind == "missing":

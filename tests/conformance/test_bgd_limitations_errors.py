@@ -77,7 +77,7 @@ def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the
         failed.append(number)
         raise error
 
-    _before_each(web, "apply", fail, times=2, only=f"{web.name}-primary-")
+    _before_each(web, "apply", fail, times=3, only=f"{web.name}-primary-")
     web.push_image("v2")
     web.wait(lambda: failed, "the write failed")
     other.promote("v2")
@@ -85,11 +85,31 @@ def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the
     assert world.agent.alive() == []
     assert web.live_tag() == "v1"
 
-    world.agent.wake_apps([web.key])
-    web.wait(lambda: len(failed) == 2 or world.agent.wake_apps([web.key]), "it was tried again")
-    web.wait(lambda: world.agent.wake_apps([web.key]) or web.offered(), "it came through")
-    web.merge_promotion("v2")
-    web.wait_live("v2")
+    def is_tried_again() -> bool:
+        world.agent.wake_apps([web.key])
+        return len(failed) == 3
+
+    web.wait(is_tried_again, "it was tried again")
+    web.promote("v2")
+
+
+def test_L13_refusal_is_a_condition_with_the_servers_words_until_it_is_over(web: App) -> None:
+    world = web.scenario
+    web.template = {"metadata": {"labels": {"app": "web", "team": "not a label"}}}
+    web.push_image("v2")
+
+    refused = web.wait_condition("Refused")
+
+    assert "not a label" in refused["message"]
+    assert web.phase() == "Degraded"
+    assert web.live_tag() == "v1"
+    web.wait_told("candidate", times=2)
+    web.wait(lambda: any(event["reason"] == "Refused" for event in world.events()), "an Event says it too")
+
+    web.template = {}
+    web.push_image("v3")
+    web.wait_condition("Refused", "False")
+    web.wait_offered("v3")
 
 
 def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, only: str = "") -> None:

@@ -355,3 +355,113 @@ def test_countdown_begins_with_the_end_of_the_analysis():
     world.later(seconds=30)
     world.settle()
     assert world.live == "2"
+
+
+def test_pause_that_waits_for_the_analysis_says_so():
+    world = analysed(automatic(auto_promotion_seconds=30), pre=PLAN)
+    world.push("2")
+    world.settle()
+    assert (GateKind.PAUSE, "the pause of 30 s begins when its analysis has ended") in shut(world)
+
+
+def test_expiry_begins_with_the_end_of_the_analysis():
+    world = analysed(manual(expire_after_seconds=30), pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.later(seconds=100)
+    world.settle()
+    assert world.held == set(), "nobody could promote it yet"
+    pass_analysis(world)
+    assert world.decide().wake_at == world.now + timedelta(seconds=30)
+    world.later(seconds=30)
+    world.settle()
+    assert world.held == {"2"}
+
+
+def leave_by_abort(world: Simulation) -> None:
+    world.ask(Verb.ABORT)
+
+
+def leave_by_rollback(world: Simulation) -> None:
+    world.ask(Verb.ROLLBACK)
+
+
+def leave_by_revert(world: Simulation) -> None:
+    world.revert_promotion()
+
+
+def leave_by_target_revert(world: Simulation) -> None:
+    world.revert_target("1")
+
+
+WAYS_BACK = [leave_by_abort, leave_by_rollback, leave_by_revert, leave_by_target_revert]
+
+
+@pytest.mark.parametrize("leave", WAYS_BACK)
+@pytest.mark.parametrize("verdict", [None, OPEN])
+def test_every_way_back_ends_the_analysis_after_promotion_in_the_same_pass(leave, verdict):
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    if verdict:
+        measure(world, verdict)
+    leave(world)
+    assert world.step().measurements == ()
+    assert world.record.run(POST) is None
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+    assert world.recorded_moves() == world.moves
+
+
+@pytest.mark.parametrize("verdict", [None, OPEN])
+def test_abort_ends_the_analysis_before_promotion_in_the_same_pass(verdict):
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    if verdict:
+        measure(world, verdict)
+    world.ask(Verb.ABORT)
+    assert world.step().measurements == ()
+    assert world.record.run(PRE) is None
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+
+
+def test_result_of_a_superseded_version_has_no_say():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    (due,) = world.decide().measurements
+    world.push("3")
+    world.step()
+    world.measured = (Measured(due.id, BAD, world.now),)
+    world.settle()
+    assert (world.live, world.held) == ("1", set())
+
+
+def test_W09_retry_of_an_older_version_measures_anew():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    world.push("1")
+    world.settle()
+    measure(world, BAD)
+    assert (world.live, world.held) == ("2", {"1"})
+    world.retry()
+    world.settle()
+    assert world.live == "2"
+    assert finding(world, PRE) is Finding.RUNNING
+
+
+def test_old_version_is_warm_again_for_its_whole_delay_only_once():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    end = world.record.numbered(1).scale_down_at
+    world.later(seconds=10)
+    world.spec = automatic()
+    world.settle()
+    assert world.record.numbered(1).scale_down_at == end

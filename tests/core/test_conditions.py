@@ -21,6 +21,7 @@ HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 DOWN = (pods(1, 3, 0),)
 FAILED = rising(2, failure="ProgressDeadlineExceeded")
 THEIRS = service("web", 1, ours=False, owner="Service web belongs to helm; delete it or label it")
+NO_RIGHTS = {"refused": "create replicasets: 403"}
 BACK = Override(digest(2), digest(1), "5xx", "ada", NOW)
 
 # From the most urgent to the calmest: where several fit, the first is said.
@@ -32,6 +33,7 @@ PHASES = {
     "suspended, whatever else": (world(legacy(1), active(2), names_=1, spec=SUSPENDED), Phase.SUSPENDED),
     "traffic on its way back": (world(legacy(1), active(2), names_=1, sets=()), Phase.ROLLING_BACK),
     "somebody else's object in the way": (world(active(1), observed={"active_service": THEIRS}), Phase.DEGRADED),
+    "a write that was refused": (world(active(1), rising(2), observed=NO_RIGHTS), Phase.DEGRADED),
     "a candidate that failed": (world(active(1), FAILED), Phase.DEGRADED),
     "no live pod": (world(active(1), sets=DOWN), Phase.DEGRADED),
     "no live pod of an app at 0 replicas": (
@@ -147,6 +149,11 @@ CONDITIONS = {
         world(active(1), legacy(2), record={"override": replace(BACK, diverged=True)}),
         ("Diverged", True, "MainRefusesCommit", "live traffic was rolled back before Git: 5xx"),
     ),
+    "Refused: no": (world(active(1)), ("Refused", False, "NoRefusal", "no write was refused")),
+    "Refused: yes": (
+        world(active(1), observed=NO_RIGHTS),
+        ("Refused", True, "WriteRefused", "create replicasets: 403"),
+    ),
     "GitReachable: yes": (world(active(1)), ("GitReachable", True, "Reachable", "the remote answers")),
     "GitReachable: no": (
         world(active(1), observed={"git": GitView(unreachable="connection refused")}),
@@ -177,6 +184,7 @@ def test_every_condition_is_there_from_the_start():
         "Suspended",
         "InvalidSpec",
         "Conflict",
+        "Refused",
         "Diverged",
         "GitReachable",
     ]

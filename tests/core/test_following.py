@@ -177,8 +177,9 @@ REVERT = {"reverts": (source(2).commit,), "commit": "e" * 40}
 def reverted(*versions, to: int = 1, **changes):
     """The target's newest commit says it reverts the one that brought version 2."""
     spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
-    record = changes.pop("record", {})
-    return world(*versions, spec=spec, record=record, desired={"target": target(to, **{**REVERT, **changes})})
+    record, named = changes.pop("record", {}), changes.pop("primary", primary(2))
+    desired = {"primary": named, "target": target(to, **{**REVERT, **changes})}
+    return world(*versions, spec=spec, record=record, desired=desired)
 
 
 REVERTS = {
@@ -201,6 +202,10 @@ REVERTS = {
         None,
     ),
     "a newer version that served is not older": (reverted(active(2), legacy(3), to=3), None),
+    "what main asks for already: it needs no emergency": (
+        reverted(legacy(1), active(2), primary=primary(1), record=saw(1)),
+        None,
+    ),
     "within the window": (reverted(legacy(1), active(2), window=1), 1),
     "outside the window": (reverted(archived(0), legacy(1), active(2), to=0, window=1), None),
     "within a window of two": (reverted(archived(0), legacy(1), active(2), to=0, window=2), 0),

@@ -18,7 +18,7 @@ from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.runs import Measured
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import MOVES, Crash, Simulation, automatic, deployed, manual, template
 
@@ -141,6 +141,10 @@ SPECS = st.sampled_from(
         analysed(manual()),
         analysed(automatic()),
         analysed(automatic(scale_down_delay_seconds=0, scale_down_delay_revision_limit=0)),
+        replace(manual(), progress_deadline_abort=True),
+        manual(expire_after_seconds=30),
+        automatic(scale_down_delay_seconds=0, drain_seconds=40),
+        manual(expire_after_seconds=30, on_expire=OnExpire.PROMOTE),
     ]
 )
 

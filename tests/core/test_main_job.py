@@ -349,6 +349,23 @@ def test_new_digest_lifts_a_hold():
     assert (world.held, world.branch) == (set(), "3")
 
 
+@pytest.mark.parametrize("spec", [manual(), automatic()])
+def test_a_version_that_was_rolled_back_is_on_hold_again_when_a_newer_target_is_taken_back(spec):
+    world = promoted(manual())
+    world.revert_promotion()
+    world.settle()
+    world.spec = spec
+    world.bad_tags.add("3")
+    world.push("3")
+    world.settle()
+    world.push("2")
+    world.settle()
+    assert (world.live, world.held, world.branch) == ("1", {"2"}, None)
+    world.retry()
+    world.settle()
+    assert "2" in (world.branch, world.live)
+
+
 def test_retry_lifts_a_hold_and_is_a_new_numbered_rollout():
     world = promoted()
     world.revert_promotion()

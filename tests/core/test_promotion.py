@@ -9,10 +9,10 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.model import Snapshot
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.preview import choose_preview
-from gitops_bg.core.promotion import write_to_git
+from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Event, Hold, LedgerEntry, Override
 from gitops_bg.core.spec import PreviewSwitch, PromoteVia, Suspension
-from tests.core.simulation import automatic, manual, template
+from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, world
 
 AUTO = automatic()
@@ -154,6 +154,40 @@ def test_a_commit_says_where_traffic_comes_from():
     assert (back.event, back.from_digest, back.from_number, back.by) == (Event.ROLLED_BACK, digest(2), 2, "ada")
     (first,) = write_to_git(world(candidate(1)))
     assert (first.event, first.from_digest, first.from_number) == (Event.DEPLOYED, "", None)
+
+
+# --- whose offer it is ---
+
+DOWN = {"unreachable": "connection refused"}
+OFFERED = {
+    "what it offers now": (world(active(1), candidate(2)), digest(2)),
+    "what it offered, while the branch is there": (world(active(1), rising(2), observed=git(2)), "before"),
+    "what it offered, while nobody can see the branch": (
+        world(active(1), candidate(2), observed=git(**DOWN)),
+        "before",
+    ),
+    "nothing once the branch is gone": (world(active(1)), ""),
+    "nothing of what it commits": (world(active(1), candidate(2), spec=AUTO), ""),
+}
+
+
+@pytest.mark.parametrize("name", OFFERED)
+def test_the_agent_remembers(name):
+    state, remembered = OFFERED[name]
+    state = state.with_record(replace(state.record, offered="before"))
+    assert note_offer(state).record.offered == remembered
+
+
+def test_the_offer_of_an_old_version_that_the_agent_made_itself_is_in_nobodys_way():
+    sim = deployed(automatic(scale_down_delay_seconds=0))
+    sim.push("2")
+    sim.settle()
+    sim.push("1")
+    sim.settle()
+    assert (sim.live, sim.branch) == ("2", "1")
+    sim.push("3")
+    sim.settle()
+    assert (sim.live, sim.branch) == ("3", None)
 
 
 # --- the preview ---

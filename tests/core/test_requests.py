@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Hold, Override, Record
 from gitops_bg.core.requests import answer_request, answer_retry, destination
@@ -106,8 +107,10 @@ def test_a_request_is_carried_out_once():
 
 
 def test_a_request_that_outlived_the_record_is_not_carried_out_again():
-    state = world(active(1), observed=asked(Verb.ROLLBACK))
-    assert decided(replace(state, record=Record())).record.request == "1"
+    memory = LedgerMemory(active_digests=(digest(1), digest(2)))
+    state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(Verb.ROLLBACK))
+    record = decided(replace(state, record=Record())).record
+    assert (record.request, record.override) == ("1", None)
 
 
 def test_two_requests_are_two():

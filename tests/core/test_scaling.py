@@ -144,7 +144,9 @@ SHRUNK = {
         [],
     ),
     "nothing while a switch is on its way": (
-        world(legacy(1, retiring=False), active(2), archived(3), wants=2, names_=1, record={"switch": PENDING}),
+        world(
+            archived(0), legacy(1), active(2), names_=1, sets=(pods(0), pods(1), pods(2)), record={"switch": PENDING}
+        ),
         [],
     ),
     "nothing while it is suspended": (world(archived(1), active(2), spec=SUSPENDED, sets=(pods(1), pods(2))), []),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gitops_bg.core.record import Override
+from gitops_bg.core.record import Hold, Override
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, target, world
@@ -51,6 +51,41 @@ WANTED = {
     ),
     "a warm version: full, to go back to": (world(legacy(1), active(2), sets=(pods(1, 1), pods(2))), 1, 3),
     "a warm version that nothing makes leave: full": (world(legacy(1, retiring=False), active(2), sets=()), 1, 3),
+    "a warm version, where the target asks for more: more, too": (
+        world(legacy(1), active(2), desired={"target": target(2, 5)}),
+        1,
+        5,
+    ),
+    "a warm version, where the target asks for less: not before live traffic has less": (
+        world(legacy(1), active(2), desired={"target": target(2, 1)}),
+        1,
+        3,
+    ),
+    "a warm version, where live traffic has less: less, too": (
+        world(legacy(1), active(2), sets=(pods(1), pods(2, 1)), desired={"target": target(2, 1)}),
+        1,
+        1,
+    ),
+    "a warm version does not follow what somebody scaled live traffic up to": (
+        world(legacy(1), active(2), sets=(pods(1), pods(2, 50))),
+        1,
+        3,
+    ),
+    "live traffic, while a candidate waits for its gates: what the target asks for": (
+        world(active(1), candidate(2), desired={"target": target(2, 5)}),
+        1,
+        5,
+    ),
+    "live traffic, while the target is on hold: what the target asks for": (
+        world(
+            active(1),
+            candidate(2, retiring=True),
+            desired={"target": target(2, 5)},
+            record={"holds": (Hold(digest(2), "5xx", NOW),)},
+        ),
+        1,
+        5,
+    ),
     "a superseded candidate keeps what it has": (
         world(active(1), candidate(2, retiring=True), rising(3), sets=(pods(1), pods(2, 1))),
         2,

@@ -11,7 +11,7 @@ from gitops_bg.core.record import Event, LedgerEntry, Override
 from gitops_bg.core.spec import DeletionPolicy, Suspension
 from gitops_bg.core.standing import LONGEST_REASON, note_standing
 from tests.core.simulation import deployed, manual
-from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, rising, sentences, world
+from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, rising, sentences, service, world
 
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 DELETE = replace(manual(), deletion_policy=DeletionPolicy.DELETE)
@@ -79,7 +79,7 @@ GOING = {
     "it goes once its ledger is in Git": (world(active(1), **LEFT), ["delete the app"]),
     "its ledger first": (
         world(active(1), **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
-        ["write 1 ledger entries: promoted"],
+        ["write 1 ledger entry: promoted"],
     ),
     "it waits for Git with entries that are not there yet": (
         world(active(1), observed=DOWN, **{**LEFT, "record": {"orphaned": True, "ledger": (ENTRY,), "sequence": 1}}),
@@ -143,6 +143,9 @@ STOPPED = {
     ),
     "a warm version whose time is up": world(
         legacy(1, scale_down_at=NOW), active(2), spec=SUSPENDED, record={"suspended": True}
+    ),
+    "a repair of what somebody changed": world(
+        active(1), spec=SUSPENDED, record={"suspended": True}, observed={"active_service": service("web", 0)}
     ),
     "a preview that moves": world(
         active(1), candidate(2), spec=SUSPENDED, record={"suspended": True}, sets=(pods(1), pods(2))

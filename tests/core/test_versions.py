@@ -1,17 +1,15 @@
 """The life of versions: numbers, colours, stages, who is let go, when, and what is remembered of it."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import Color, Snapshot, Source, Stage
-from gitops_bg.core.record import Event, Hold, Switch
-from gitops_bg.core.record import Lane as L
+from gitops_bg.core.record import Event, Hold
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.versions import PAST_DIGESTS, archive, choose_candidate, forget, next_color, register, start_rollout
+from gitops_bg.core.versions import PAST_DIGESTS, choose_candidate, forget, next_color, register, start_rollout
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
@@ -25,7 +23,6 @@ from tests.core.worlds import (
     pods,
     primary,
     rising,
-    service,
     source,
     world,
 )
@@ -127,60 +124,6 @@ def test_a_new_version_lifts_every_hold_and_an_old_one_lifts_none():
     state = world(active(1), legacy(2), legacy(3), record=holds)
     assert choose_candidate(replace(state, desired=replace(state.desired, target=None))).record.holds == holds["holds"]
     assert choose_candidate(world(active(1), legacy(2), legacy(3), wants=4, record=holds)).record.holds == ()
-
-
-DELAYS = {
-    "superseded: scaleDownDelaySeconds": (world(active(1), candidate(2), wants=3), 300),
-    "held: abortScaleDownDelaySeconds": (world(active(1), candidate(2), record=HELD), 30),
-    "held, never": (
-        world(active(1), candidate(2), record=HELD, spec=manual(abort_scale_down_delay_seconds=None)),
-        None,
-    ),
-    "superseded, never": (world(active(1), candidate(2), wants=3, spec=manual(scale_down_delay_seconds=None)), None),
-}
-
-
-@pytest.mark.parametrize("name", DELAYS)
-def test_delay_of_a_version_that_is(name):
-    state, seconds = DELAYS[name]
-    version = choose_candidate(state).record.numbered(2)
-    assert version.retiring
-    assert version.scale_down_at == (None if seconds is None else NOW + timedelta(seconds=seconds))
-
-
-# --- the archive ---
-
-DUE = {"scale_down_at": NOW}
-SWITCH_TO_1 = Switch(digest(2), digest(1), L.ROLLBACK, NOW)
-ARCHIVED = {
-    "one whose time is up": (world(legacy(1, **DUE), active(2)), {1}),
-    "none before its time": (world(legacy(1), active(2)), set()),
-    "none that is kept for ever": (world(legacy(1, scale_down_at=None), active(2)), set()),
-    "none while it is suspended": (
-        world(legacy(1, **DUE), active(2), spec=replace(manual(), suspend=Suspension("x"))),
-        set(),
-    ),
-    "none that the live Service selects": (
-        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 1)}),
-        set(),
-    ),
-    "none that primary.yaml names": (world(legacy(1, **DUE), active(2), names_=1), set()),
-    "none that a switch is decided to": (world(legacy(1, **DUE), active(2), record={"switch": SWITCH_TO_1}), set()),
-    "the others, whatever somebody wrote into the selector": (
-        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 2, digest="1")}),
-        {1},
-    ),
-    "the oldest beyond scaleDownDelayRevisionLimit": (
-        world(legacy(1), legacy(2), active(3), spec=manual(scale_down_delay_revision_limit=1)),
-        {1},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ARCHIVED)
-def test_goes_to_the_archive(name):
-    state, numbers = ARCHIVED[name]
-    assert {v.number for v in archive(state).record.versions if v.stage is Stage.ARCHIVED} == numbers
 
 
 # --- what is forgotten ---

@@ -7,7 +7,17 @@ from datetime import UTC, datetime
 import pytest
 
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.spec import AppSpec, DeletionPolicy, PreviewSwitch, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.core.spec import (
+    AntiAffinity,
+    AppSpec,
+    DeletionPolicy,
+    OnExpire,
+    PreviewSwitch,
+    PromoteVia,
+    Retry,
+    Strategy,
+    Suspension,
+)
 from gitops_bg.spec.appspec import spec_from_live
 from gitops_bg.spec.load import app_config_from_live, load_app
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
@@ -37,6 +47,7 @@ def test_everything_that_can_be_written() -> None:
         "target: target.yaml",
         "minReadySeconds: 5",
         "progressDeadlineSeconds: 60",
+        "progressDeadlineAbort: true",
         "revisionHistoryLimit: 3",
         "rollbackWindow: {revisions: 2}",
         "promotion: {via: pullRequest}",
@@ -45,7 +56,9 @@ def test_everything_that_can_be_written() -> None:
         f'retry: {{digest: "{DIGEST}", number: 2, by: ann}}',
         blue_green="previewService: web-preview\n      previewReplicaCount: 1\n      previewSwitch: immediate\n"
         "      autoPromotionEnabled: false\n      autoPromotionSeconds: 9\n      scaleDownDelaySeconds: never\n"
-        "      scaleDownDelayRevisionLimit: 3\n      abortScaleDownDelaySeconds: 0",
+        "      scaleDownDelayRevisionLimit: 3\n      abortScaleDownDelaySeconds: 0\n"
+        "      expireAfterSeconds: 3600\n      onExpire: promote\n      drainSeconds: 15\n"
+        "      antiAffinity: {preferred: {weight: 7}}",
     )
     assert load(text) == AppSpec(
         app=WEB,
@@ -59,10 +72,15 @@ def test_everything_that_can_be_written() -> None:
             scale_down_delay_seconds=None,
             scale_down_delay_revision_limit=3,
             abort_scale_down_delay_seconds=0,
+            expire_after_seconds=3600,
+            on_expire=OnExpire.PROMOTE,
+            drain_seconds=15,
+            anti_affinity=AntiAffinity(7),
         ),
         promote_via=PromoteVia.PULL_REQUEST,
         min_ready_seconds=5,
         progress_deadline_seconds=60,
+        progress_deadline_abort=True,
         revision_history_limit=3,
         rollback_window_revisions=2,
         deletion_policy=DeletionPolicy.DELETE,
@@ -99,12 +117,22 @@ def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
 WRONG = {
     ("strateg: {}", ""): "app.yaml:8: spec.strateg: there is no such field (did you mean strategy?)",
     ("zzz: 1", ""): "app.yaml:8: spec.zzz: there is no such field (known here: deletionPolicy, minReadySeconds, "
-    "progressDeadlineSeconds, promotion, retry, revisionHistoryLimit, rollbackWindow, strategy, suspend, target)",
+    "progressDeadlineAbort, progressDeadlineSeconds, promotion, retry, revisionHistoryLimit, rollbackWindow, "
+    "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",
     ("", "previewservice: x"): "app.yaml:8: spec.strategy.blueGreen.previewservice: there is no such field "
     "(did you mean previewService?)",
     ("", "previewService: web"): "app.yaml:8: spec.strategy.blueGreen.previewService: "
     "must be another Service than activeService (name a second Service)",
+    ("", "antiAffinity: {}"): "app.yaml:8: spec.strategy.blueGreen.antiAffinity: must have exactly one of required and "
+    "preferred (write required: {}, or preferred: {weight: 100})",
+    ("", "antiAffinity: {preferred: {weight: 101}}"): "app.yaml:8: spec.strategy.blueGreen.antiAffinity.preferred."
+    "weight: 101 is too large (write 100 or less)",
+    ("", "onExpire: abort"): "app.yaml:8: spec.strategy.blueGreen.onExpire: means nothing without expireAfterSeconds "
+    "(add it, or remove onExpire)",
+    ("", "autoPromotionSeconds: 60\n      expireAfterSeconds: 60"): "app.yaml:9: "
+    "spec.strategy.blueGreen.expireAfterSeconds: 60 is not more than autoPromotionSeconds, so nothing would be "
+    "promoted (set it above 60)",
     ("", "previewService: Web_1"): "app.yaml:8: spec.strategy.blueGreen.previewService: 'Web_1' is not allowed "
     "(use a DNS name: at most 63 small letters, digits and -)",
     ("", 'autoPromotionEnabled: "true"'): "app.yaml:8: spec.strategy.blueGreen.autoPromotionEnabled: "

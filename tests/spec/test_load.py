@@ -9,6 +9,7 @@ import pytest
 from gitops_bg.core.desired import Primary, Problem, Target
 from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import AppKey, Source
+from gitops_bg.spec.edit import set_image
 from gitops_bg.spec.load import AppConfig, load_app
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
 
@@ -131,11 +132,18 @@ def test_a_folder_with_a_name_kubernetes_does_not_take() -> None:
 
 # what is replaced in target.yaml, and by what: the complaint
 WRONG_TARGET = {
-    ("kind: Deployment", "kind: StatefulSet"): "target.yaml:2: kind: the target must be a Deployment of apps/v1, "
-    "found StatefulSet of apps/v1 (write apiVersion: apps/v1 and kind: Deployment)",
-    ("apps/v1", "apps/v1beta1"): "target.yaml:1: apiVersion: the target must be a Deployment of apps/v1, "
-    "found Deployment of apps/v1beta1 (write apiVersion: apps/v1 and kind: Deployment)",
-    ("kind: Deployment\n", ""): "target.yaml:1: kind: the target must be a Deployment of apps/v1, "
+    ("kind: Deployment", "kind: DaemonSet"): "target.yaml:2: kind: a DaemonSet runs one pod on every node, which no "
+    "second colour fits beside (write a Deployment)",
+    ("kind: Deployment", "kind: Job"): "target.yaml:2: kind: a Job ends, and live traffic needs pods that do not "
+    "(write a Deployment)",
+    ("apps/v1", "apps/v1beta1"): "target.yaml:1: apiVersion: a Deployment is of apps/v1, "
+    "found Deployment of apps/v1beta1 (write apiVersion: apps/v1)",
+    ("kind: Deployment", "kind: PodTemplate"): "target.yaml:1: apiVersion: a PodTemplate is of v1, "
+    "found PodTemplate of apps/v1 (write apiVersion: v1)",
+    ("  replicas: 3\n", "  replicas: 3\n  volumeClaimTemplates: [{}]\n"): "target.yaml:8: spec.volumeClaimTemplates: "
+    "pods with storage of their own cannot be switched from one version to the next "
+    "(remove it, or use volumes of the template)",
+    ("kind: Deployment\n", ""): "target.yaml:1: kind: the target must be a workload with a pod template, "
     "found no kind of apps/v1 (write apiVersion: apps/v1 and kind: Deployment)",
     ("namespace: shop", "namespace: pay"): "target.yaml:5: metadata.namespace: pay is not the namespace of the folder "
     "apps/shop/web (write shop, or move the file to apps/pay/)",
@@ -288,3 +296,57 @@ def test_a_service_nobody_switches_may_be_anything() -> None:
     config = load(db=text)
     assert config.problems == ()
     assert set(config.services) == {"web", "db"}
+
+
+POD_TEMPLATE = """\
+apiVersion: v1
+kind: PodTemplate
+metadata: {name: web, namespace: shop}
+template:
+""" + TARGET.partition("  template:\n")[2].replace("\n  ", "\n").removeprefix("  ")
+NO_SELECTOR = TARGET.replace("  selector:\n    matchLabels:\n      app: web\n", "")
+WORKLOADS = {
+    "ReplicaSet": (TARGET.replace("kind: Deployment", "kind: ReplicaSet"), 3),
+    "StatefulSet": (TARGET.replace("kind: Deployment", "kind: StatefulSet"), 3),
+    "Rollout of Argo": (
+        TARGET.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout"),
+        3,
+    ),
+    "a kind of somebody's, without a selector": (
+        NO_SELECTOR.replace("apps/v1", "example.com/v1").replace("kind: Deployment", "kind: Thing"),
+        3,
+    ),
+    "PodTemplate": (POD_TEMPLATE, 1),
+}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_any_workload_with_a_pod_template_may_be_the_target(name: str) -> None:
+    text, replicas = WORKLOADS[name]
+    config = load(target=text)
+    assert config.problems == ()
+    assert config.target is not None
+    deployment = load().target
+    assert deployment is not None
+    assert (config.target.snapshot, config.target.replicas) == (deployment.snapshot, replicas)
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_image_of_any_workload_can_be_set(name: str) -> None:
+    text = WORKLOADS[name][0]
+    changed = set_image(text.encode(), "web", "registry.example/shop/web:2.0.0").decode()
+    assert changed == text.replace("web:1.0.0", "web:2.0.0")
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
+def test_the_kinds_of_apps_need_their_selector(kind: str) -> None:
+    (complaint,) = complaints(load(target=NO_SELECTOR.replace("kind: Deployment", f"kind: {kind}")))
+    assert "spec.selector: is required" in complaint
+
+
+def test_what_has_no_pod_template_is_no_target() -> None:
+    text = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: web}\nspec: {}\n"
+    assert complaints(load(target=text)) == [
+        "target.yaml:2: kind: the target must be a workload with a pod template, and this Thing has no spec.template "
+        "(name a Deployment, or another workload)"
+    ]

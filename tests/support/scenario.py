@@ -6,17 +6,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.core import names
 from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import AppKey
@@ -28,6 +28,7 @@ from tests.support.clusters import TestCluster, Write
 from tests.support.gitremote import GitRefused, GitRemote
 from tests.support.paths import collection, replica_sets
 from tests.support.rawapi import Json
+from tests.support.readings import Version, entries_in, version_of
 from tests.support.waiting import eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -42,19 +43,6 @@ class Clock:
 
     def __call__(self) -> datetime:
         return datetime.now(UTC) + self.ahead
-
-
-class Version(NamedTuple):
-    """A ReplicaSet, as a user sees it."""
-
-    name: str
-    uid: str
-    tag: str
-    digest: str  # short
-    color: str
-    number: str
-    replicas: int
-    available: int
 
 
 class Scenario:
@@ -252,9 +240,9 @@ class App:
         return self.scenario.push()
 
     def ask(self, request: Request) -> None:
-        """What `gitops-bg abort` and `rollback --offline` do."""
-        assert self.scenario.agent is not None
-        self.scenario.agent.cluster.request(self.key, request)
+        """What `gitops-bg abort` and `rollback --offline` do, in a process of their own."""
+        path = f"{collection(names.API_VERSION, names.KIND, self.key.namespace)}/{self.name}"
+        self.scenario.cluster.patch(path, {"metadata": {"annotations": {names.REQUEST: annotation_of(request)}}})
 
     # --- what a user sees -----------------------------------------------------------------------------------------
 
@@ -271,7 +259,7 @@ class App:
         """The ReplicaSets of this app by image tag."""
         labels = f"{names.APP}={self.name}"
         found = self.scenario.cluster.list(replica_sets(self.scenario.namespace), labelSelector=labels)
-        return {version.tag: version for version in map(_version, found)}
+        return {version.tag: version for version in map(version_of, found)}
 
     def live_tag(self) -> str:
         """The image tag that live traffic goes to; empty where nothing serves."""
@@ -317,15 +305,20 @@ class App:
 
     def ledger(self) -> list[dict[str, str]]:
         """The entries of this app on the state branch, oldest first: trailers by name, without `Bg-`."""
-        if self.scenario.remote.head(STATE_BRANCH) is None:
+        if not self.scenario.remote.bare.exists() or self.scenario.remote.head(STATE_BRANCH) is None:
             return []
         bare = self.scenario.remote.bare
         text = self.scenario.remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=bare)
-        return [entry for entry in _entries(text) if entry["App"] == str(self.key)]
+        return [entry for entry in entries_in(text) if entry["App"] == str(self.key)]
 
     def told(self) -> list[str]:
         """The events of the ledger, oldest first."""
         return [entry["Event"] for entry in self.ledger()]
+
+    def is_told(self) -> bool:
+        """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
+        record = self.record
+        return record.switch is None and not record.ledger
 
     # --- waiting --------------------------------------------------------------------------------------------------
 
@@ -375,11 +368,10 @@ class App:
     def wait_told(self, event: str = "", times: int = 1) -> None:
         """Wait until the ledger has everything that the record has to tell, and an event so many times."""
 
-        def is_told() -> bool:
-            record = self.record
-            return record.switch is None and not record.ledger and (not event or self.told().count(event) >= times)
+        def has_event() -> bool:
+            return not event or self.told().count(event) >= times
 
-        self.wait(is_told, f"the ledger has {event or 'everything'}")
+        self.wait(lambda: self.is_told() and has_event(), f"the ledger has {event or 'everything'}")
 
     def _tag_of(self, digest: str) -> str:
         return next((each.tag for each in self.versions().values() if each.digest == digest), "") if digest else ""
@@ -392,49 +384,14 @@ def scenario(
     """A scenario without an agent yet, in a new namespace; all is stopped and deleted at the end."""
     cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
     made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
-    before = set(threading.enumerate())
     try:
         yield made
     finally:
         made.stop()
         cluster.request("DELETE", f"/api/v1/namespaces/{made.namespace}")
-        left = [
-            each for each in threading.enumerate() if each not in before and each.name.startswith(("worker-", "git"))
-        ]
-        assert not left, f"threads of the agent are left: {left}"
 
 
 def _manifest(api_version: str, kind: str, app: App, spec: dict[str, Any]) -> str:
     metadata = {"name": app.name, "namespace": app.scenario.namespace}
     document = {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
     return yaml.safe_dump(document, sort_keys=False)
-
-
-def _version(found: Json) -> Version:
-    labels, image = found["metadata"]["labels"], found["spec"]["template"]["spec"]["containers"][0]["image"]
-    return Version(
-        name=found["metadata"]["name"],
-        uid=found["metadata"]["uid"],
-        tag=image.rpartition(":")[2],
-        digest=labels.get(names.DIGEST, ""),
-        color=labels.get(names.COLOR, ""),
-        number=labels.get(names.VERSION, ""),
-        replicas=found["spec"]["replicas"],
-        available=found.get("status", {}).get("availableReplicas", 0),
-    )
-
-
-def _entries(text: str) -> Iterator[dict[str, str]]:
-    """The blocks of trailers in messages; each begins with `Bg-App`."""
-    entry: dict[str, str] = {}
-    for line in text.splitlines():
-        name, colon, value = line.partition(": ")
-        if not colon or not name.startswith("Bg-"):
-            continue
-        if name == "Bg-App":
-            if entry:
-                yield entry
-            entry = {}
-        entry[name.removeprefix("Bg-")] = value
-    if entry:
-        yield entry

@@ -28,8 +28,8 @@ _BREATH = 0.8
 def run_demo(report: Path | None, keep: bool) -> int:
     """Run the demo; returns the exit status: 0, 1 where anything was not as expected, 130 after Ctrl-C.
 
-    ``report`` is where the findings go as JSON; with ``keep`` everything goes on until Ctrl-C. Raises ``OSError``
-    where the report cannot be written.
+    ``report`` is where the findings go as JSON: written before anything starts, so that a file that cannot be
+    written costs no time, and again when the story has been told. With ``keep`` everything goes on until Ctrl-C.
     """
     return play(report, keep)
 
@@ -38,19 +38,29 @@ def play(file: Path | None, keep: bool, story: Sequence[Step] = STORY, deadline:
     """The same with any story, and any number of seconds for what is expected."""
     findings, screen = Findings(), Screen()
     try:
+        _save(findings, file)
+    except OSError as error:
+        screen.missed(f"the report cannot be written: {error}")
+        return NOT_AS_EXPECTED
+    try:
         with _ending_on_sigterm(), scene() as built:
             act = Act(built, screen, *([deadline] if deadline else []))
             _tell_all(act, story, findings)
             screen.summary(findings)
             if keep:
+                _save(findings, file)
                 leave_running(built, screen)
     except KeyboardInterrupt:
         screen.note("stopped before the end")
         return INTERRUPTED
     finally:
-        if file is not None:
-            write(findings, file)
+        _save(findings, file)
     return AS_EXPECTED if findings.ok else NOT_AS_EXPECTED
+
+
+def _save(findings: Findings, file: Path | None) -> None:
+    if file is not None:
+        write(findings, file)
 
 
 def _tell_all(act: Act, story: Sequence[Step], findings: Findings) -> None:

@@ -30,11 +30,13 @@ def _tell(scene: Scene, screen: Screen) -> None:
 def _commands(scene: Scene) -> list[tuple[str, str]]:
     inside = f"kubectl -n {APP.namespace}"
     return [
-        ("watch the app", f"export KUBECONFIG={scene.kubeconfig}; {inside} get bgd -w"),
+        ("watch the app", f"export KUBECONFIG={scene.kubeconfig}"),
+        ("", f"{inside} get bgd -w"),
         ("the objects behind it", f"{inside} get bgd,replicasets,pods,services --show-labels"),
-        ("live traffic", f"curl {scene.sight.active_url}"),
-        ("the preview", f"curl {scene.sight.preview_url}"),
-        ("be a user", f"git clone {scene.remote.bare} shop && cd shop"),
+        ("live traffic, and the preview", f"curl {scene.sight.active_url}"),
+        ("", f"curl {scene.sight.preview_url}"),
+        ("be a user, and push what you like (a tag with `bad` never starts)", f"git clone {scene.remote.bare} shop"),
+        ("", f"cd shop && gitops-bg explain {APP}"),
         ("the ledger", f"git log origin/{scene.ledger}"),
         ("what the agent says", f"tail -f {scene.log}"),
     ]

@@ -41,8 +41,9 @@ class Screen:
         self._line(f"  [bold cyan]$ {escape(shlex.join(words))}[/]")
 
     def command(self, why: str, command: str) -> None:
-        """A command to try, on a line of its own so that it can be copied."""
-        self._line(f"  [dim]# {escape(why)}[/]")
+        """A command to try, on a line of its own so that it can be copied; without ``why`` it goes with the last."""
+        if why:
+            self._line(f"  [dim]# {escape(why)}[/]")
         self._line(f"  {escape(command)}")
 
     def edited(self, file: str, text: str) -> None:

@@ -334,6 +334,27 @@ def test_a_changed_port_is_repaired_and_a_port_that_left_git_goes(scene: Scene) 
     assert len(scene.live("services", "web")["spec"]["ports"]) == 1
 
 
+def test_a_service_of_which_git_cannot_be_read_keeps_all_but_what_makes_it_ours(scene: Scene) -> None:
+    written = manifests.service(scene.app.namespace, "web")
+    written["metadata"]["annotations"] = {"team": "shop"}
+    scene.do(ApplyApp(), create(ONE))
+    repair = ApplyService("active", "web", ONE.digest, "told to")
+    scene.do(repair, config=config(scene.app, web=written))
+    before = scene.live("services", "web")
+    unread = replace(config(scene.app), whole=False)
+    assert not scene.observe(unread).active_service.drifted  # type: ignore[union-attr]
+    foreign = {"metadata": {"labels": {names.APP: None}}, "spec": {"selector": {"app": "else"}}}
+    scene.cluster.patch(f"{services(scene.app.namespace)}/web", foreign, MERGE)
+    scene.until(lambda _: scene.observe(unread).active_service.drifted)  # type: ignore[union-attr]
+    scene.do(repair, config=unread)
+    after = scene.live("services", "web")
+    assert after["spec"] == before["spec"]
+    for key in ("labels", "annotations", "ownerReferences"):
+        assert after["metadata"][key] == before["metadata"][key]
+    scene.do(repair, config=config(scene.app, web=written))
+    assert scene.live("services", "web")["spec"] == before["spec"]
+
+
 def test_a_key_that_somebody_added_to_the_selector_goes(scene: Scene) -> None:
     scene.serve(ONE)
     scene.cluster.patch(f"{services(scene.app.namespace)}/web", {"spec": {"selector": {"app": "else"}}}, MERGE)

@@ -34,4 +34,17 @@ def test_the_names_point_to_each_other() -> None:
 def test_kustomize_builds_it(cluster: TestCluster) -> None:
     built = cluster.kubectl("kustomize", str(DEPLOY))
     assert built.returncode == 0, built.stderr
-    assert "GITOPS_BG_REPO" in built.stdout
+    kinds = {each["kind"] for each in yaml.safe_load_all(built.stdout)}
+    assert {"Deployment", "Service", "CustomResourceDefinition", "ClusterRole"} <= kinds
+
+
+def test_applying_it_again_leaves_the_users_settings_alone(cluster: TestCluster) -> None:
+    """docs/running.md has the ConfigMap made before; one in here would put an example's repository in its place."""
+    built = cluster.kubectl("kustomize", str(DEPLOY))
+    assert "ConfigMap" not in {each["kind"] for each in yaml.safe_load_all(built.stdout)}
+
+
+def test_user_of_the_agent_has_a_name_in_the_image() -> None:
+    """ssh ends with `No user exists for uid …` otherwise."""
+    user = manifests()["Deployment", "gitops-bg"]["spec"]["template"]["spec"]["securityContext"]["runAsUser"]  # type: ignore[index]
+    assert f"useradd --uid {user} " in (DEPLOY / "Dockerfile").read_text()

@@ -170,6 +170,20 @@ def test_a_request_is_read_from_its_annotation() -> None:
     assert look(bgd=app(annotations={names.REQUEST: "{}"})).request is None
 
 
+def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() -> None:
+    def slice_with(*pods: str) -> Any:
+        made = slice_of("web", *(True for _ in pods))
+        for endpoint, pod in zip(made["endpoints"], pods, strict=True):
+            endpoint["targetRef"]["name"] = pod
+        return made
+
+    new, old = f"{replica_set()['metadata']['name']}-x2x4z", "web-primary-0123456789-abcde"
+    for pods, others in (((new,), False), ((new, old), True), ((old,), True), ((), False), (("",), True)):
+        service_view = look(services=(service(),), slices=(slice_with(*pods),)).active_service
+        assert service_view is not None
+        assert service_view.other_endpoints is others, pods
+
+
 def test_an_app_whose_folder_left_main_is_known_by_its_live_spec() -> None:
     contents = Contents(app_state(app()), (), {"web": service_state(service())}, ())
     seen = observe(APP, contents, None, Record())

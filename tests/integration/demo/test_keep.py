@@ -19,7 +19,13 @@ from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.kinds import APPS
 from tests.integration.demo.conftest import is_open
 
-_COMMAND = "import sys; from gitops_bg.cli.demo import run_demo; sys.exit(run_demo(None, keep=True))"
+_COMMAND = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
+import pathlib, sys
+from gitops_bg.cli.demo import run_demo
+sys.exit(run_demo(pathlib.Path.home() / "report.json", keep=True))
+"""
 _DEADLINE = 90.0
 
 
@@ -56,12 +62,13 @@ def _printed_until(process: subprocess.Popen[str], word: str) -> str:
 
 def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
     with kept(tmp_path, "agent.log") as (process, printed):
+        assert json.loads((tmp_path / "report.json").read_text())["ok"] is True
         live, preview = re.findall(r"curl (http://\S+)", printed)
         for url in (live, preview):
             with urlopen(url, timeout=10) as answer:
                 assert json.load(answer)["image"].endswith("web:1.1.1")
 
-        kubeconfig = re.search(r"KUBECONFIG=([^;]+);", printed)
+        kubeconfig = re.search(r"KUBECONFIG=(\S+)", printed)
         assert kubeconfig
         client = Client(Access(kubeconfig=Path(kubeconfig[1])))
         app = client.get(APPS, "shop", "web")
@@ -79,11 +86,11 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
         assert process.stderr
         assert process.stderr.read() == ""
         assert not is_open(live)
-    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
+    assert {each.name for each in tmp_path.iterdir()} == {"mine", "report.json"}
 
 
 def test_sigterm_in_the_middle_cleans_up(tmp_path: Path) -> None:
     with kept(tmp_path, "live traffic reaches 1.0.0") as (process, _):
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=15) == 130
-    assert list(tmp_path.iterdir()) == []
+    assert [each.name for each in tmp_path.iterdir()] == ["report.json"]

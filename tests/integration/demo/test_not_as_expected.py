@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.cli.demo import run_demo
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.scene import APP, IMAGE
@@ -63,6 +64,8 @@ def test_a_git_command_that_fails(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_a_request_that_fails_between_two_checks(tmp_path: Path) -> None:
     def lose_the_service(act: Act) -> None:
+        for verb in ("create", "patch"):  # or the agent would have it back at once
+            act.scene.sandbox.faults.refuse(verb, "services")
         client = Client(Access(kubeconfig=act.scene.kubeconfig))
         try:
             client.delete(SERVICES, APP.namespace, APP.name)
@@ -101,6 +104,14 @@ def test_answers_with_an_error_count_as_failed(tmp_path: Path) -> None:
     status, report = told(tmp_path, Step("deploy", deploy_what_answers_500))
     assert status == 1
     assert 10 < report["failed_requests"] <= report["requests"]
+
+
+def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with nothing_left_behind(tmp_path):
+        assert run_demo(tmp_path / "no" / "report.json", keep=False) == 1
+    assert "the report cannot be written" in capsys.readouterr().out
 
 
 def test_ctrl_c_cleans_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,9 +63,8 @@ def test_the_report_has_every_switch_of_the_ledger_with_its_commits(told: Told) 
         ("rolled-back", "1.1.0", "1.0.0"),
         ("promoted", "1.0.0", "1.1.1"),
     ]
-    commits = [switch[which] for switch in switches for which in ("commit", "ledger")]
-    assert all(len(commit) == 40 for commit in commits)
-    assert len(set(commits)) == len(commits)
+    assert all(len(switch[which]) == 40 for switch in switches for which in ("commit", "ledger"))
+    assert len({switch["commit"] for switch in switches}) == len(switches)
     assert all(0 <= switch["seconds"] < 60 for switch in switches)
 
 

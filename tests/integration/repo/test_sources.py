@@ -194,3 +194,22 @@ class TestOlderPrimaries:
         remote.push()
         repository.poll()
         assert repository.find_primary(WEB, version=3) == texts.primary("shop", "web", "3.0.0", 3)
+
+
+def test_who_merged_a_change_let_it_in_and_who_made_it_made_it(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("offer", new=True)
+    remote.write(TARGET, target("1.1.0"))
+    made = remote.commit("web 1.1.0", author="The agent <agent@example.com>")
+    remote.push("offer")
+    remote.checkout("main")
+    merged = remote.merge("offer")
+    remote.push()
+    assert source(repository).commit == made
+    landing = repository.landings([(WEB, "target.yaml")])[WEB, "target.yaml"]
+    assert (landing.commit, landing.author) == (merged, remote.log()[0].author + " <ada@example.com>")
+
+
+def test_a_change_that_was_not_merged_is_let_in_by_its_own_commit(repository: Repository, remote: GitRemote) -> None:
+    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
+    assert source(repository).commit == pushed
+    assert repository.landings([(WEB, "target.yaml")])[WEB, "target.yaml"].commit == pushed

@@ -1,0 +1,43 @@
+"""Commits of edits that verbs make on main, and what people read where main refuses. No verb's rules."""
+
+from dataclasses import dataclass
+
+from gitops_bg.cli.session import Session
+from gitops_bg.core.model import AppKey
+from gitops_bg.repo.edits import Edit
+from gitops_bg.repo.errors import PushRefused
+from gitops_bg.repo.messages import one_line
+from gitops_bg.spec.layout import app_file
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be committed: one file of an app, or of the repository."""
+
+    path: str
+    edit: Edit
+    subject: str
+    reason: str = ""
+
+    @property
+    def message(self) -> str:
+        """The message of the commit; nothing that was typed can forge a trailer."""
+        body = f"\nReason: {one_line(self.reason)}\n" if self.reason else ""
+        return f"{one_line(self.subject)}\n{body}"
+
+
+def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
+    """The change of a file in an app's folder."""
+    return Change(app_file(app, filename), edit, f"{app.name}: {subject}", reason)
+
+
+def commit_change(session: Session, change: Change) -> str:
+    """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then."""
+    try:
+        edited = session.repository.commit_files({change.path: change.edit}, change.message)
+    except PushRefused as error:
+        branch = session.repository.settings.branch
+        raise PushRefused(
+            f"{branch} takes no commit from you: {error}. Make the change on a branch and open a pull request"
+        ) from error
+    return edited.commit if edited.changed else ""

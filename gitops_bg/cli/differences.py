@@ -1,0 +1,117 @@
+"""What differs in two pod templates, as people read it: ``spec.containers[web].image: a → b``. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|API_KEY", re.IGNORECASE)
+_PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place that differs. ``before`` or ``after`` is None where it is only on one side."""
+
+    path: str
+    before: Any
+    after: Any
+
+    @property
+    def sentence(self) -> str:
+        """One line.
+
+        >>> Difference("spec.containers[web].image", "a", "b").sentence, Difference("x", None, 1).sentence
+        ('spec.containers[web].image: a → b', 'x: + 1')
+        """
+        if self.before is None:
+            return f"{self.path}: + {_shown(self.after)}"
+        if self.after is None:
+            return f"{self.path}: - {_shown(self.before)}"
+        return f"{self.path}: {_shown(self.before)} → {_shown(self.after)}"
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
+    """What differs, by path. Items of lists are told apart by their ``name``, where all have one."""
+    from deepdiff import DeepDiff
+
+    hidden: dict[str, str] = {}
+    sides = (_by_name(_without_secrets(side, hidden)) for side in (before, after))
+    tree = DeepDiff(*sides, view="tree", threshold_to_diff_deeper=0)
+    found = [_difference(level) for levels in tree.values() for level in levels]
+    return sorted(found, key=lambda each: each.path)
+
+
+def _difference(level: Any) -> Difference:
+    return Difference(_written(level.path(output_format="list")), _present(level.t1), _present(level.t2))
+
+
+def _present(side: Any) -> Any:
+    """A side of a difference; None for DeepDiff's marker of what is not there."""
+    return None if type(side).__name__ == "NotPresent" else _unnamed(side)
+
+
+def _without_secrets(value: Any, hidden: dict[str, str]) -> Any:
+    """``value`` with a mark in place of what by its name is a secret (it belongs into a Secret, but is not shown).
+
+    Equal values get equal marks, so that a change is seen.
+    """
+    if isinstance(value, Mapping):
+        name, text = value.get("name"), value.get("value")
+        if isinstance(name, str) and isinstance(text, str) and _SECRET_NAME.search(name):
+            return {**value, "value": hidden.setdefault(text, f"*** (#{len(hidden) + 1})")}
+        return {key: _without_secrets(item, hidden) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_secrets(item, hidden) for item in value]
+    return value
+
+
+def _by_name(value: Any) -> Any:
+    """``value`` with each list of named items as a map by ``[name]``, so that an insertion shifts nothing."""
+    if isinstance(value, Mapping):
+        return {key: _by_name(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        names = [item.get("name") for item in value if isinstance(item, Mapping)]
+        if value and len(names) == len(value) and None not in names and len(set(names)) == len(names):
+            return {f"[{item['name']}]": _by_name(item) for item in value}
+        return [_by_name(item) for item in value]
+    return value
+
+
+def _unnamed(value: Any) -> Any:
+    """The reverse of `_by_name`."""
+    if isinstance(value, Mapping):
+        if value and all(str(key).startswith("[") for key in value):
+            return [_unnamed(item) for item in value.values()]
+        return {key: _unnamed(item) for key, item in value.items()}
+    return [_unnamed(item) for item in value] if isinstance(value, list) else value
+
+
+def _written(path: Sequence[Any]) -> str:
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.startswith("["):
+            text += part
+        elif _PLAIN_KEY.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f'["{part}"]'
+    return text or "(everything)"
+
+
+def _shown(value: Any) -> str:
+    return "".join(_flow(value))
+
+
+def _flow(value: Any) -> Iterator[str]:
+    """A value on one line, as YAML writes it inside braces."""
+    if isinstance(value, Mapping):
+        yield "{" + ", ".join(f"{key}: {_shown(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list):
+        yield "[" + ", ".join(_shown(item) for item in value) + "]"
+    elif isinstance(value, bool):
+        yield "true" if value else "false"
+    else:
+        yield repr(value) if value == "" else str(value)

@@ -1,0 +1,50 @@
+"""What the exit codes mean, and which error ends in which: the only place that knows. `--help` shows `TABLE`."""
+
+from gitops_bg.cli.errors import NoSuch, NotSo, Unclear
+from gitops_bg.cluster.errors import NotFound
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
+from gitops_bg.repo.errors import BranchMissing, HistoryNotAccepted
+
+OK = 0
+NOT_SO = 1
+USAGE = 2
+REFUSED = 3
+PASSING = 4
+NOT_FOUND = 5
+BUG = 70
+INTERRUPTED = 130
+
+TABLE = {
+    OK: "done",
+    NOT_SO: "what was asked for is not so: files have errors, an app is unhealthy, there is nothing to promote",
+    USAGE: "wrong use: an option, an argument, or one that is missing",
+    REFUSED: "refused: rights, credentials, a protected branch, an object of somebody else",
+    PASSING: "something passing: Git or the cluster does not answer, or moved meanwhile; try again",
+    NOT_FOUND: "not found: the app, the branch, the version",
+    BUG: "a bug in gitops-bg",
+}
+
+_CODES: tuple[tuple[type[GitopsBgError], int], ...] = (
+    (NotSo, NOT_SO),
+    (Unclear, USAGE),
+    (NoSuch, NOT_FOUND),
+    (NotFound, NOT_FOUND),
+    (BranchMissing, NOT_FOUND),
+    (HistoryNotAccepted, NOT_SO),
+    (Refused, REFUSED),
+    (Transient, PASSING),
+)
+"""The first that fits."""
+
+
+def code_of(error: GitopsBgError) -> int:
+    """The exit code of an error."""
+    if isinstance(error, InvalidInput):
+        from_option = any(problem.file.startswith("--") for problem in error.problems)
+        return USAGE if from_option else NOT_SO
+    return next((code for kind, code in _CODES if isinstance(error, kind)), PASSING)
+
+
+def help_text() -> str:
+    """The table as it stands in ``--help``."""
+    return "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in TABLE.items()) + "."

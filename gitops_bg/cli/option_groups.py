@@ -1,0 +1,57 @@
+"""Options that many verbs share, as dataclasses: a parameter of such a type stands for one option a field.
+
+Groups may hold groups. Knows typer's way of reading signatures, and no option in particular.
+"""
+
+import dataclasses
+import inspect
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def with_option_groups(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with each parameter that is a dataclass replaced by its fields, for typer to read."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    groups = {name: hint for name, hint in hints.items() if _is_group(hint)}
+    own = [
+        parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name not in groups
+    ]
+    parameters = [*own, *(parameter for group in groups.values() for parameter in _parameters(group))]
+
+    def called(**values: Any) -> Any:
+        made = {name: _made(group, values) for name, group in groups.items()}
+        return function(**values, **made)
+
+    called.__name__, called.__doc__ = function.__name__, function.__doc__
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
+def _is_group(hint: Any) -> bool:
+    return isinstance(hint, type) and dataclasses.is_dataclass(hint)
+
+
+def _parameters(group: type) -> Iterator[inspect.Parameter]:
+    hints = typing.get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group):
+        hint = hints[field.name]
+        if _is_group(hint):
+            yield from _parameters(hint)
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            yield inspect.Parameter(field.name, kind, default=field.default, annotation=hint)
+
+
+def _made(group: type, values: dict[str, Any]) -> Any:
+    """The group's value; its fields are taken out of ``values``."""
+    hints = typing.get_type_hints(group)
+    return group(
+        **{
+            field.name: _made(hints[field.name], values) if _is_group(hints[field.name]) else values.pop(field.name)
+            for field in dataclasses.fields(group)
+        }
+    )

@@ -1,0 +1,69 @@
+"""Prints what verbs found: for people by rich, for programs as JSON. No secret, no control character gets out."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from gitops_bg.agent.logs import masked
+from gitops_bg.cli.options import Format, OutputOptions
+
+_WIDE = 240
+"""Columns where nobody's terminal limits them: a table in a file or a pipe is not cut."""
+
+
+def clean(text: str) -> str:
+    """``text`` without secrets and control characters: what others wrote must not drive the reader's terminal."""
+    return "".join(sign if sign.isprintable() or sign == "\n" else " " for sign in masked(text))
+
+
+def said(text: object, style: str = "") -> Text:
+    """``text`` to be printed as it is, never read as markup."""
+    return Text(clean(str(text)), style=style)
+
+
+def console_for(options: OutputOptions, *, stderr: bool = False) -> Console:
+    """A console on today's stdout or stderr."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDE
+    return Console(
+        file=stream, width=width, no_color=options.no_color or None, highlight=False, markup=False, emoji=False
+    )
+
+
+class Output:
+    """Where one verb prints."""
+
+    def __init__(self, options: OutputOptions) -> None:
+        self.options = options
+        self.json = options.output is Format.JSON
+        self.console = console_for(options)
+
+    def data(self, value: Any) -> None:
+        """``value`` as JSON."""
+        sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.flush()
+
+    def show(self, *renderables: RenderableType) -> None:
+        """For people; nothing where JSON is asked for."""
+        if not self.json:
+            for each in renderables:
+                self.console.print(each, soft_wrap=isinstance(each, Text))
+
+    def line(self, text: object, style: str = "") -> None:
+        """One line for people; nothing where JSON is asked for."""
+        self.show(said(text, style))
+
+    def note(self, text: object) -> None:
+        """One line beside the result, on stderr."""
+        console_for(self.options, stderr=True).print(said(text), soft_wrap=True)
+
+    def both(self, value: Any, sentence: str, style: str = "green") -> None:
+        """A result in either form."""
+        if self.json:
+            self.data(value)
+        else:
+            self.line(sentence, style)

@@ -1,0 +1,66 @@
+"""The pods of an app, read for `tree`. Where we may not list pods, there are none to show; nothing depends on them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.kinds import Kind
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.model import AppKey
+
+_PODS = Kind("v1", "Pod", "pods")
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One pod. ``digest`` is the short one of its label; ``ready`` and ``containers`` are counts."""
+
+    name: str
+    digest: str
+    phase: str
+    ready: int
+    containers: int
+    restarts: int
+    created: str
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all its containers are."""
+        return self.containers > 0 and self.ready == self.containers
+
+
+def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
+    """The pods with the labels of the app, by name."""
+    selector = f"{names.APP}={names.app_label(app)}"
+    try:
+        found = cluster.client.list(_PODS, app.namespace, selector)
+    except Refused:
+        return []
+    return sorted(map(_pod, found), key=lambda pod: pod.name)
+
+
+def _pod(body: dict[str, Any]) -> Pod:
+    status, metadata = body.get("status") or {}, body["metadata"]
+    containers = status.get("containerStatuses") or []
+    conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
+    total = len((body.get("spec") or {}).get("containers") or [])
+    ready = sum(bool(each.get("ready")) for each in containers)
+    return Pod(
+        name=metadata["name"],
+        digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
+        phase=next(_reasons(containers), "") or status.get("phase", ""),
+        ready=max(ready, total if conditions.get("Ready") == "True" else 0),
+        containers=total,
+        restarts=sum(each.get("restartCount", 0) for each in containers),
+        created=metadata.get("creationTimestamp") or "",
+    )
+
+
+def _reasons(containers: list[dict[str, Any]]) -> Iterator[str]:
+    """Why containers wait."""
+    for each in containers:
+        waiting = (each.get("state") or {}).get("waiting") or {}
+        if waiting.get("reason"):
+            yield waiting["reason"]

@@ -1,0 +1,100 @@
+"""What a person's promotion or rollback through Git is: one change of primary.yaml, to main or, refused, as an offer.
+
+Which version it is to be is the core's to say; that traffic follows is the agent's to do.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitops_bg.agent.gathering import Facts
+from gitops_bg.cli.exit_codes import OK, REFUSED
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session import Session
+from gitops_bg.core.actions import label
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.world import World
+from gitops_bg.repo.errors import PushRefused
+from gitops_bg.repo.layout import promotion_branch
+from gitops_bg.repo.messages import Movement
+from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
+from gitops_bg.spec.primary import render_primary
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a change. ``branch`` is where it is offered, because main refused it for ``refused``."""
+
+    commit: str
+    changed: bool
+    branch: str = ""
+    refused: str = ""
+
+
+def change_to(
+    facts: Facts, world: World, version: Version, event: Event, *, by: str, reason: str, content: bytes = b""
+) -> PrimaryChange:
+    """primary.yaml = ``version``: its checked snapshot, or ``content`` that main had for it before."""
+    active, full = world.active, replace(version, snapshot=world.snapshot(version))
+    movement = Movement(
+        app=facts.app,
+        event=event,
+        from_version=active.number if active else None,
+        from_digest=active.digest if active else "",
+        to_version=version.number,
+        to_digest=version.digest,
+        source_commit=version.source.commit,
+        rollout=version.rollout,
+        by=by,
+        reason=reason,
+    )
+    return PrimaryChange(content or render_primary(facts.app, full).encode(), facts.primary_blob, movement)
+
+
+def propose(session: Session, change: PrimaryChange) -> Proposed:
+    """Commit it to main; where main refuses, put it on the promotion branch."""
+    app, repository = change.app, session.repository
+    try:
+        outcome = repository.commit_primaries([change])[app]
+    except PushRefused as error:
+        outcome = repository.offer([change])[app]
+        _demand_current(outcome.result, change)
+        return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED, promotion_branch(app), str(error))
+    _demand_current(outcome.result, change)
+    return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED)
+
+
+def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
+    if result is PrimaryResult.SUPERSEDED:
+        raise WorldChanged(f"{change.app}: main's primary.yaml changed meanwhile; look, and run it again")
+
+
+def tell(output: Output, proposed: Proposed, change: PrimaryChange, branch: str) -> int:
+    """Say what became of it, and the exit code that says so too."""
+    movement = change.movement
+    if output.json:
+        output.data(_json(proposed, change))
+    elif proposed.branch:
+        output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
+        output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
+    else:
+        shown = label(movement.to_version, movement.to_digest)
+        done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
+        output.line(f"{change.app}: {branch} names {shown} {done}", "green")
+    return REFUSED if proposed.branch else OK
+
+
+def _json(proposed: Proposed, change: PrimaryChange) -> dict[str, Any]:
+    movement = change.movement
+    return {
+        "app": str(change.app),
+        "event": movement.event,
+        "from": movement.from_version,
+        "to": movement.to_version,
+        "digest": movement.to_digest,
+        "commit": proposed.commit,
+        "changed": proposed.changed,
+        "offeredOn": proposed.branch or None,
+        "refused": proposed.refused or None,
+    }

@@ -1,0 +1,51 @@
+"""The list of verbs, in the order of `--help`. Their modules are imported here; each says itself what it does."""
+
+import typer
+
+from gitops_bg.cli.option_groups import with_option_groups
+from gitops_bg.cli.verbs import (
+    abort,
+    accept_history,
+    agent,
+    check,
+    demo,
+    diff,
+    explain,
+    get,
+    history,
+    init,
+    plan,
+    promote,
+    reconcile,
+    resume,
+    retry,
+    rollback,
+    set_image,
+    suspend,
+    tree,
+)
+
+START, LOOK, DECIDE = "Start", "Look", "Decide"
+
+_VERBS = {
+    START: (init.init, check.check, agent.agent, demo.demo),
+    LOOK: (get.get, tree.tree, explain.explain, plan.plan, diff.diff, history.history),
+    DECIDE: (
+        set_image.set_image,
+        promote.promote,
+        rollback.rollback,
+        abort.abort,
+        retry.retry,
+        resume.resume,
+        suspend.suspend,
+        accept_history.accept_history,
+        reconcile.reconcile,
+    ),
+}
+
+
+def add_verbs(app: typer.Typer) -> None:
+    """Register every verb; a function ``set_image`` is the verb ``set-image``."""
+    for panel, verbs in _VERBS.items():
+        for verb in verbs:
+            app.command(verb.__name__.replace("_", "-"), rich_help_panel=panel)(with_option_groups(verb))

@@ -1,0 +1,130 @@
+"""What one run of a verb works with: repository, catalog, cluster; each opened when first asked for, closed at the end.
+
+It reads; what a verb writes it says itself.
+"""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import cached_property
+from types import TracebackType
+
+from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.gathering import Facts, gather
+from gitops_bg.cli.errors import NoSuch, Unclear
+from gitops_bg.cli.opening import access, open_repository
+from gitops_bg.cli.options import ClusterOptions, GitOptions, PlaceOptions
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.kinds import APPS
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Record
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.codec import from_json
+
+
+class Session:
+    """A context manager. ``author`` is who commits are by; verbs that only read need none."""
+
+    def __init__(
+        self,
+        git: GitOptions | None = None,
+        kube: ClusterOptions | None = None,
+        place: PlaceOptions | None = None,
+        author: tuple[str, str] | None = None,
+        *,
+        with_ledger: bool = False,
+    ) -> None:
+        self._git = git
+        self._kube = kube
+        self._place = place or PlaceOptions()
+        self._author = author
+        self._with_ledger = with_ledger
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def now(self) -> datetime:
+        """The time, UTC."""
+        return datetime.now(UTC)
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository, looked at just now."""
+        assert self._git is not None
+        repository = open_repository(self._git, self._stack, self._author, with_ledger=self._with_ledger)
+        repository.poll()
+        return repository
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster, read whenever asked."""
+        assert self._kube is not None
+        namespaces = (self._place.namespace,) if self._place.namespace else ()
+        cluster = Cluster.live(access(self._kube), namespaces)
+        self._stack.callback(cluster.stop)
+        return cluster
+
+    def catalog(self, namespaces: Iterable[str] = ()) -> Catalog:
+        """What main says of the apps of some namespaces (none: all), read now."""
+        wanted = tuple(namespaces)
+        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted))
+        self.repository.begin_again()
+        catalog.refresh()
+        if self._author:
+            self.repository.commit_as(*self._author)
+        return catalog
+
+    def app(self, name: str) -> AppKey:
+        """The app that a person means by NAME or NAMESPACE/NAME; looked for where the session looks first."""
+        namespace, slash, rest = name.rpartition("/")
+        if slash:
+            return AppKey(namespace, rest)
+        if self._place.namespace:
+            return AppKey(self._place.namespace, name)
+        found = sorted(app for app in self._known() if app.name == name)
+        if len(found) > 1:
+            raise Unclear(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
+        if not found:
+            raise NoSuch(f"there is no app {name}; `gitops-bg get` lists those that run")
+        return found[0]
+
+    def app_in_git(self, name: str) -> AppKey:
+        """The same, for an app that main must have."""
+        app = self.app(name)
+        if app not in self.repository.apps():
+            raise NoSuch(f"main has no app {app}; it would be in apps/{app}/")
+        return app
+
+    def facts(self, app: AppKey) -> Facts:
+        """All that is known of an app now. Raises ``NoSuch``."""
+        facts = gather(self.catalog([app.namespace]), self.cluster, app)
+        if facts is None:
+            raise NoSuch(f"neither main nor the cluster has an app {app}")
+        return facts
+
+    def nudge(self, app: AppKey) -> None:
+        """Have the agent look at Git now instead of at its next poll, where we may; the change is in Git either way."""
+        try:
+            self.cluster.reconcile(app, self.now)
+        except GitopsBgError:
+            return
+
+    def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[str]:
+        """Commits of main that live records name: where main lacks one it was rewritten, though we never saw it."""
+        if self._kube is None:
+            return frozenset()
+        bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
+        records = [from_json(Record, (body.get("status") or {}).get("record") or {}) for body in bodies]
+        sources = {active.source.commit for each in records if (active := each.version(each.traffic))}
+        return frozenset((sources | {each.history for each in records}) - {""})
+
+    def _known(self) -> Iterable[AppKey]:
+        return self.repository.apps() if self._git is not None else self.cluster.apps()

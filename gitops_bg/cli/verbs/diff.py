@@ -1,0 +1,45 @@
+"""`diff`: the target in Git against the version that is live. Compares snapshots, never server-defaulted objects."""
+
+import json
+from typing import Any
+
+from gitops_bg.cli.differences import Difference, differences
+from gitops_bg.cli.errors import NotSo
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options import App, AppOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session import Session
+from gitops_bg.core.actions import label
+from gitops_bg.core.errors import InvalidInput
+
+
+def diff(app: App, at: AppOptions) -> int:
+    """Compare what the target asks for with what is live; exit 1 where they differ.
+
+    Example: gitops-bg diff shop/web
+    """
+    output = Output(at.out)
+    with Session(at.git, at.kube, at.place) as session:
+        facts = session.facts(session.app(app))
+        world = facts.world(session.now)
+        active, target = world.active, facts.desired.target
+        if target is None:
+            raise (
+                InvalidInput(*facts.desired.problems) if facts.desired.problems else NotSo(f"{facts.app} has no target")
+            )
+        before = json.loads(world.snapshot(active).text or "{}") if active else {}
+        found = differences(before, json.loads(target.snapshot.text))
+    live = label(active.number, active.digest) if active else None
+    if output.json:
+        output.data({"app": str(facts.app), "live": live, "equal": not found, "differences": list(map(_json, found))})
+    else:
+        output.line(f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}", "bold")
+        for each in found:
+            output.line(f"  {each.sentence}", "yellow")
+        if not found:
+            output.line("  no difference", "green")
+    return NOT_SO if found else OK
+
+
+def _json(each: Difference) -> dict[str, Any]:
+    return {"path": each.path, "before": each.before, "after": each.after}

@@ -1,0 +1,126 @@
+"""`rollback`: the way back. Through Git: an older primary.yaml is committed. --offline: the cluster first, Git later.
+
+Where it leads is the core's to say (`destination`).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gitops_bg.agent.gathering import Facts
+from gitops_bg.agent.offline import Offline
+from gitops_bg.cli.arriving import wait_for_traffic
+from gitops_bg.cli.errors import NoSuch, NotSo
+from gitops_bg.cli.old_primary import version_in
+from gitops_bg.cli.opening import access
+from gitops_bg.cli.operating import carry_out, facts_of, new_request, now
+from gitops_bg.cli.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.proposals import change_to, propose, tell
+from gitops_bg.cli.session import Session
+from gitops_bg.cli.user_git import author, who
+from gitops_bg.core.actions import label
+from gitops_bg.core.model import AppKey, Version
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.requests import destination
+from gitops_bg.core.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for."""
+
+    to: int | None
+    reason: str
+    patience: PatienceOptions
+    wait: bool
+
+
+def rollback(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    patience: PatienceOptions,
+    to: Annotated[
+        int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
+    ] = None,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without Git: the agent, or else this process, moves traffic at once.")
+    ] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return only once live traffic has moved.")] = False,
+) -> int:
+    """Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull requests.
+
+    Example: gitops-bg rollback shop/web -m 'error rate doubled' --wait
+    """
+    asked = _Asked(to, commit.message or "rolled back by hand", patience, wait)
+    output = Output(at.out)
+    if offline:
+        with Session(kube=at.kube, place=at.place) as session:
+            key = session.app(app)
+        return _offline(at.kube, key, asked, who(commit.person.author), output)
+    with Session(at.git, at.kube, at.place, author(commit.person.author), with_ledger=True) as session:
+        return _through_git(session, at.kube, session.app(app), asked, output)
+
+
+def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _Asked, output: Output) -> int:
+    facts = session.facts(app)
+    world = facts.world(session.now)
+    version, content = _goal(session, facts, world, asked.to)
+    settings = session.repository.settings
+    by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
+    change = change_to(facts, world, version, Event.ROLLED_BACK, by=by, reason=reason, content=content)
+    proposed = propose(session, change)
+    session.nudge(app)
+    if asked.wait and not proposed.branch:
+        wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
+    code = tell(output, proposed, change, settings.branch)
+    if proposed.branch:
+        output.line(f"or, if it cannot wait: gitops-bg rollback {app} --offline", "yellow")
+    return code
+
+
+def _goal(session: Session, facts: Facts, world: World, to: int | None) -> tuple[Version, bytes]:
+    """The version to go back to, and its primary.yaml as main had it. Raises `NotSo`, `NoSuch`."""
+    _demand_nothing_under_way(facts.app, world, to)
+    version = destination(world, to)
+    if version is None and to is not None:
+        content = session.repository.find_primary(facts.app, version=to)
+        if content is None:
+            raise NoSuch(f"{facts.app}: neither the record nor main's history has a version {to} that served")
+        return version_in(content, facts.app), content
+    if version is None:
+        raise NotSo(f"{facts.app}: there is no good version to go back to; `gitops-bg history {facts.app}` has all")
+    return version, session.repository.find_primary(facts.app, digest=version.digest) or b""
+
+
+def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
+    """Without --to, "back" is unclear while traffic is on its way forward."""
+    coming = world.moving_to
+    if to is None and coming and world.active and world.lane is Lane.PROMOTION:
+        shown = label(coming.number, coming.digest)
+        raise NotSo(f"{app}: {shown} is on its way; stop it by `gitops-bg abort {app}`, or name a version by --to")
+
+
+def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: Output) -> int:
+    with Offline(access(kube), app, now) as cluster:
+        world = facts_of(cluster, app).world(now())
+        version = destination(world, asked.to)
+        if version is None:
+            wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"
+            raise NotSo(f"{app}: {wanted}")
+        shown = label(version.number, version.digest)
+        if version.digest == world.record.traffic:
+            output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
+            return 0
+        request = new_request(Verb.ROLLBACK, by, asked.reason, version.number)
+        answered = carry_out(cluster, request, asked.patience, output)
+    if answered.after.traffic != version.digest:
+        raise NotSo(f"{app}: live traffic did not go to {shown}; see `gitops-bg explain {app}`")
+    output.both(
+        {"app": str(app), "to": version.number, "changed": True, "byAgent": answered.by_agent},
+        f"{app}: live traffic goes to {shown}; the agent commits it to Git as soon as it can",
+    )
+    return 0

@@ -1,0 +1,83 @@
+"""The agent in a process of its own: its CPU time and its memory are what this process reports."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cluster.connection import Access
+from gitops_bg.repo.settings import RepositorySettings
+from tests.bench.channel import serve, settings_of_child
+
+CLUSTER = "bench"
+_IDLE = 600.0
+
+
+def _settings(url: str, directory: str, kubeconfig: str, namespaces: list[str]) -> AgentSettings:
+    """What `gitops-bg agent` would make of its options; it polls only when woken, so that a measurement knows when."""
+    repository = RepositorySettings(url=url, cluster=CLUSTER, directory=Path(directory))
+    access = Access(kubeconfig=Path(kubeconfig))
+    return AgentSettings(
+        repository=repository, access=access, namespaces=tuple(namespaces), poll_seconds=86_400, resync_seconds=86_400
+    )
+
+
+class Commands:
+    """Counts the processes that this one starts."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        sys.addaudithook(self._note)
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen":
+            words = [str(word) for word in arguments[1]]
+            git = words.index("git") if "git" in words else 0
+            named = (word for word in words[git + 1 :] if re.fullmatch(r"[a-z][a-z-]+", word))
+            self.started.append(next(named, words[0]))
+
+
+def memory() -> dict[str, float]:
+    """MiB resident now, and at most since the start of the process."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    kib = {name: int(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines) if "kB" in rest}
+    return {"resident": kib["VmRSS"] / 1024, "peak": kib["VmHWM"] / 1024}
+
+
+def main() -> None:
+    """Run an agent until the parent is done."""
+    commands = Commands()
+    agent = Agent(_settings(**settings_of_child()))
+
+    def start() -> None:
+        agent.start()
+
+    def wake() -> float:
+        moment = time.monotonic()
+        agent.wake("bench")
+        return moment
+
+    def idle() -> float:
+        """Wait until nothing is left to do; when that was."""
+        agent.run_once(_IDLE)
+        return time.monotonic()
+
+    def usage() -> dict[str, Any]:
+        times = os.times()
+        started, commands.started = commands.started, []
+        return {"cpu": time.process_time(), "git": times.children_user + times.children_system, "commands": started}
+
+    try:
+        serve({"start": start, "wake": wake, "idle": idle, "usage": usage, "memory": memory})
+    finally:
+        agent.stop()
+
+
+if __name__ == "__main__":
+    main()

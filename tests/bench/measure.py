@@ -1,0 +1,198 @@
+"""Measures the rows that need a cluster, on a stage with converged apps and one agent. Prints nothing.
+
+Moments come from outside of the agent: a wake is when it was told to look, the rest is when a watch showed it.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from gitops_bg.core import names
+from gitops_bg.core.digest import short
+from tests.bench.apps import FIRST, NEVER_READY, NEXT, BenchApp
+from tests.bench.channel import Child
+from tests.bench.rows import Row, percentile, spread
+from tests.bench.stage import Size, Stage
+from tests.bench.watching import Seen, Watching
+from tests.fixtures.repos import texts
+from tests.support.kubelet import running
+from tests.support.paths import pods
+from tests.support.rawapi import STRATEGIC, Json
+
+_MS = 1000.0
+
+
+class Measurements:
+    """The rows of one stage, in the order in which one leaves what the next needs."""
+
+    def __init__(self, stage: Stage, size: Size, agent: Child, seen: Watching) -> None:
+        self._stage = stage
+        self._size = size
+        self._agent = agent
+        self._seen = seen
+        self._switched: list[tuple[BenchApp, str]] = []
+
+    def cold_start(self, started: float) -> Iterator[Row]:
+        """From the start of the process until it has looked at every app; nothing may be written."""
+        self._forget_requests()
+        self._agent.ask("start")
+        seconds = self._agent.ask("idle") - started
+        memory, cpu = self._agent.ask("memory"), self._agent.ask("usage")["cpu"]
+        writes = f", {self._writes()} writes" if self._stage.sandbox else ""
+        detail = f"CPU of the agent {cpu:.1f} s; fresh mirror{writes}"
+        yield self._row("cold-start", "cold start, nothing to do", seconds, "s", 30, detail)
+        peak = f"at most {memory['peak']:.0f} MiB so far"
+        yield self._row("cold-start", "… memory of the agent", memory["resident"], "MiB", 400, peak)
+
+    def idle(self) -> Iterator[Row]:
+        """Polls that find nothing."""
+        self._settle()
+        before, first = self._stage.remote.heads(), self._agent.ask("usage")
+        for _ in range(self._size.ticks):
+            self._agent.ask("wake")
+            self._agent.ask("idle")
+        last, ticks = self._agent.ask("usage"), self._size.ticks
+        cpu = (last["cpu"] - first["cpu"]) * _MS / ticks
+        git = (last["git"] - first["git"]) * _MS / ticks
+        commands = ", ".join(f"{count / ticks:g} {name}" for name, count in Counter(last["commands"]).items())
+        yield self._row(
+            "idle", "idle tick: CPU in the agent", cpu, "ms", 10, f"mean of {ticks}; git itself {git:.1f} ms"
+        )
+        yield self._row("idle", "… commands started", len(last["commands"]) / ticks, "", 1, commands)
+        if self._stage.sandbox:
+            asked = len(self._requests())
+            yield self._row("idle", "… requests to the API server", asked, "", 0, f"in {ticks} ticks")
+        moved = int(self._stage.remote.heads() != before)
+        yield self._row("idle", "… commits", moved, "", 0, f"in {ticks} ticks")
+
+    def change(self) -> tuple[Row, list[float]]:
+        """A new tag of one app, pushed: from the wake to its ReplicaSet; the row, and the agent's CPU ms of each."""
+        times, cpu = [], []
+        for app in self._stage.unchanged(self._size.changes):
+            self._settle()
+            self._stage.remote.commit(f"{app.name} {NEXT}", app.target(NEXT))
+            spent = self._agent.ask("usage")
+            woken = self._agent.ask("wake")
+            created = self._seen.first(_replica_set_of(app, NEXT))
+            times.append((created - woken) * _MS)
+            self._agent.ask("idle")
+            done = self._agent.ask("usage")
+            cpu.append((done["cpu"] - spent["cpu"]) * _MS)
+        detail = f"{spread(times)}; CPU of the agent {statistics.median(cpu):.0f} ms"
+        work = "one app changed: commit seen → candidate created"
+        return self._row("change", work, statistics.median(times), "ms", 250, detail), cpu
+
+    def switch(self) -> Iterator[Row]:
+        """All gates open but availability: primary.yaml names the version already, only its pods are awaited."""
+        apps = self._stage.unchanged(self._size.switches)
+        self._settle()
+        head = self._stage.remote.head()
+        changed = {
+            p: t for app in apps for p, t in {**app.target(NEVER_READY), **app.primary(NEVER_READY, 2, head)}.items()
+        }
+        commit = self._stage.remote.commit("Deploy at once", changed)
+        self._agent.ask("wake")
+        self._seen.each(lambda seen: seen.kind == "ReplicaSet" and _replicas(seen) == 1, len(apps), timeout=300)
+        times = []
+        for app in apps:
+            self._settle()
+            self._make_ready(app)
+            available = self._seen.first(lambda seen, app=app: _is_available(seen, app, NEVER_READY))
+            times.append((self._seen.first(_active_service_of(app, NEVER_READY)) - available) * _MS)
+            self._switched.append((app, commit))
+        work = "new pods available → active Service written"
+        yield self._row("switch", work, statistics.median(times), "ms", 50, spread(times))
+        yield self._row("switch", "… 99th percentile", percentile(times, 99), "ms", 200, f"of {len(times)}")
+
+    def revert(self) -> Iterator[Row]:
+        """The promotion reverted while the old version is warm: from the wake to the active Service."""
+        times = []
+        for app, commit in self._switched[: self._size.reverts]:
+            self._settle()
+            message = f'Revert "Deploy at once"\n\nThis reverts commit {commit}.'
+            files = self._stage.first_primary(app)
+            self._stage.remote.commit(message, files)
+            woken = self._agent.ask("wake")
+            times.append((self._seen.first(_active_service_of(app, FIRST)) - woken) * _MS)
+        work = "revert seen → active Service written back"
+        yield self._row("revert", work, statistics.median(times), "ms", 250, spread(times))
+
+    def thousand(self) -> Iterator[Row]:
+        """All apps that promote themselves, changed in one commit: from the wake to the last switch."""
+        apps = self._stage.auto
+        self._settle()
+        files = {path: text for app in apps for path, text in app.target(NEXT).items()}
+        self._stage.remote.commit(f"{len(apps)} apps", files)
+        spent, woken = self._agent.ask("usage"), self._agent.ask("wake")
+        wanted = {(app.namespace, app.name): short(texts.digest(app.name, NEXT)) for app in apps}
+
+        def is_switched(seen: Seen) -> bool:
+            return seen.kind == "Service" and wanted.get(seen.key) == seen.digest
+
+        moments = self._seen.each(is_switched, len(apps), timeout=900)
+        done = self._agent.ask("usage")
+        cpu, git = done["cpu"] - spent["cpu"], done["git"] - spent["git"]
+        first = f"the first after {moments[0] - woken:.1f} s"
+        detail = f"{first}; CPU of the agent {cpu:.1f} s, of git {git:.1f} s"
+        work = f"{len(apps):,} apps changed in one commit → all switched"
+        yield self._row("thousand", work, moments[-1] - woken, "s", 60, detail)
+
+    def _settle(self) -> None:
+        """Nothing is going on, and nothing of before is remembered."""
+        self._agent.ask("idle")
+        self._agent.ask("usage")
+        self._seen.forget()
+        self._forget_requests()
+
+    def _make_ready(self, app: BenchApp) -> None:
+        """Play the kubelet for the one pod of the version that nobody else makes ready."""
+        selector = f"{names.APP}={app.name},{names.DIGEST}={short(texts.digest(app.name, NEVER_READY))}"
+        found = _until(lambda: self._stage.cluster.list(pods(app.namespace), labelSelector=selector))
+        for pod in found:
+            address = pod.get("status", {}).get("podIP") or "10.250.0.1"
+            path = f"{pods(app.namespace)}/{pod['metadata']['name']}/status"
+            self._stage.cluster.patch(path, {"status": running(pod, True, address)}, STRATEGIC)
+
+    def _requests(self) -> list[list[str]]:
+        assert self._stage.sandbox is not None
+        requests: list[list[str]] = self._stage.sandbox.ask("requests")
+        return requests
+
+    def _writes(self) -> int:
+        return sum(verb not in {"get", "list", "watch"} for verb, _ in self._requests())
+
+    def _forget_requests(self) -> None:
+        if self._stage.sandbox:
+            self._stage.sandbox.ask("forget")
+
+    def _row(self, key: str, work: str, value: float, unit: str, budget: float, detail: str) -> Row:
+        return Row(key, work, value, unit, budget, self._stage.cluster.name, len(self._stage.apps), detail)
+
+
+def _until(probe: Callable[[], list[Json]], timeout: float = 30) -> list[Json]:
+    deadline = time.monotonic() + timeout
+    while not (found := probe()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
+def _replicas(seen: Seen) -> int:
+    return int(seen.object.get("status", {}).get("replicas", 0))
+
+
+def _replica_set_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    wanted = short(texts.digest(app.name, tag))
+    return lambda seen: seen.kind == "ReplicaSet" and seen.digest == wanted
+
+
+def _is_available(seen: Seen, app: BenchApp, tag: str) -> bool:
+    available = seen.object.get("status", {}).get("availableReplicas", 0)
+    return _replica_set_of(app, tag)(seen) and available == seen.object["spec"]["replicas"]
+
+
+def _active_service_of(app: BenchApp, tag: str) -> Callable[[Seen], bool]:
+    wanted = short(texts.digest(app.name, tag))
+    return lambda seen: seen.kind == "Service" and seen.key == (app.namespace, app.name) and seen.digest == wanted

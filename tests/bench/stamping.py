@@ -1,0 +1,53 @@
+"""Thousands of converged apps from one that an agent has converged: its objects, copied under other names. Pure.
+
+What differs between two apps of the measurements is their namespace, their name, and their digest; ids of objects
+are made anew. The result is what the agent would have made, without the minutes that it would take.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.core.digest import short
+from tests.bench.apps import BenchApp
+
+_UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Turns texts about one app into texts about another."""
+
+    model: BenchApp
+    app: BenchApp
+
+    def text(self, text: str) -> str:
+        """The same about the other app."""
+        for before, after in (
+            (self.model.digest, self.app.digest),
+            (short(self.model.digest), short(self.app.digest)),
+            (self.model.namespace, self.app.namespace),
+            (self.model.name, self.app.name),
+        ):
+            text = text.replace(before, after)
+        return text
+
+    def objects(self, models: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Copies of all live objects of the model, given as JSON, with ids of their own, equal where theirs are."""
+        ids: dict[str, str] = {}
+
+        def renewed(found: re.Match[str]) -> str:
+            return ids.setdefault(found[0], str(uuid.uuid4()))
+
+        for model in models:
+            yield json.loads(_UID.sub(renewed, self.text(model)))
+
+
+def is_about(model: BenchApp, text: str) -> bool:
+    """Whether an object, as JSON, is one of the model's."""
+    return re.search(rf"\b{model.name}\b", text) is not None

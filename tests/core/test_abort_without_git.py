@@ -1,0 +1,29 @@
+"""An abort needs no Git: what was on its way when the target was read last is put on hold."""
+
+from dataclasses import replace
+
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Event
+from tests.core.simulation import deployed, manual
+
+
+def test_a_candidate_is_aborted_though_the_target_cannot_be_read() -> None:
+    world = deployed(manual())
+    world.push("2")
+    world.settle()
+    world.reachable = False
+    world.seen = replace(world.desired(), target=None, primary=None)
+    world.ask(Verb.ABORT)
+    world.settle()
+    assert world.held == {"2"}
+    assert Event.ABORTED in [entry.event for entry in world.record.ledger]
+    assert world.live == "1"
+
+
+def test_an_abort_with_nothing_on_its_way_holds_nothing() -> None:
+    world = deployed(manual())
+    world.reachable = False
+    world.seen = replace(world.desired(), target=None, primary=None)
+    world.ask(Verb.ABORT)
+    world.settle()
+    assert world.held == set()

@@ -1,0 +1,31 @@
+"""`antiAffinity`: whom new pods are kept off, and who is never held up by it."""
+
+import pytest
+
+from gitops_bg.core.actions import CreateReplicaSet
+from gitops_bg.core.model import Apart
+from gitops_bg.core.spec import AntiAffinity
+from tests.core.simulation import manual
+from tests.core.worlds import active, decided, digest, legacy, pods, rising, world
+
+STRICT, SOFT = manual(anti_affinity=AntiAffinity()), manual(anti_affinity=AntiAffinity(50))
+APART = {
+    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), Apart(digest(1))),
+    "a new version, where possible": (world(active(1), rising(2), spec=SOFT, sets=(pods(1),)), Apart(digest(1), 50)),
+    "not where it is not asked for": (world(active(1), rising(2), sets=(pods(1),)), None),
+    "not the first version": (world(rising(1), spec=STRICT, sets=()), None),
+    "not the live version itself": (world(active(1), spec=STRICT, sets=()), None),
+    "not what traffic may go back to": (world(legacy(1), active(2), spec=STRICT, sets=(pods(2),)), None),
+    "not by a repair": (
+        world(active(1), rising(2), spec=STRICT, sets=(pods(1), pods(2, drifted=True))),
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+def test_kept_apart_is(name):
+    state, apart = APART[name]
+    (action,) = [action for action in decided(state).actions if isinstance(action, CreateReplicaSet)]
+    assert action.apart == apart
+    assert ("apart from" in str(action)) is (apart is not None)

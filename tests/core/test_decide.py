@@ -1,0 +1,115 @@
+"""The engine as a whole: the order of its actions, its own check, that it is pure, and that order does not matter."""
+
+import copy
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core import decide as engine
+from gitops_bg.core.actions import SwitchTraffic
+from gitops_bg.core.availability import note_availability
+from gitops_bg.core.invariants import InvariantBroken
+from gitops_bg.core.record import Event, Lane, LedgerEntry
+from tests.core.simulation import automatic, deployed
+from tests.core.worlds import (
+    NOW,
+    SECOND,
+    active,
+    archived,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    rising,
+    service,
+    world,
+)
+
+BUSY = world(
+    archived(1),
+    active(2),
+    rising(3),
+    sets=(pods(1), pods(2)),
+    observed={"app_drifted": True, "active_service": service("web", 0)},
+    record={"ledger": (LedgerEntry(1, NOW, Event.HELD),), "sequence": 1},
+)
+
+
+def test_actions_come_in_the_order_that_keeps_every_prefix_safe():
+    kinds = [type(action).__name__ for action in decided(BUSY).actions]
+    assert kinds == [
+        "ApplyApp",
+        "CreateReplicaSet",
+        "ScaleReplicaSet",
+        "ApplyService",
+        "ScaleReplicaSet",
+        "PublishLedger",
+    ]
+
+
+def test_an_answer_that_breaks_an_invariant_is_not_given(monkeypatch):
+    move = SwitchTraffic("web", (), 1, digest(1), 2, digest(2), Lane.PROMOTION, 0)
+    monkeypatch.setattr(engine, "route", lambda state: (move,))
+    with pytest.raises(InvariantBroken, match=r"shop/web: I3"):
+        decided(world(active(1), candidate(2)))
+
+
+def test_what_goes_in_is_not_changed():
+    before = copy.deepcopy(BUSY)
+    decided(BUSY)
+    assert before == BUSY
+
+
+def test_the_same_question_has_the_same_answer():
+    assert decided(BUSY) == decided(copy.deepcopy(BUSY))
+
+
+def test_the_order_in_which_replica_sets_are_seen_does_not_matter():
+    state = world(
+        archived(1), legacy(2), active(3), candidate(4), names_=4, sets=(pods(1), pods(2, 1), pods(3), pods(4))
+    )
+    turned = replace(state, observed=replace(state.observed, replica_sets=state.observed.replica_sets[::-1]))
+    assert decided(state) == decided(turned)
+
+
+# --- candidates that come up ---
+
+UNREADY = (pods(1), pods(2, 3, 2))
+COMING = {
+    "it waits from now on": (world(active(1), rising(2, waiting_since=None), sets=UNREADY), ("", None, NOW)),
+    "it goes on waiting": (
+        world(active(1), rising(2, waiting_since=NOW - SECOND), sets=UNREADY),
+        ("", None, NOW - SECOND),
+    ),
+    "it is late": (
+        world(active(1), rising(2, waiting_since=NOW - 600 * SECOND), sets=UNREADY),
+        ("ProgressDeadlineExceeded", None, NOW - 600 * SECOND),
+    ),
+    "it is up": (world(active(1), rising(2)), ("", NOW, None)),
+    "it is up after all": (world(active(1), rising(2, failure="late")), ("", NOW, None)),
+    "it stays up": (world(active(1), candidate(2, available_since=NOW - SECOND)), ("", NOW - SECOND, None)),
+    "it goes down again": (world(active(1), candidate(2), sets=UNREADY), ("", None, NOW)),
+}
+
+
+@pytest.mark.parametrize("name", COMING)
+def test_candidate(name):
+    state, expected = COMING[name]
+    noted = note_availability(state).record.numbered(2)
+    assert (noted.failure, noted.available_since, noted.waiting_since) == expected
+
+
+def test_a_candidate_that_is_gone_is_not_watched():
+    gone = candidate(2, retiring=True)
+    state = world(active(1), gone, wants=1, sets=UNREADY)
+    assert note_availability(state).record.numbered(2) == gone
+
+
+def test_a_hundred_quiet_passes_write_nothing():
+    sim = deployed(automatic())
+    commits, record = sim.commits, sim.record
+    for _ in range(100):
+        sim.later(seconds=30)
+        assert sim.step().actions == ()
+    assert (sim.commits, sim.record) == (commits, record)

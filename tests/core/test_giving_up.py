@@ -1,0 +1,217 @@
+"""Versions that do not arrive: `progressDeadlineAbort` and `expireAfterSeconds`, at the moment or later."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.actions import CommitPrimary
+from gitops_bg.core.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.decision import GateKind
+from gitops_bg.core.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.record import Event, Override
+from gitops_bg.core.spec import OnExpire, Suspension
+from gitops_bg.core.timers import wake_at
+from tests.core.simulation import automatic, deployed, manual
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+
+LATE = replace(manual(), progress_deadline_abort=True)
+FAILED = {"failure": DEADLINE_EXCEEDED, "waiting_since": EARLIER}
+UNREADY = (pods(1), pods(2, 3, 0))
+SUSPENDED = Suspension("incident", "ada")
+
+# world: the numbers held, where an override leads
+ABORTED_LATE = {
+    "a candidate": (world(active(1), rising(2, **FAILED), spec=LATE, sets=UNREADY), ({2}, 0)),
+    "one that primary.yaml names: Git is told to go back to what serves": (
+        world(active(1), rising(2, **FAILED), names_=2, spec=LATE, sets=UNREADY),
+        ({2}, 1),
+    ),
+    "one that primary.yaml names, and not the candidate behind it": (
+        world(active(1), rising(2, **FAILED), rising(3), names_=2, spec=LATE, sets=UNREADY),
+        ({2}, 1),
+    ),
+    "not where it is not asked for": (
+        world(active(1), rising(2, **FAILED), sets=UNREADY),
+        (set(), 0),
+    ),
+    "not one that has time left": (world(active(1), rising(2), spec=LATE, sets=UNREADY), (set(), 0)),
+    "not the first deployment": (world(rising(1, **FAILED), spec=LATE, sets=(pods(1, 3, 0),)), (set(), 0)),
+    "not the way back": (
+        world(legacy(1, **FAILED), active(2), names_=1, spec=LATE, sets=(pods(1, 3, 0), pods(2))),
+        (set(), 0),
+    ),
+    "not during a suspension": (
+        world(active(1), rising(2, **FAILED), spec=replace(LATE, suspend=SUSPENDED), sets=UNREADY),
+        (set(), 0),
+    ),
+}
+
+
+def outcome(after):
+    override = after.record.override
+    held = {version.number for version in after.record.versions if after.record.held(version.digest)}
+    return held, after.record.version(override.to_digest).number if override else 0
+
+
+@pytest.mark.parametrize("name", ABORTED_LATE)
+def test_past_its_deadline_is_aborted(name):
+    state, expected = ABORTED_LATE[name]
+    assert outcome(give_up_late(state)) == expected
+
+
+def test_abort_past_the_deadline_is_told_once_and_comes_to_rest():
+    app = deployed(LATE)
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    assert (app.live, app.held) == ("1", {"2"})
+    assert app.events().count("aborted") == 1
+    assert "progressDeadlineAbort" in app.entries()[-1].reason
+
+
+def test_abort_that_is_switched_on_later_holds_for_what_failed_before():
+    app = deployed(manual())
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    assert not app.held
+    app.spec = LATE
+    app.settle()
+    assert app.held == {"2"}
+
+
+def test_aborted_promotion_that_never_moved_traffic_is_committed_back():
+    app = deployed(LATE)
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.set_primary("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    assert (app.live, app.primary, app.held) == ("1", "1", {"2"})
+    assert app.record.override is None
+
+
+def test_retry_after_an_abort_gets_the_whole_deadline_again():
+    app = deployed(LATE)
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    app.retry()
+    app.settle()
+    app.later(seconds=599)
+    app.settle()
+    assert not app.held
+    app.later(seconds=2)
+    app.settle()
+    assert app.held == {"2"}
+
+
+def test_raised_deadline_gives_a_failed_candidate_more_time():
+    app = deployed(manual())
+    app.bad_tags.add("2")
+    app.push("2")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    app.spec = replace(LATE, progress_deadline_seconds=3600)
+    app.settle()
+    assert (app.held, app.events()[-2:]) == (set(), ["failed", "recovered"])
+    app.later(seconds=3000)
+    app.settle()
+    assert app.held == {"2"}
+
+
+EXPIRES = manual(expire_after_seconds=3600)
+PROMOTES = manual(expire_after_seconds=3600, on_expire=OnExpire.PROMOTE)
+NEWLY = {"available_since": NOW - timedelta(seconds=3599)}
+
+EXPIRED = {
+    "a candidate whose time is up": (world(active(1), candidate(2), spec=EXPIRES), {2}),
+    "not a second before": (world(active(1), candidate(2, **NEWLY), spec=EXPIRES), set()),
+    "not one that may wait for ever": (world(active(1), candidate(2)), set()),
+    "not one whose pods are not available": (world(active(1), rising(2), spec=EXPIRES, sets=UNREADY), set()),
+    "not one that primary.yaml names": (world(active(1), candidate(2), names_=2, spec=EXPIRES), set()),
+    "not one that is promoted instead": (world(active(1), candidate(2), spec=PROMOTES), set()),
+    "not the first deployment": (world(candidate(1), spec=EXPIRES), set()),
+    "not during a suspension": (
+        world(active(1), candidate(2), spec=replace(EXPIRES, suspend=SUSPENDED)),
+        set(),
+    ),
+    "not while Git is away: nobody could promote it": (
+        world(active(1), candidate(2), spec=EXPIRES, observed={"git": GitView(unreachable="refused")}),
+        set(),
+    ),
+    "not while a rollback waits for its commit": (
+        world(
+            active(1),
+            candidate(2),
+            spec=EXPIRES,
+            record={"override": Override(digest(2), digest(1), "", "", NOW)},
+        ),
+        set(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPIRED)
+def test_expires(name):
+    state, held = EXPIRED[name]
+    assert outcome(give_up_expired(state))[0] == held
+
+
+def test_expired_candidate_is_released_and_its_offer_withdrawn():
+    app = deployed(EXPIRES)
+    app.push("2")
+    app.settle()
+    assert app.branch == "2"
+    app.later(seconds=3601)
+    app.settle()
+    assert (app.branch, app.held, app.live) == (None, {"2"}, "1")
+    assert app.events()[-1] == Event.ABORTED
+
+
+def test_expired_candidate_is_promoted_by_the_agent_where_that_is_asked_for():
+    app = deployed(PROMOTES)
+    app.push("2")
+    app.settle()
+    app.later(seconds=3599)
+    app.settle()
+    assert app.live == "1"
+    app.later(seconds=1)
+    app.settle()
+    assert (app.live, app.primary, app.branch, app.held) == ("2", "2", None, set())
+
+
+def test_old_tag_pushed_again_is_not_promoted_by_time_alone():
+    old = candidate(1, activated_at=EARLIER, left_at=EARLIER)
+    state = world(old, active(2), wants=1, spec=PROMOTES)
+    assert not any(isinstance(action, CommitPrimary) for action in decided(state).actions)
+
+
+@pytest.mark.parametrize(("spec", "end"), [(EXPIRES, "aborted"), (PROMOTES, "promoted by itself")])
+def test_approval_gate_shows_when_the_candidate_expires(spec, end):
+    branch = GitView(promotion=PromotionBranch(digest(2), digest(1)), ledger_epoch="5eed")
+    state = world(active(1), candidate(2, **NEWLY), spec=spec, observed={"git": branch})
+    gate = next(gate for gate in decided(state).gates if gate.kind is GateKind.APPROVAL)
+    assert (gate.open, gate.until) == (False, NOW + SECOND)
+    assert end in gate.reason
+    assert wake_at(state) == NOW + SECOND
+
+
+def test_automatic_promotion_comes_before_the_end():
+    app = deployed(automatic(auto_promotion_seconds=60, expire_after_seconds=61))
+    app.push("2")
+    app.settle()
+    app.later(seconds=60)
+    app.settle()
+    assert app.live == "2"

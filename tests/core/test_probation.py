@@ -1,0 +1,148 @@
+"""Pods that fail after the switch: for how long, from when until when, and where traffic goes."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.model import Probation, Stage
+from gitops_bg.core.probation import watch_active
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.timers import wake_at
+from tests.core.simulation import Simulation, automatic, deployed, manual
+from tests.core.worlds import NOW, SECOND, active, archived, digest, legacy, pods, target, world
+
+LONG_AGO = NOW - 600 * SECOND
+JUST_NOW = NOW - 599 * SECOND
+FAILING = (pods(1), pods(2, 3, 2))
+
+
+def on_probation(since, unready=False, **more):
+    return active(2, probation=Probation(3, since, unready), **more)
+
+
+# world: the probation that follows (since, unready), or None
+NOTED = {
+    "all is well: nothing changes": (world(legacy(1), on_probation(JUST_NOW)), (JUST_NOW, False)),
+    "well for long enough: it has proven itself": (world(legacy(1), on_probation(LONG_AGO)), None),
+    "a pod fails": (world(legacy(1), on_probation(JUST_NOW), sets=FAILING), (NOW, True)),
+    "the first look is too late for a failure": (world(legacy(1), on_probation(LONG_AGO), sets=FAILING), (NOW, True)),
+    "a pod has failed for a while": (
+        world(legacy(1), on_probation(JUST_NOW, unready=True), sets=FAILING),
+        (JUST_NOW, True),
+    ),
+    "the pod is back": (world(legacy(1), on_probation(JUST_NOW, unready=True)), (NOW, False)),
+    "fewer pods are asked for than it was switched with": (
+        world(legacy(1), on_probation(JUST_NOW), sets=FAILING, desired={"target": target(2, 2)}),
+        (JUST_NOW, False),
+    ),
+    "more pods are asked for, and do not come up": (
+        world(legacy(1), on_probation(JUST_NOW), sets=(pods(1), pods(2, 9, 3)), desired={"target": target(2, 9)}),
+        (JUST_NOW, False),
+    ),
+    "a suspension stops the clock": (
+        world(
+            legacy(1),
+            on_probation(LONG_AGO, unready=True),
+            sets=FAILING,
+            spec=replace(manual(), suspend=Suspension("x")),
+        ),
+        (LONG_AGO, True),
+    ),
+    "after a suspension it begins anew": (
+        world(legacy(1), on_probation(LONG_AGO, unready=True), sets=FAILING, record={"suspended": True}),
+        (NOW, True),
+    ),
+    "nothing to go back to": (world(on_probation(LONG_AGO, unready=True), sets=(pods(2, 3, 0),)), (LONG_AGO, True)),
+}
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_probation(name):
+    state, expected = NOTED[name]
+    after = watch_active(state)
+    probation = after.record.numbered(2).probation
+    assert (probation and (probation.since, probation.unready)) == expected
+    assert after.record.override is None
+
+
+@pytest.mark.parametrize("old", [legacy(1), archived(1)], ids=["warm", "archived"])
+def test_failure_for_the_whole_deadline_leads_back(old):
+    after = watch_active(world(old, on_probation(LONG_AGO, unready=True), sets=FAILING))
+    assert after.record.override.to_digest == digest(1)
+    assert "2 of 3 pods" in after.record.override.reason
+    assert after.record.ledger[-1].event == "failed"
+
+
+def test_version_that_has_proven_itself_is_not_left():
+    state = world(legacy(1), active(2), sets=(pods(1), pods(2, 3, 0)))
+    assert watch_active(state) == state
+
+
+@pytest.mark.parametrize("unready", [True, False])
+def test_wakes_up_when_the_probation_ends(unready):
+    sets = FAILING if unready else None
+    state = world(archived(1), on_probation(JUST_NOW, unready), sets=sets)
+    assert wake_at(state) == NOW + SECOND
+
+
+def promoted(spec) -> Simulation:
+    app = deployed(spec)
+    app.push("2")
+    app.settle()
+    app.merge()
+    app.settle()
+    assert app.live == "2"
+    return app
+
+
+@pytest.mark.parametrize("spec", [manual(), automatic(), manual(scale_down_delay_seconds=0)], ids=str)
+def test_pods_that_fail_after_the_switch_bring_traffic_back_for_good(spec):
+    app = promoted(spec)
+    app.bad_tags.add("2")
+    app.pods_fail("2")
+    app.settle()
+    app.later(seconds=599)
+    app.settle()
+    assert app.live == "2"
+    app.later(seconds=1)
+    app.settle()
+    assert (app.live, app.primary, app.held) == ("1", "1", {"2"})
+    assert app.recorded_moves() == app.moves
+
+
+def test_last_good_version_stays_warm_while_the_new_one_fails():
+    app = promoted(manual(scale_down_delay_seconds=60))
+    app.bad_tags.add("2")
+    app.pods_fail("2")
+    app.settle()
+    app.later(seconds=61)
+    app.settle()
+    assert app.pods[digest(1)].replicas == 3
+    app.bad_tags.clear()
+    app.settle()
+    assert app.record.numbered(1).stage is Stage.ARCHIVED
+
+
+def test_outage_later_is_not_answered_with_an_old_version():
+    app = promoted(manual())
+    app.later(seconds=600)
+    app.settle()
+    app.bad_tags.add("2")
+    app.pods_fail("2")
+    app.settle()
+    app.later(days=90)
+    app.settle()
+    assert (app.live, app.held) == ("2", set())
+
+
+def test_old_version_that_fails_after_a_rollback_is_not_left_for_the_bad_one():
+    app = promoted(manual())
+    app.revert_promotion()
+    app.settle()
+    assert app.live == "1"
+    app.bad_tags.add("1")
+    app.pods_fail("1")
+    app.settle()
+    app.later(seconds=601)
+    app.settle()
+    assert app.live == "1"

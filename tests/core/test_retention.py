@@ -1,0 +1,155 @@
+"""How long versions that nobody wants stay warm, also after somebody changed the delay; and when they are archived."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.model import Stage
+from gitops_bg.core.record import Hold, Switch
+from gitops_bg.core.record import Lane as L
+from gitops_bg.core.retention import archive, follow_delays
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.versions import choose_candidate
+from tests.core.simulation import deployed, manual
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, service, world
+
+HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+DELAYS = {
+    "superseded: scaleDownDelaySeconds": (world(active(1), candidate(2), wants=3), 300),
+    "held: abortScaleDownDelaySeconds": (world(active(1), candidate(2), record=HELD), 30),
+    "held, never": (
+        world(active(1), candidate(2), record=HELD, spec=manual(abort_scale_down_delay_seconds=None)),
+        None,
+    ),
+    "superseded, never": (world(active(1), candidate(2), wants=3, spec=manual(scale_down_delay_seconds=None)), None),
+}
+
+
+@pytest.mark.parametrize("name", DELAYS)
+def test_delay_of_a_version_that_is(name):
+    state, seconds = DELAYS[name]
+    version = choose_candidate(state).record.numbered(2)
+    assert version.retiring
+    assert version.scale_down_at == (None if seconds is None else NOW + timedelta(seconds=seconds))
+
+
+# --- a delay that somebody changes ---
+
+LET_GO = {"retired_at": NOW - 100 * SECOND}
+ABORTED = {"retiring": True, "retired_at": NOW - 100 * SECOND, "aborted": True}
+CHANGED = {
+    "longer: it stays": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=500)), 400),
+    "shorter: its time is up": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=30)), -70),
+    "0: at once": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=0)), -100),
+    "never": (world(legacy(1, **LET_GO), active(2), spec=manual(scale_down_delay_seconds=None)), None),
+    "no longer never": (
+        world(legacy(1, **LET_GO, scale_down_at=None), active(2), spec=manual(scale_down_delay_seconds=300)),
+        200,
+    ),
+    "an aborted one has a delay of its own": (
+        world(candidate(1, **ABORTED), active(2), spec=manual(abort_scale_down_delay_seconds=110)),
+        10,
+    ),
+    "one of which it is not known when it was let go keeps what it has": (
+        world(legacy(1), active(2), spec=manual(scale_down_delay_seconds=0)),
+        300,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_changed_delay_holds_for_what_was_let_go_before(name):
+    state, seconds = CHANGED[name]
+    deadline = follow_delays(state).record.numbered(1).scale_down_at
+    assert deadline == (None if seconds is None else NOW + seconds * SECOND)
+
+
+def test_unchanged_delay_changes_nothing():
+    state = follow_delays(world(legacy(1, retired_at=EARLIER), active(2)))
+    assert follow_delays(state).record is state.record
+
+
+def switched(**strategy):
+    app = deployed(manual(**strategy))
+    app.push("2")
+    app.settle()
+    app.merge()
+    app.settle()
+    assert app.live == "2"
+    return app
+
+
+def sizes(app):
+    return {app.tag(digest): pods.replicas for digest, pods in app.pods.items()}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "left"), [(None, 30, 0), (300, 0, 0), (300, 30, 0), (30, None, 3), (30, 300, 3)]
+)
+def test_warm_version_follows_the_delay_of_now(before, after, left):
+    app = switched(scale_down_delay_seconds=before)
+    app.later(seconds=29)
+    app.settle()
+    assert sizes(app) == {"1": 3, "2": 3}
+    app.spec = manual(scale_down_delay_seconds=after)
+    app.later(seconds=2)
+    app.settle()
+    assert sizes(app) == {"1": left, "2": 3}
+
+
+def test_revision_limit_that_is_lowered_holds_at_once_and_0_keeps_none_warm():
+    app = switched(scale_down_delay_seconds=None)
+    app.spec = manual(scale_down_delay_seconds=None, scale_down_delay_revision_limit=0)
+    app.settle()
+    assert sizes(app) == {"1": 0, "2": 3}
+
+
+def test_delay_of_an_aborted_candidate_follows_the_spec_of_now():
+    app = deployed(manual(abort_scale_down_delay_seconds=None, expire_after_seconds=60))
+    app.push("2")
+    app.settle()
+    app.later(seconds=61)
+    app.settle()
+    assert app.held == {"2"}
+    app.later(hours=1)
+    app.settle()
+    assert sizes(app)["2"] == 3
+    app.spec = manual(abort_scale_down_delay_seconds=0)
+    app.settle()
+    assert sizes(app)["2"] == 0
+
+
+# --- the archive ---
+
+DUE = {"scale_down_at": NOW}
+SWITCH_TO_1 = Switch(digest(2), digest(1), L.ROLLBACK, NOW)
+ARCHIVED = {
+    "one whose time is up": (world(legacy(1, **DUE), active(2)), {1}),
+    "none before its time": (world(legacy(1), active(2)), set()),
+    "none that is kept for ever": (world(legacy(1, scale_down_at=None), active(2)), set()),
+    "none while it is suspended": (
+        world(legacy(1, **DUE), active(2), spec=replace(manual(), suspend=Suspension("x"))),
+        set(),
+    ),
+    "none that the live Service selects": (
+        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 1)}),
+        set(),
+    ),
+    "none that primary.yaml names": (world(legacy(1, **DUE), active(2), names_=1), set()),
+    "none that a switch is decided to": (world(legacy(1, **DUE), active(2), record={"switch": SWITCH_TO_1}), set()),
+    "the others, whatever somebody wrote into the selector": (
+        world(legacy(1, **DUE), active(2), observed={"active_service": service("web", 2, digest="1")}),
+        {1},
+    ),
+    "the oldest beyond scaleDownDelayRevisionLimit": (
+        world(legacy(1), legacy(2), active(3), spec=manual(scale_down_delay_revision_limit=1)),
+        {1},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVED)
+def test_goes_to_the_archive(name):
+    state, numbers = ARCHIVED[name]
+    assert {v.number for v in archive(state).record.versions if v.stage is Stage.ARCHIVED} == numbers

@@ -1,0 +1,30 @@
+"""The agent as it is installed: on a real control plane, as the ServiceAccount of deploy/, with its least rights."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.clusters import ControlPlaneCluster
+from tests.support.scenario import DEPLOY, App, Scenario, scenario
+
+
+@pytest.fixture
+def world(control_plane_cluster: ControlPlaneCluster, tmp_path: Path) -> Iterator[Scenario]:
+    """A scenario whose agent has no rights but those of deploy/rbac.yaml."""
+    cluster = control_plane_cluster
+    cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
+    for file in ("namespace.yaml", "rbac.yaml"):
+        for manifest in yaml.safe_load_all((DEPLOY / file).read_text()):
+            cluster.apply(manifest)
+    kubeconfig = cluster.control_plane.service_account("gitops-bg", "gitops-bg")
+    with scenario(cluster, tmp_path, kubeconfig=kubeconfig) as made:
+        yield made
+
+
+@pytest.fixture
+def web(world: Scenario) -> App:
+    """The app `web`, its v1 live; the agent runs."""
+    world.start()
+    return world.app().deploy("v1")

@@ -1,0 +1,131 @@
+"""The main job as a user lives it: git on one side, kubectl on the other (issue 2)."""
+
+import re
+
+import pytest
+
+from tests.support.scenario import App, Scenario
+from tests.support.sightings import Sightings
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.control_plane
+
+
+def kubectl(web: App, *arguments: str) -> str:
+    """What kubectl prints; it has to succeed."""
+    done = web.scenario.cluster.kubectl(*arguments, "-n", web.key.namespace)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def columns(web: App) -> dict[str, str]:
+    """The row of `kubectl get bgd web`, by the headings."""
+    headings, row = kubectl(web, "get", "bgd", "web", "-o", "wide").splitlines()
+    starts = [each.start() for each in re.finditer(r"\S+", headings)]
+    ends = [*starts[1:], None]
+    return {headings[a:b].strip(): row[a:b].strip() for a, b in zip(starts, ends, strict=True)}
+
+
+def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
+    world = web.scenario
+    with Sightings(world.cluster, world.namespace) as seen:
+        kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
+        assert columns(web) | {"AGE": "", "COMMIT": ""} == {
+            "NAME": "web",
+            "ACTIVE": "1",
+            "COLOR": "blue",
+            "CANDIDATE": "",
+            "PHASE": "Healthy",
+            "COMMIT": "",
+            "IMAGE": "registry.example/web:v1",
+            "AGE": "",
+        }
+
+        web.push_image("v2")
+        kubectl(web, "wait", "--for=condition=CandidateReady", "bgd/web", "--timeout=20s")
+        web.wait_phase("AwaitingPromotion")
+        assert columns(web)["CANDIDATE"] == "2"
+        assert columns(web)["ACTIVE"] == "1"
+
+        promotion = web.merge_promotion("v2")
+        web.wait_live("v2")
+        kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
+        assert (columns(web)["ACTIVE"], columns(web)["COLOR"]) == ("2", "green")
+
+        web.revert(promotion)
+        web.wait_live("v1")
+        kubectl(web, "wait", "--for=condition=OnHold", "bgd/web", "--timeout=20s")
+        assert (columns(web)["ACTIVE"], columns(web)["PHASE"]) == ("1", "Held")
+        web.wait_told("rolled-back")
+
+    seen.assert_traffic_was_safe("web")
+    assert web.told() == ["candidate", "deployed", "candidate", "promoted", "held", "rolled-back"]
+    assert not [write for write in world.writes() if write.status in {401, 403}]
+
+
+def test_describe_shows_what_happened_as_events(web: App) -> None:
+    web.revert(web.promote("v2"))
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+
+    def described() -> str:
+        text = kubectl(web, "describe", "bgd", "web")
+        events = text.partition("Events:")[2]
+        wanted = ("NewReplicaSetCreated", "PreviewSwitched", "TrafficSwitched", "Promoted", "RolledBack")
+        return events if all(reason in events for reason in wanted) else ""
+
+    events = eventually(described, what="kubectl describe shows the Events")
+    assert "Warning" in events, "a rollback is one"
+    assert "gitops-bg" in events
+
+
+def test_kubectl_explain_and_short_names_know_the_kind(web: App) -> None:
+    assert "activeService" in kubectl(web, "explain", "bgd.spec.strategy.blueGreen")
+    assert "bluegreendeployment.gitops-bg.dev/web" in kubectl(web, "get", "bgd", "-o", "name")
+
+
+def test_bad_image_is_seen_waited_for_and_replaced(web: App) -> None:
+    web.spec["progressDeadlineSeconds"] = 1
+    web.configure()
+    web.push_image("bad")
+
+    web.wait_phase("Degraded")
+    kubectl(web, "wait", "--for=condition=Available", "bgd/web", "--timeout=5s")
+    assert columns(web)["PHASE"] == "Degraded"
+    web.promote("v2")
+    kubectl(web, "wait", "--for=condition=Healthy", "bgd/web", "--timeout=20s")
+
+
+def test_kubectl_cannot_move_traffic_or_break_an_app_for_long(web: App) -> None:
+    """Whatever somebody does to live objects is repaired, with the rights the agent has (I7)."""
+    web.push_image("v2")
+    web.wait_offered("v2")
+    digest = web.versions()["v2"].digest
+    name = web.versions()["v1"].name
+
+    kubectl(web, "patch", "service", "web", "-p", f'{{"spec":{{"selector":{{"gitops-bg.dev/digest":"{digest}"}}}}}}')
+    web.wait_live("v1")
+    kubectl(web, "delete", "service", "web-preview")
+    web.wait_preview("v2")
+    kubectl(web, "delete", "replicaset", name)
+    web.wait(lambda: "v1" in web.versions() and web.versions()["v1"].available == 2, "v1 is back")
+    kubectl(web, "scale", "replicaset", name, "--replicas=0")
+    web.wait(lambda: web.versions()["v1"].available == 2, "v1 has its pods back")
+    assert web.told() == ["candidate", "deployed", "candidate"]
+
+
+def test_agent_restarted_in_the_middle_of_everything_goes_on(web: App) -> None:
+    world: Scenario = web.scenario
+    web.push_image("v2")
+    world.restart()
+    web.wait_offered("v2")
+    world.stop()
+    promotion = web.merge_offer()
+    world.start()
+    web.wait_live("v2")
+    world.stop()
+    web.revert(promotion)
+    world.start()
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+    assert [event for event in web.told() if event in {"promoted", "rolled-back"}] == ["promoted", "rolled-back"]

@@ -1,0 +1,115 @@
+"""Alarms and backoff, with clocks and dice in the test's hand: one job for the earliest moment of all apps."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.backoff import Backoff
+from gitops_bg.core.model import AppKey
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+
+
+class Night:
+    """A scheduler that keeps one job and a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+        self.due: datetime | None = None
+        self.jobs = 0
+        self.woken: list[AppKey] = []
+        self.alarms = Alarms(self, lambda: self.now, self.woken.append)
+
+    def add_job(self, func: Callable[[], None], **options: Any) -> None:
+        assert options["replace_existing"]
+        self.due, self.jobs = options["run_date"], self.jobs + 1
+
+    def pass_until(self, seconds: float) -> None:
+        """Let time go by; the job runs at its moment."""
+        end = NOON + timedelta(seconds=seconds)
+        while self.due is not None and self.due <= end:
+            self.now, self.due = self.due, None
+            self.alarms.ring()
+        self.now = end
+
+
+def at(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)
+
+
+def test_each_app_is_woken_at_its_moment() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(20), "wake")
+    night.alarms.arrange(API, at(10), "wake")
+    night.pass_until(15)
+    assert night.woken == [API]
+    night.pass_until(25)
+    assert night.woken == [API, WEB]
+
+
+def test_alarm_that_is_set_again_moves() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(10), "wake")
+    night.alarms.arrange(WEB, at(30), "wake")
+    night.pass_until(20)
+    assert not night.woken
+    night.pass_until(30)
+    assert night.woken == [WEB]
+
+
+def test_alarm_that_is_taken_back_does_not_ring() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(10), "wake")
+    night.alarms.arrange(WEB, None, "wake")
+    night.pass_until(60)
+    assert not night.woken
+
+
+def test_purposes_of_one_app_do_not_disturb_each_other() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(10), "retry")
+    night.alarms.arrange(WEB, None, "wake")
+    night.pass_until(60)
+    assert night.woken == [WEB]
+
+
+def test_alarm_set_to_the_moment_it_has_schedules_nothing() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(10), "wake")
+    night.alarms.arrange(WEB, at(10), "wake")
+    assert night.jobs == 1
+
+
+def test_ten_thousand_alarms_are_one_job() -> None:
+    night = Night()
+    night.alarms.arrange(WEB, at(1), "wake")
+    for number in range(10_000):
+        night.alarms.arrange(AppKey("shop", f"app-{number}"), at(100 + number), "wake")
+    assert night.jobs == 1
+    night.pass_until(99)
+    assert (night.woken, night.due) == ([WEB], at(100))
+
+
+@pytest.mark.parametrize(("dice", "waits"), [(0.0, [0.5, 1, 2, 4, 4]), (1.0, [1, 2, 4, 8, 8])])
+def test_backoff_doubles_with_jitter_up_to_its_limit(dice: float, waits: list[float]) -> None:
+    backoff: Backoff[str] = Backoff(lambda: dice, first=1.0, longest=8.0)
+    assert [backoff.failed("web") for _ in waits] == waits
+
+
+def test_backoff_waits_at_least_as_long_as_the_other_side_asks() -> None:
+    backoff: Backoff[str] = Backoff(lambda: 0.5, first=0.1)
+    assert backoff.failed("web", at_least=30.0) >= 30.0
+
+
+def test_backoff_begins_anew_after_a_success_and_counts_each_key_for_itself() -> None:
+    backoff: Backoff[str] = Backoff(lambda: 1.0, first=1.0)
+    first = backoff.failed("web")
+    for _ in range(5):
+        backoff.failed("web")
+    assert backoff.failed("api") == first
+    backoff.succeeded("web")
+    assert backoff.failed("web") == first

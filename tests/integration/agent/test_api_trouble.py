@@ -1,0 +1,125 @@
+"""The API server refuses, fails, is slow or forgets: one app's trouble is its own, and everything ends well."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.sandbox.calls import Call
+from gitops_bg.sandbox.errors import forbidden
+from gitops_bg.sandbox.faults import ConnectionLost
+from tests.support.clusters import SandboxCluster
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.sightings import Sightings
+
+
+@pytest.fixture
+def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
+    """Faults are injected into a sandbox that nobody shares."""
+    with SandboxCluster.run(tmp_path) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path) as made:
+        yield made
+
+
+def _retry_soon(*apps: App) -> None:
+    agent = apps[0].scenario.agent
+    assert agent is not None
+    agent.wake_apps([app.key for app in apps])
+
+
+def test_refused_rights_are_a_condition_and_the_rollout_goes_on_once_they_are_granted(
+    web: App, own_sandbox: SandboxCluster
+) -> None:
+    own_sandbox.sandbox.faults.refuse("patch", "replicasets", web.key.namespace)
+    web.push_image("v2")
+
+    refused = web.wait_condition("Refused")
+    assert "cannot patch" in refused["message"]
+    assert web.live_tag() == "v1"
+
+    own_sandbox.sandbox.faults.clear()
+    _retry_soon(web)
+    web.wait_condition("Refused", "False")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+
+
+def test_refusals_for_one_app_leave_the_others_alone(world: Scenario, own_sandbox: SandboxCluster) -> None:
+    world.start()
+    web, other = world.app("web").deploy("v1"), world.app("other").deploy("v1")
+
+    def refuse_web(call: Call) -> None:
+        if call.is_write and call.name.startswith("web-primary-"):
+            raise forbidden("replicasets.apps", call.name, "told to")
+
+    own_sandbox.sandbox.faults.before(refuse_web)
+    web.push_image("v2")
+    web.wait_condition("Refused")
+    other.promote("v2")
+    assert web.live_tag() == "v1"
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 504])
+def test_server_that_fails_now_and_then_delays_and_loses_nothing(
+    web: App, own_sandbox: SandboxCluster, status: int
+) -> None:
+    with Sightings(own_sandbox, web.key.namespace) as seen:
+        for verb, resource in (("patch", "replicasets"), ("patch", "services"), ("update", "*"), ("patch", "*")):
+            own_sandbox.sandbox.faults.fail(status, times=2, verb=verb, resource=resource)
+        web.push_image("v2")
+        web.merge_promotion("v2")
+        web.wait_live("v2")
+        web.wait_told("promoted")
+    seen.assert_traffic_was_safe("web")
+    assert web.told().count("promoted") == 1
+
+
+def test_watches_that_end_and_history_that_is_gone_are_no_trouble(web: App, own_sandbox: SandboxCluster) -> None:
+    faults = own_sandbox.sandbox.faults
+    promotion = web.promote("v2")
+    faults.expire_history()
+    faults.drop_watches()
+    web.push_image("v3")
+    faults.drop_watches()
+    web.merge_promotion("v3")
+    faults.drop_watches()
+    web.wait_live("v3")
+    web.wait_told("promoted", times=2)
+    assert promotion
+
+
+def test_answer_that_is_lost_does_not_repeat_a_switch(web: App, own_sandbox: SandboxCluster) -> None:
+    """The write was done, the agent never heard: as after a crash, but in the same process."""
+    lost: list[str] = []
+
+    def lose(call: Call) -> None:
+        if call.is_write and call.plural == "services" and call.name == "web" and not lost:
+            lost.append(call.name)
+            raise ConnectionLost
+
+    web.push_image("v2")
+    web.wait_offered("v2")
+    own_sandbox.sandbox.faults.after(lose)
+    web.merge_offer()
+
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    assert lost == ["web"]
+    assert web.told().count("promoted") == 1
+
+
+def test_slow_server_delays_one_call_not_the_other_apps(world: Scenario, own_sandbox: SandboxCluster) -> None:
+    world.start()
+    web, other = world.app("web").deploy("v1"), world.app("other").deploy("v1")
+    own_sandbox.sandbox.faults.delay(2.0, verb="patch", resource="replicasets", times=1)
+    web.push_image("v2")
+    other.push_image("v2")
+    other.merge_promotion("v2")
+    other.wait_live("v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")

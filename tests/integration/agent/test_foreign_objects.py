@@ -1,0 +1,132 @@
+"""Objects that are somebody else's: whose, and how to hand them over; never overwritten (DESIGN §3)."""
+
+import pytest
+
+from gitops_bg.core import names
+from tests.support.manifests import replica_set, service
+from tests.support.paths import collection, replica_sets
+from tests.support.rawapi import Json
+from tests.support.scenario import App, Scenario
+
+
+def _service(web: App) -> Json:
+    return service(web.key.namespace, "web", app="theirs")
+
+
+def _preview(web: App) -> Json:
+    return service(web.key.namespace, "web-preview", app="theirs")
+
+
+def _replica_set(web: App) -> Json:
+    return replica_set(web.key.namespace, names.replica_set_name(web.key, web.digest("v1")), image="theirs/web:v0")
+
+
+def _object(web: App) -> Json:
+    metadata = {"name": "web", "namespace": web.key.namespace}
+    spec = {"strategy": {"blueGreen": {"activeService": "theirs"}}}
+    return {"apiVersion": names.API_VERSION, "kind": names.KIND, "metadata": metadata, "spec": spec}
+
+
+@pytest.mark.parametrize("theirs", [_service, _preview, _replica_set], ids=lambda make: make.__name__.strip("_"))
+def test_foreign_object_is_a_conflict_with_the_command_that_hands_it_over(world: Scenario, theirs) -> None:
+    web = world.app()
+    manifest = theirs(web)
+    world.cluster.apply(manifest, manager="helm")
+    kind, name = manifest["kind"], manifest["metadata"]["name"]
+    world.start()
+    web.add("v1")
+
+    conflict = web.wait_condition("Conflict")
+    assert conflict["reason"] == "ForeignObject"
+    assert f"{kind} {world.namespace}/{name}" in conflict["message"]
+    assert f"kubectl label {kind.lower()} {name}" in conflict["message"]
+    assert web.phase() == "Degraded"
+    world.wait_idle()
+    path = f"{collection(manifest['apiVersion'], kind, world.namespace)}/{name}"
+    assert world.cluster.get(path)["spec"]["selector"] == manifest["spec"]["selector"]
+    assert "ownerReferences" not in world.cluster.get(path)["metadata"]
+
+
+def test_foreign_blue_green_deployment_is_left_alone_until_it_is_labelled(world: Scenario) -> None:
+    web = world.app()
+    world.cluster.apply(_object(web), manager="helm")
+    world.start()
+    web.add("v1")
+
+    conflict = web.wait_condition("Conflict") if web.status else None
+    world.wait_idle()
+    assert conflict is None or "kubectl label bluegreendeployment web" in conflict["message"]
+    assert web.object()["spec"]["strategy"]["blueGreen"]["activeService"] == "theirs"
+    assert not web.versions()
+
+    labels = (f"{names.MANAGED_BY}={names.MANAGER}", f"{names.APP}=web")
+    done = world.cluster.kubectl("label", "bgd", "web", "-n", world.namespace, *labels)
+    assert done.returncode == 0, done.stderr
+    web.wait_live("v1")
+
+
+def test_object_of_another_controller_cannot_be_handed_over_by_labels(world: Scenario) -> None:
+    web = world.app()
+    manifest = _service(web)
+    made = world.cluster.apply(replica_set(world.namespace, "theirs", replicas=0))
+    uid = made["metadata"]["uid"]
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "theirs", "uid": uid, "controller": True}
+    manifest["metadata"] |= {
+        "labels": {names.MANAGED_BY: names.MANAGER, names.APP: "web"},
+        "ownerReferences": [owner],
+    }
+    world.cluster.apply(manifest, manager="helm")
+    world.start()
+    web.add("v1")
+
+    conflict = web.wait_condition("Conflict")
+
+    assert "controlled by ReplicaSet theirs" in conflict["message"]
+
+
+def test_foreign_replica_set_that_is_deleted_makes_room(world: Scenario) -> None:
+    web = world.app()
+    manifest = _replica_set(web)
+    world.cluster.apply(manifest, manager="helm")
+    world.start()
+    web.add("v1")
+    web.wait_condition("Conflict")
+
+    world.cluster.delete(f"{replica_sets(world.namespace)}/{manifest['metadata']['name']}")
+    assert world.agent is not None
+    world.agent.wake_apps([web.key])
+
+    web.wait_live("v1")
+    web.wait_condition("Conflict", "False")
+
+
+def test_conflict_of_one_app_stops_no_other(world: Scenario) -> None:
+    web = world.app()
+    world.cluster.apply(_service(web), manager="helm")
+    world.start()
+    web.add("v1")
+    web.wait_condition("Conflict")
+
+    world.app("other").deploy("v1")
+
+
+def test_live_deployment_of_the_targets_name_is_never_touched(world: Scenario) -> None:
+    theirs = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": world.namespace},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": {"app": "legacy"}},
+            "template": {
+                "metadata": {"labels": {"app": "legacy"}},
+                "spec": {"containers": [{"name": "web", "image": "theirs/web:v0"}]},
+            },
+        },
+    }
+    status, _ = world.cluster.request("POST", collection("apps/v1", "Deployment", world.namespace), theirs)
+    if status == 404:
+        pytest.skip("the sandbox serves no Deployments: there is none to touch")
+    world.start()
+    world.app().deploy("v1")
+    assert not [write for write in world.writes() if "/deployments" in write.path]

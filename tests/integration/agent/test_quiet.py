@@ -1,0 +1,127 @@
+"""A converged agent is quiet, also after a restart: no write, no fetch, no commit (DESIGN §5 I5, §8)."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from git.cmd import Git
+
+from tests.support.clusters import SandboxCluster
+from tests.support.scenario import App, Scenario, scenario
+
+
+@pytest.fixture
+def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
+    with SandboxCluster.run(tmp_path) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path) as made:
+        yield made
+
+
+def _healthy(web: App) -> None:
+    web.wait_phase("Healthy")
+
+
+def _awaiting(web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_phase("AwaitingPromotion")
+
+
+def _held(web: App) -> None:
+    web.revert(web.promote("v2"))
+    web.wait_live("v1")
+    web.wait_phase("Held")
+
+
+def _archived(web: App) -> None:
+    web.promote("v2")
+    web.scenario.advance(301)
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+
+
+def _suspended(web: App) -> None:
+    web.spec["suspend"] = {"reason": "incident"}
+    web.configure()
+    web.wait_phase("Suspended")
+
+
+def _invalid(web: App) -> None:
+    web.scenario.publish("Break it", {f"{web.folder}/target.yaml": "{"})
+    web.wait_phase("Invalid")
+
+
+def _orphaned(web: App) -> None:
+    web.scenario.publish("Remove it", {web.folder: None})
+    web.wait_told("orphaned")
+
+
+def _progressing(web: App) -> None:
+    web.push_image("bad")
+    web.wait(lambda: "bad" in web.versions(), "the candidate is there")
+
+
+STATES = [_healthy, _awaiting, _held, _archived, _suspended, _invalid, _orphaned, _progressing]
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.__name__.strip("_"))
+def test_restarted_agent_writes_nothing(web: App, state: Callable[[App], None]) -> None:
+    world = web.scenario
+    state(web)
+    web.wait_told()
+    world.wait_idle()
+    before = (world.writes(), world.remote.branches())
+
+    world.restart()
+    world.wait_idle()
+    world.restart(fresh_mirror=True)
+    world.wait_idle()
+
+    assert (world.writes(), world.remote.branches()) == before
+
+
+def test_idle_agent_asks_git_one_question_a_tick_and_the_cluster_none(
+    web: App, own_sandbox: SandboxCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = web.scenario
+    web.promote("v2")
+    world.wait_idle()
+    commands: list[list[str]] = []
+    execute = Git.execute
+
+    def recorded(git: Git, command: list[str], *arguments: Any, **named: Any) -> Any:
+        commands.append(command)
+        return execute(git, command, *arguments, **named)
+
+    monkeypatch.setattr(Git, "execute", recorded)
+    own_sandbox.sandbox.requests.clear()
+    before = world.remote.branches()
+
+    for _ in range(20):
+        world.wake()
+        world.wait_idle()
+
+    assert [command[command.index("git") + 1] for command in commands] == ["ls-remote"] * 20
+    asked = [request for request in own_sandbox.sandbox.requests.all() if request.user_agent.startswith("gitops-bg")]
+    assert not [request for request in asked if request.verb != "watch"]
+    assert world.remote.branches() == before
+
+
+def test_pods_that_come_and_go_behind_a_converged_app_cost_no_write_of_the_status(web: App) -> None:
+    world = web.scenario
+    world.wait_idle()
+    selector = {"gitops-bg.dev/digest": web.versions()["v1"].digest}
+    before = [write for write in world.writes() if "/events/" not in write.path]
+
+    for ready in (False, True):
+        world.cluster.set_ready(world.namespace, selector, ready)
+        web.wait(lambda ready=ready: (web.versions()["v1"].available == 2) is ready, "seen")
+        world.wait_idle()
+
+    after = [write for write in world.writes() if "/events/" not in write.path]
+    assert len(after) - len(before) <= 2, "Available went away and came back: two conditions, two writes"

@@ -1,0 +1,122 @@
+"""What leaves main keeps serving, unless its own policy said otherwise before (DESIGN §4, gitops.md §3)."""
+
+from tests.support.scenario import App, Scenario
+
+
+def _is_gone(app: App) -> bool:
+    live = app.scenario.live
+    return not (live("bluegreendeployments", app.name) or live("services", app.name) or app.versions())
+
+
+def test_deleted_primary_yaml_changes_nothing_live_and_is_not_written_again(web: App) -> None:
+    web.promote("v2")
+    world = web.scenario
+
+    world.publish("Oops", {f"{web.folder}/primary.yaml": None})
+    world.wait_idle()
+    world.advance(60)
+    world.wait_idle()
+
+    assert web.live_tag() == "v2"
+    assert web.primary_digest() == ""
+
+
+def test_folder_that_leaves_main_without_a_policy_keeps_serving_and_says_so(web: App) -> None:
+    web.scenario.publish("Remove web", {web.folder: None})
+
+    web.wait_told("orphaned")
+    web.wait(lambda: web.condition("GitReachable")["reason"] == "Orphaned", "the condition says so")
+    web.scenario.advance(3600)
+    web.scenario.wait_idle()
+    assert web.live_tag() == "v1"
+    assert web.versions()["v1"].available == 2
+
+
+def test_folder_that_comes_back_is_followed_again(web: App) -> None:
+    world = web.scenario
+    removed = world.publish("Remove web", {web.folder: None})
+    web.wait_told("orphaned")
+
+    web.revert(removed)
+    web.wait_told("adopted")
+    web.promote("v2")
+
+
+def test_folder_that_leaves_with_deletion_policy_delete_takes_everything_along(web: App) -> None:
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    web.scenario.wait_idle()
+
+    web.scenario.publish("Remove web", {web.folder: None})
+
+    web.wait(lambda: _is_gone(web), "everything is gone")
+    web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
+
+
+def test_policy_that_comes_with_the_deletion_itself_does_not_count(web: App) -> None:
+    """`deletionPolicy: delete` must stand in a commit before."""
+    world = web.scenario
+    world.stop()
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    world.publish("Remove web", {web.folder: None})
+    world.start()
+
+    web.wait_told("orphaned")
+    world.wait_idle()
+    assert web.live_tag() == "v1"
+
+
+def test_app_that_was_deleted_and_added_again_begins_anew_with_its_numbers(web: App) -> None:
+    web.promote("v2")
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    web.scenario.wait_idle()
+    web.scenario.publish("Remove web", {web.folder: None})
+    web.wait(lambda: _is_gone(web), "everything is gone")
+    web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
+
+    web.add("v3")
+
+    web.wait_live("v3")
+    web.wait_told("deployed", times=2)
+    assert web.versions()["v3"].number == "3"
+
+
+def test_many_apps_that_leave_in_one_commit_are_all_kept(world: Scenario) -> None:
+    """maxDeletedAppsPercent: an accident, not a decision."""
+    world.start()
+    apps = [world.app(f"app-{number}") for number in range(5)]
+    for app in apps:
+        app.spec["deletionPolicy"] = "delete"
+        app.add("v1")
+    for app in apps:
+        app.wait_primary("v1")
+        app.wait_told()
+    world.wait_idle()
+
+    world.publish("Remove nearly all", {app.folder: None for app in apps[:4]})
+
+    for app in apps[:4]:
+        app.wait_told("orphaned")
+        assert app.live_tag() == "v1"
+
+    world.pull()
+    world.remote.revert("HEAD")
+    world.push()
+    for app in apps[:4]:
+        app.wait_told("adopted")
+
+
+def test_two_apps_may_always_leave(world: Scenario) -> None:
+    world.start()
+    apps = [world.app(f"app-{number}") for number in range(2)]
+    for app in apps:
+        app.spec["deletionPolicy"] = "delete"
+        app.deploy("v1")
+    world.wait_idle()
+
+    world.publish("Remove both", {app.folder: None for app in apps})
+
+    for app in apps:
+        app.wait(lambda app=app: _is_gone(app), "everything is gone")

@@ -1,0 +1,192 @@
+"""What a revert does, in every situation of the action table (reference gitops.md §3, DESIGN §4.5)."""
+
+import pytest
+
+from gitops_bg.core.record import Hold
+from tests.support.paths import replica_sets
+from tests.support.scenario import App
+from tests.support.sightings import Sightings
+from tests.support.waiting import eventually
+
+
+def _still_up(web: App) -> None:
+    assert web.versions()["v1"].available == 2
+
+
+def _at_0(web: App) -> None:
+    web.scenario.advance(301)
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+
+
+def _gone(web: App) -> None:
+    """Archived, and the ReplicaSet deleted by hand; the agent looks away meanwhile."""
+    _at_0(web)
+    world = web.scenario
+    world.cluster.delete(f"{replica_sets(world.namespace)}/{web.versions()['v1'].name}")
+    web.wait(lambda: "v1" not in web.versions(), "v1 is gone")
+
+
+@pytest.mark.parametrize("situation", [_still_up, _at_0, _gone], ids=lambda situation: situation.__name__.strip("_"))
+def test_revert_of_the_promotion_moves_traffic_back(web: App, situation) -> None:
+    promotion = web.promote("v2")
+    situation(web)
+
+    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
+        web.revert(promotion)
+        web.wait_live("v1")
+        web.wait_told("rolled-back")
+
+    seen.assert_traffic_was_safe("web")
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
+    web.wait_phase("Held")
+    assert not web.offered(), "what was rolled back is not offered again"
+    assert web.versions()["v2"].available == 2, "it stays for debugging"
+    assert web.told()[-2:] == ["held", "rolled-back"]
+
+
+def test_revert_is_not_delayed_by_what_delays_a_promotion(web: App) -> None:
+    """No pause, no unready newer candidate, no spec problem of a candidate stands in the way (DESIGN §1.3)."""
+    promotion = web.promote("v2")
+    web.strategy["autoPromotionSeconds"] = 3600
+    web.configure()
+    web.push_image("bad")
+    web.wait(lambda: "bad" in web.versions(), "the newer candidate is there")
+
+    web.revert(promotion)
+
+    web.wait_live("v1")
+
+
+def test_revert_of_the_target_before_promotion_withdraws_the_candidate(web: App) -> None:
+    pushed = web.push_image("v2")
+    web.wait_offered("v2")
+
+    web.revert(pushed)
+
+    web.wait(lambda: not web.offered(), "the promotion branch is gone")
+    web.wait_phase("Healthy")
+    web.wait_told("cancelled")
+    assert web.live_tag() == web.preview_tag() == "v1"
+    assert "promoted" not in web.told()
+
+
+def test_revert_of_the_target_of_the_active_version_switches_now_and_commits_afterwards(web: App) -> None:
+    pushed = web.push_image("v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+
+    web.revert(pushed)
+
+    web.wait_live("v1")
+    web.wait_primary("v1")
+    web.wait_told("rolled-back")
+    web.wait_condition("Diverged", "False")
+    web.wait_phase("Healthy")
+    message = web.scenario.remote.message()
+    assert "Bg-Event: rolled-back" in message
+    assert pushed[:10] in message or "reverts the target commit" in message
+
+
+def test_old_tag_pushed_again_without_a_marker_is_only_offered(web: App) -> None:
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    web.push_image("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+
+    web.push_image("v1", "slow CI pushes v1 again")
+
+    web.wait_offered("v1")
+    web.scenario.wait_idle()
+    assert web.live_tag() == "v2"
+    web.merge_offer()
+    web.wait_live("v1")
+
+
+def test_revert_of_both_in_one_push_is_one_switch_and_no_hold_is_left_on_the_target(web: App) -> None:
+    pushed = web.push_image("v2")
+    promotion = web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+
+    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
+        web.revert(promotion, pushed)
+        web.wait_live("v1")
+        web.wait_told("rolled-back")
+        web.wait_phase("Healthy")
+        web.scenario.wait_idle()
+
+    assert len(seen.moves("web")) == 1
+    assert web.told().count("rolled-back") == 1
+    assert web.primary_digest() == web.digest("v1")
+
+
+def test_revert_of_the_revert_promotes_again_and_lifts_the_hold(web: App) -> None:
+    promotion = web.promote("v2")
+    back = web.revert(promotion)
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+
+    web.revert(back)
+
+    web.wait_live("v2")
+    web.wait_told("promoted", times=2)
+    assert not web.record.holds
+    web.wait_phase("Healthy")
+
+
+def test_promotion_and_revert_work_ten_times_in_a_row(web: App) -> None:
+    """A design that promotes by merging branches fails in the second round (reference gitops.md §0.2)."""
+    commit = web.promote("v2")
+    for _ in range(5):
+        commit = web.revert(commit)
+        web.wait_live("v1")
+        commit = web.revert(commit)
+        web.wait_live("v2")
+    web.wait_told("promoted", times=6)
+    web.wait_told("rolled-back", times=5)
+
+
+def test_hold_ends_with_a_new_version(web: App) -> None:
+    web.revert(web.promote("v2"))
+    web.wait_live("v1")
+    web.wait_phase("Held")
+
+    web.push_image("v3")
+
+    web.wait_offered("v3")
+    web.wait_told("hold-lifted")
+    assert not web.record.holds
+
+
+def test_hold_ends_with_a_retry(web: App) -> None:
+    web.revert(web.promote("v2"))
+    web.wait_phase("Held")
+
+    web.spec["retry"] = {"digest": web.digest("v2"), "number": 1, "by": "ada"}
+    web.configure()
+
+    web.wait_told("retried")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    assert [entry["By"] for entry in web.ledger() if entry["Event"] == "retried"] == ["ada"]
+
+
+def test_revert_of_a_promotion_that_has_not_moved_traffic_yet_holds_it(web: App) -> None:
+    world = web.scenario
+    web.push_image("v2")
+    web.wait_offered("v2")
+    world.cluster.set_ready(world.namespace, {"gitops-bg.dev/digest": web.versions()["v2"].digest}, False)
+    web.wait(lambda: web.versions()["v2"].available == 0, "v2 is not ready")
+    promotion = web.merge_offer()
+    web.wait_phase("Promoting")
+
+    web.revert(promotion)
+
+    web.wait_phase("Held")
+    web.wait_told("held")
+    assert web.live_tag() == "v1"
+    holds: tuple[Hold, ...] = web.record.holds
+    assert [hold.digest for hold in holds] == [web.digest("v2")]
+    eventually(lambda: not web.offered(), what="it is not offered again")

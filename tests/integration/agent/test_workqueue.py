@@ -1,0 +1,93 @@
+"""The queue of apps: each at most once, one worker an app, no mention lost."""
+
+import threading
+
+from gitops_bg.agent.workqueue import WorkQueue
+from gitops_bg.core.model import AppKey
+
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+
+
+def test_apps_come_out_in_the_order_of_their_first_mention_each_once() -> None:
+    queue = WorkQueue()
+    for app in (WEB, API, WEB):
+        queue.add(app)
+    assert len(queue) == 2
+    assert [queue.get(), queue.get()] == [WEB, API]
+
+
+def test_mention_while_an_app_is_worked_on_waits_for_the_end_of_that() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    assert queue.get() == WEB
+    queue.add(WEB)
+    queue.add(WEB)
+    assert len(queue) == 0, "one worker an app at a time"
+    queue.done(WEB)
+    assert len(queue) == 1, "and once more, not twice"
+
+
+def test_app_that_is_done_and_not_mentioned_again_is_over() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    queue.get()
+    assert not queue.idle
+    queue.done(WEB)
+    assert queue.idle
+    assert queue.wait_idle(0)
+
+
+def test_worker_waits_until_there_is_something_to_do() -> None:
+    queue, got = WorkQueue(), []
+    worker = threading.Thread(target=lambda: got.append(queue.get()))
+    worker.start()
+    queue.add(API)
+    worker.join(5)
+    assert got == [API]
+
+
+def test_stopped_queue_sends_every_worker_home_and_takes_nothing_more() -> None:
+    queue, got = WorkQueue(), []
+    workers = [threading.Thread(target=lambda: got.append(queue.get())) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    queue.stop()
+    for worker in workers:
+        worker.join(5)
+    queue.add(WEB)
+    assert got == [None] * 3
+    assert len(queue) == 0
+
+
+def test_wait_for_idleness_gives_up_after_its_time() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    assert not queue.wait_idle(0.01)
+
+
+def test_many_workers_never_hold_the_same_app_at_once() -> None:
+    queue, held, clashes, looks = WorkQueue(), set(), [], []
+    guard = threading.Lock()
+
+    def work() -> None:
+        for app in iter(queue.get, None):
+            with guard:
+                clashes.extend([app] if app in held else [])
+                held.add(app)
+                looks.append(app)
+            with guard:
+                held.discard(app)
+            queue.done(app)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for _ in range(200):
+        queue.add(WEB)
+        queue.add(API)
+    assert queue.wait_idle(5)
+    queue.stop()
+    for worker in workers:
+        worker.join(5)
+    assert not clashes
+    assert {WEB, API} == set(looks)

@@ -1,0 +1,261 @@
+"""Verbs that decide do it by a commit of the person who asked; where main refuses, they say so and what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import AUTHOR, Cli
+from tests.support.clusters import TestCluster
+from tests.support.scenario import App, Scenario
+
+SETTINGS = "# ours\napiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+
+
+def author_of(world: Scenario, ref: str = "main") -> str:
+    return world.remote.run("log", "-1", "--format=%an <%ae>", ref, cwd=world.remote.bare)
+
+
+@pytest.fixture
+def waiting(web: App) -> App:
+    """v2 waits for somebody to merge its promotion."""
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_told()
+    return web
+
+
+# --- set-image ---
+
+
+def test_set_image_changes_one_value_and_is_a_commit_of_the_person(cli: Cli, web: App) -> None:
+    before = web.scenario.remote.show("main", f"{web.folder}/target.yaml") or ""
+    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", "-m", "new colours")
+    assert "committed" in shown
+    after = web.scenario.remote.show("main", f"{web.folder}/target.yaml")
+    assert after == before.replace("registry.example/web:v1", "registry.example/web:v2")
+    assert author_of(web.scenario) == AUTHOR
+    assert "Reason: new colours" in web.scenario.remote.message()
+    web.scenario.wake()
+    web.wait_preview("v2")
+
+
+def test_set_image_to_what_it_is_makes_no_commit(cli: Cli, web: App) -> None:
+    head = web.scenario.remote.head()
+    assert "already" in cli("set-image", str(web.key), "web=registry.example/web:v1")
+    assert web.scenario.remote.head() == head
+    assert cli.json("set-image", str(web.key), "web=registry.example/web:v1")["changed"] is False
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["web"], 2, "write CONTAINER=IMAGE"),
+        (["web=a b"], 2, "write CONTAINER=IMAGE"),
+        (["nobody=x:1"], 1, "there is no container nobody with an image (the containers are: web)"),
+    ],
+)
+def test_set_image_refuses_what_makes_no_sense(cli: Cli, web: App, arguments: list[str], code: int, words: str) -> None:
+    assert words in cli("set-image", str(web.key), *arguments, code=code)
+
+
+def test_set_image_on_a_protected_main_says_to_open_a_pull_request(cli: Cli, web: App) -> None:
+    web.scenario.remote.protect()
+    assert "open a pull request" in cli("set-image", str(web.key), "web=x:1", code=3)
+
+
+def test_set_image_of_an_unknown_app(cli: Cli, web: App) -> None:
+    assert "main has no app" in cli("set-image", f"{web.key.namespace}/nobody", "web=x:1", code=5)
+
+
+# --- promote ---
+
+
+def test_promote_commits_the_checked_snapshot_and_traffic_follows(cli: Cli, waiting: App) -> None:
+    answer = cli.json("promote", str(waiting.key), "-m", "looks good", "--wait")
+    assert answer["changed"] is True
+    assert waiting.live_tag() == "v2"
+    assert waiting.primary_digest() == waiting.digest("v2")
+    assert author_of(waiting.scenario, answer["commit"]) == AUTHOR
+    waiting.wait(lambda: not waiting.offered(), "the promotion branch goes")
+    waiting.wait_told("promoted")
+    assert waiting.ledger()[-1]["Commit"] == answer["commit"]
+
+
+def test_promote_copies_what_was_checked_and_not_a_later_edit(cli: Cli, waiting: App) -> None:
+    waiting.scenario.stop()
+    waiting.push_image("v3")
+    assert "no candidate of the target yet" in cli("promote", str(waiting.key), code=1)
+    assert waiting.primary_digest() == waiting.digest("v1")
+
+
+def test_promote_needs_an_available_candidate_unless_forced(cli: Cli, web: App) -> None:
+    web.push_image("bad")
+    web.wait(lambda: web.phase() == "Progressing", "the candidate comes up")
+    assert "not available" in cli("promote", str(web.key), code=1)
+    cli("promote", str(web.key), "--force")
+    assert web.primary_digest() == web.digest("bad")
+    web.wait_phase("Promoting")
+    assert web.live_tag() == "v1"
+
+
+def test_promote_with_nothing_to_promote(cli: Cli, web: App) -> None:
+    assert "the target is live" in cli("promote", str(web.key), code=1)
+
+
+def test_promote_twice_makes_one_commit(cli: Cli, waiting: App) -> None:
+    waiting.scenario.stop()
+    cli("promote", str(waiting.key))
+    assert cli.json("promote", str(waiting.key))["changed"] is False
+
+
+def test_promote_on_a_protected_main_offers_it_on_the_branch(cli: Cli, waiting: App) -> None:
+    waiting.scenario.remote.protect()
+    shown = cli("promote", str(waiting.key), code=3)
+    assert f"git merge --no-ff origin/{waiting.promotion_branch}" in shown
+    waiting.merge_offer()
+    waiting.wait_live("v2")
+
+
+# --- rollback ---
+
+
+def test_rollback_commits_the_older_primary_byte_for_byte(cli: Cli, web: App) -> None:
+    older = web.scenario.remote.show("main", f"{web.folder}/primary.yaml")
+    web.promote("v2")
+    shown = cli("rollback", str(web.key), "-m", "errors", "--wait")
+    assert "names v1" in shown
+    assert web.scenario.remote.show("main", f"{web.folder}/primary.yaml") == older
+    assert web.live_tag() == "v1"
+    web.wait_told("rolled-back")
+    assert "Bg-Event: rolled-back" in web.scenario.remote.message()
+
+
+def test_rollback_to_a_version_by_number(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    web.promote("v3")
+    answer = cli.json("rollback", str(web.key), "--to", "1", "--wait")
+    assert (answer["from"], answer["to"]) == (3, 1)
+    assert web.live_tag() == "v1"
+
+
+def test_rollback_to_a_version_that_never_was(cli: Cli, web: App) -> None:
+    assert "has a version 9" in cli("rollback", str(web.key), "--to", "9", code=5)
+
+
+def test_rollback_with_nowhere_to_go(cli: Cli, web: App) -> None:
+    assert "no good version" in cli("rollback", str(web.key), code=1)
+
+
+def test_rollback_on_a_protected_main_offers_it_and_the_agent_leaves_it_there(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    web.wait(lambda: not web.offered(), "the promotion branch goes")
+    web.scenario.remote.protect()
+    shown = cli("rollback", str(web.key), code=3)
+    assert f"gitops-bg rollback {web.key} --offline" in shown
+    web.scenario.wake()
+    web.scenario.wait_idle()
+    assert web.offered()
+    web.merge_offer()
+    web.wait_live("v1")
+
+
+# --- suspend, resume, retry, accept-history, reconcile ---
+
+
+def test_suspend_and_resume_are_commits_that_keep_the_file(cli: Cli, web: App) -> None:
+    before = web.scenario.remote.show("main", f"{web.folder}/app.yaml")
+    cli("suspend", str(web.key), "--reason", "incident 4711", "--until", "2h")
+    web.scenario.wake()
+    web.wait_phase("Suspended")
+    assert "incident 4711" in cli("explain", str(web.key))
+    cli("resume", str(web.key))
+    web.wait_phase("Healthy")
+    assert web.scenario.remote.show("main", f"{web.folder}/app.yaml") == before
+    assert "neither suspended" in cli("resume", str(web.key))
+
+
+def test_suspend_wants_a_time_with_a_zone(cli: Cli, web: App) -> None:
+    assert "has no zone" in cli("suspend", str(web.key), "-r", "x", "--until", "2030-01-01T00:00:00", code=2)
+    assert "is not a duration" in cli("suspend", str(web.key), "-r", "x", "--until", "soon", code=2)
+
+
+def test_resume_lifts_the_hold_of_a_rollback(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    cli("rollback", str(web.key), "--wait")
+    web.wait_phase("Held")
+    assert "on hold" in cli("promote", str(web.key), code=1)
+    answer = cli.json("resume", str(web.key))
+    assert answer["holdLifted"] is True
+    web.wait_offered("v2")
+
+
+def test_retry_is_a_new_rollout(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    rollout = web.record.rollout
+    cli("retry", str(web.key), "-m", "once more")
+    web.wait(lambda: web.record.rollout == rollout + 1, "a new rollout")
+    web.wait_told("retried")
+
+
+def test_retry_of_what_is_live_has_nothing_to_do(cli: Cli, web: App) -> None:
+    assert "the target is live" in cli("retry", str(web.key), code=1)
+
+
+def test_accept_history_lets_promotions_go_on(cli: Cli, web: App) -> None:
+    remote = web.scenario.remote
+    web.scenario.publish("settings", {"gitops-bg.yaml": SETTINGS})
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.scenario.pull()
+    remote.run("commit", "--quiet", "--amend", "-m", "web v2, with other words")
+    remote.force_push()
+    web.scenario.wake()
+    web.wait_told("history-rewritten")
+    assert "gitops-bg accept-history" in cli("explain", str(web.key))
+    head = remote.head()
+    assert cli.json("accept-history", "-m", "a typo")["accepted"] == head
+    assert remote.show("main", "gitops-bg.yaml") == SETTINGS + f'acceptedHistory: "{head}"\n'
+    web.scenario.wake()
+    web.wait_told("history-accepted")
+
+
+def test_accept_history_of_a_commit_that_main_lacks(cli: Cli, web: App) -> None:
+    assert "main does not contain" in cli("accept-history", "--commit", "0" * 40, code=1)
+
+
+def test_reconcile_has_the_agent_read_git_at_once(cli: Cli, web: App) -> None:
+    wake, web.scenario.wake = web.scenario.wake, lambda: None  # type: ignore[method-assign]
+    web.push_image("v2")
+    web.scenario.wake = wake  # type: ignore[method-assign]
+    cli("reconcile", str(web.key))
+    web.wait_preview("v2")
+
+
+def test_reconcile_of_an_app_that_does_not_run(cli: Cli, web: App) -> None:
+    assert "does not exist" in cli("reconcile", f"{web.key.namespace}/nobody", code=5)
+
+
+# --- on both clusters ---
+
+
+def test_the_main_job_by_the_command_line(either_world: Scenario, cluster: TestCluster, tmp_path: Path) -> None:
+    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
+    either_world.start()
+    web = either_world.app().deploy("v1")
+    cli("set-image", str(web.key), "web=registry.example/web:v2")
+    cli("reconcile", str(web.key))
+    web.wait_preview("v2")
+    assert "spec.containers[web].image" in cli("diff", str(web.key), code=1)
+    web.wait_offered("v2")
+    cli("promote", str(web.key), "--wait")
+    assert web.live_tag() == "v2"
+    assert "(green)" in cli("tree", str(web.key))
+    cli("rollback", str(web.key), "--wait")
+    assert web.live_tag() == "v1"
+    web.wait_told()
+    events = [entry["event"] for entry in cli.json("history", str(web.key))["entries"]]
+    assert {"deployed", "promoted", "rolled-back"} <= set(events)
+    assert cli.json("get", str(web.key))["apps"][0]["version"] == 1

@@ -1,0 +1,136 @@
+"""Every error is one clean message with its place and remedy, and an exit code that says what kind it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gitops_bg.cli import exit_codes, main
+from gitops_bg.cli.durations import seconds, spoken
+from gitops_bg.cli.output import clean
+from gitops_bg.cli.user_git import author, repository_url
+from gitops_bg.core.errors import GitopsBgError
+from tests.integration.cli.conftest import Cli
+from tests.support.gitremote import GitRemote
+from tests.support.scenario import App, Scenario
+
+
+def test_help_lists_every_exit_code_and_each_verb_has_an_example() -> None:
+    runner = CliRunner(env={"COLUMNS": "200", "TERM": "dumb"})
+    shown = " ".join(runner.invoke(main.app, ["--help"]).stdout.split())
+    for code, meaning in exit_codes.TABLE.items():
+        assert f"{code} {meaning[:20]}" in shown
+    names = [command.name for command in main.app.registered_commands]
+    assert len(names) == 19
+    for name in names:
+        result = runner.invoke(main.app, [name or "", "--help"])
+        assert f"Example: gitops-bg {name}" in result.stdout, name
+
+
+def test_completion_is_offered() -> None:
+    result = CliRunner().invoke(main.app, ["--show-completion", "bash"])
+    assert "_GITOPS_BG_COMPLETE" in result.output or result.exit_code == 0
+
+
+def test_no_repository_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    result = CliRunner().invoke(main.app, ["history", "shop/web"], env={"GITOPS_BG_REPO": ""})
+    assert (result.exit_code, "Give --repo" in result.stderr) == (2, True)
+
+
+def test_a_refused_transport_and_credentials_in_a_url_are_usage_errors(cli: Cli) -> None:
+    assert "only file, https and ssh" in cli("history", "a/b", "--repo", "ext::sh -c id", code=2)
+    shown = cli("history", "a/b", "--repo", "https://me:secret@example.com/x.git", code=2)
+    assert "contains credentials" in shown
+    assert "secret" not in shown
+
+
+def test_an_empty_remote_a_missing_branch_and_one_that_is_away(cli: Cli, world: Scenario) -> None:
+    assert "the remote is empty" in cli("history", "a/b", code=5)
+    world.publish("first", {"a.txt": "x"})
+    assert "has no branch other" in cli("history", "a/b", "--branch", "other", code=5)
+    world.remote.go_down()
+    cli("history", "a/b", code=4)
+
+
+def test_a_kubeconfig_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
+    said = cli("get", code=3)
+    assert "error: read the kubeconfig" in said
+    assert "--kubeconfig or KUBECONFIG" in said
+
+
+def test_a_cluster_that_does_not_answer(cli: Cli, tmp_path: Path) -> None:
+    kubeconfig = Path(cli.env["GITOPS_BG_KUBECONFIG"]).read_text()
+    dead = tmp_path / "dead"
+    dead.write_text(kubeconfig.replace("127.0.0.1:", "127.0.0.1:1/"))
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(dead)
+    cli("get", code=4)
+
+
+def test_a_name_in_two_namespaces_must_be_said_in_full(cli: Cli, web: App) -> None:
+    twin = web.app_yaml().replace(web.key.namespace, "elsewhere")
+    web.scenario.publish("a twin", {"apps/elsewhere/web/app.yaml": twin})
+    assert "is ambiguous: elsewhere/web" in cli("history", "web", code=2)
+
+
+def test_an_unknown_author_is_asked_for(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.chdir("/")
+    cli.env["GITOPS_BG_AUTHOR"] = ""
+    assert "who are you?" in cli("set-image", str(web.key), "web=x:1", code=2)
+    assert "is no author" in cli("set-image", str(web.key), "web=x:1", "--author", "Grace", code=2)
+
+
+def test_a_bug_ends_with_its_own_code_and_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr(main, "app", broken)
+    with pytest.raises(SystemExit) as end:
+        main.main()
+    assert end.value.code == exit_codes.BUG
+    assert "This is a bug in gitops-bg" in capsys.readouterr().err
+
+
+def test_every_error_has_an_exit_code() -> None:
+    kinds = [GitopsBgError]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    assert {exit_codes.code_of(kind("x")) for kind in kinds if kind.__name__ != "InvalidInput"} <= set(exit_codes.TABLE)
+
+
+def test_what_others_wrote_cannot_drive_the_terminal() -> None:
+    assert clean("a\x1b[2Jb\nc") == "a [2Jb\nc"
+
+
+@pytest.mark.parametrize(("text", "expected"), [("30s", 30), ("1h30m", 5400), ("250ms", 0.25), ("7", 7), ("0s", 0)])
+def test_durations(text: str, expected: float) -> None:
+    assert seconds(text) == expected
+
+
+@pytest.mark.parametrize(("given", "text"), [(0.4, "0s"), (59, "59s"), (60, "1m"), (3661, "1h1m"), (172800, "2d")])
+def test_durations_are_spoken_in_two_units(given: float, text: str) -> None:
+    assert spoken(given) == text
+
+
+def test_the_repository_is_the_origin_of_where_one_is(
+    git_remote: GitRemote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(git_remote.clone)
+    assert repository_url("") == git_remote.url
+    assert repository_url("git@example.com:a/b.git") == "git@example.com:a/b.git"
+    assert repository_url("../remote.git") == str(git_remote.bare)
+    git_remote.run("remote", "set-url", "origin", "../remote.git")
+    assert repository_url("") == str(git_remote.bare)
+
+
+def test_an_author_is_a_name_and_an_address() -> None:
+    assert author(" Grace Hopper <grace@example.com> ") == ("Grace Hopper", "grace@example.com")

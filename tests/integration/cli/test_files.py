@@ -1,0 +1,126 @@
+"""`init` and `check`: what they make, what they refuse, and what they say of bad files."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gitops_bg.cli.main import app
+from tests.fixtures.repos.build import build
+from tests.fixtures.repos.texts import SETTINGS, folder
+
+
+def run(*arguments: str, code: int = 0, cache: Path | None = None) -> Result:
+    env = {"XDG_CACHE_HOME": str(cache)} if cache else {}
+    result = CliRunner().invoke(app, list(arguments), env={"GITOPS_BG_REPO": "", **env})
+    assert result.exit_code == code, result.output
+    return result
+
+
+def written(root: Path, files: dict[str, bytes]) -> Path:
+    for path, content in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(content)
+    return root
+
+
+def test_init_makes_a_repository_that_check_finds_sound(tmp_path: Path) -> None:
+    made = tmp_path / "config"
+    assert "gitops-bg check" in run("init", str(made)).stdout
+    assert (made / "apps/shop/web/target.yaml").is_file()
+    assert "no problem" in run("check", str(made)).stdout
+
+
+def test_init_lists_its_files_as_json(tmp_path: Path) -> None:
+    answer = json.loads(run("init", str(tmp_path / "new"), "-o", "json").stdout)
+    assert "gitops-bg.yaml" in answer["files"]
+
+
+def test_init_fills_an_empty_git_repository(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path / "made")], check=True)
+    run("init", str(tmp_path / "made"))
+    assert (tmp_path / "made/gitops-bg.yaml").is_file()
+
+
+def test_init_overwrites_nobody_s_work(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    result = run("init", str(tmp_path), code=1)
+    assert "is not empty (mine.txt)" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_init_refuses_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "is a file" in run("init", str(tmp_path / "file"), code=1).stderr
+
+
+def test_check_names_file_line_column_field_and_remedy(tmp_path: Path) -> None:
+    bad = folder("shop", "web")
+    bad["apps/shop/web/app.yaml"] = bad["apps/shop/web/app.yaml"].replace(b"activeService", b"activeServce")
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, **bad})
+    lines = run("check", str(root), code=1).stdout.splitlines()
+    assert any(
+        line.startswith("apps/shop/web/app.yaml:8:7: spec.strategy.blueGreen.activeServce:")
+        and "(did you mean activeService?)" in line
+        for line in lines
+    ), lines
+
+
+def test_check_as_json_has_every_part_of_a_problem(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": b"kind: Settings\n"})
+    answer = json.loads(run("check", str(root), "-o", "json", code=1).stdout)
+    [problem] = answer["problems"]
+    assert problem["file"] == "gitops-bg.yaml"
+    assert problem["message"]
+
+
+def test_check_follows_no_links_and_reads_no_huge_file(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, **folder("shop", "web")})
+    (root / "apps/shop/web/link.yaml").symlink_to("/etc/hostname")
+    (root / "apps/shop/web/huge.yaml").write_bytes(b"#" * 1_100_000)
+    shown = run("check", str(root), code=1).stdout
+    assert "apps/shop/web/link.yaml: is a symbolic link" in shown
+    assert "apps/shop/web/huge.yaml: is larger than 1024 KiB" in shown
+
+
+def test_check_reads_what_is_not_committed_and_skips_git_s_own_files(tmp_path: Path) -> None:
+    root = written(tmp_path, {"gitops-bg.yaml": SETTINGS, ".git/x.yaml": b"{", "apps/shop/x.yaml": b"a: 1\n"})
+    shown = run("check", str(root), code=1).stdout
+    assert "apps/shop/x.yaml: is not in the folder of an app" in shown
+    assert ".git" not in shown
+
+
+BAD = {
+    "broken-yaml": "apps/shop/broken/target.yaml:",
+    "duplicate-keys": "apps/shop/twice/target.yaml:6",
+    "wrong-namespace": "apps/shop/astray/target.yaml:",
+    "huge-file": "apps/shop/huge/target.yaml: is larger",
+    "symlink": "apps/shop/link/target.yaml: is a symbolic link",
+    "anchor-bomb": "apps/shop/bomb/target.yaml:",
+    "non-utf-8": "apps/shop/latin/target.yaml:",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_check_of_a_remote_finds_what_is_bad(name: str, tmp_path: Path) -> None:
+    remote = build(name, tmp_path)
+    shown = run("check", "--repo", str(remote), code=1, cache=tmp_path).stdout
+    assert BAD[name] in shown, shown
+    assert "apps/shop/web" not in shown
+
+
+def test_check_of_a_sound_remote_ends_well(tmp_path: Path) -> None:
+    answer: Any = json.loads(
+        run("check", "--repo", str(build("healthy", tmp_path)), "-o", "json", cache=tmp_path).stdout
+    )
+    assert answer["problems"] == []
+    assert answer["files"] == 7
+
+
+def test_check_of_what_is_not_there(tmp_path: Path) -> None:
+    assert "is no folder" in run("check", str(tmp_path / "nowhere"), code=5).stderr

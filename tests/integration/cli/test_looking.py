@@ -1,0 +1,203 @@
+"""Verbs that look: what they show is true, in both forms, and looking changes nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Cli
+from tests.support.scenario import STATE_BRANCH, App, Scenario
+
+
+@pytest.fixture
+def waiting(web: App) -> App:
+    """v2 waits for somebody to merge its promotion."""
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_told()
+    web.wait_phase("AwaitingPromotion")
+    return web
+
+
+def test_get_shows_phase_version_candidate_and_what_promotion_waits_for(cli: Cli, waiting: App) -> None:
+    shown = cli("get", "-n", waiting.key.namespace)
+    assert "AwaitingPromotion" in shown
+    assert "v2 registry.example/web:v2" in shown
+    assert "waits for approval" in shown
+    [row] = cli.json("get", str(waiting.key))["apps"]
+    assert (row["version"], row["color"], row["image"]) == (1, "blue", "registry.example/web:v1")
+    assert row["candidate"] == 2
+
+
+def test_get_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
+    assert "runs no app" in cli("get", f"{web.key.namespace}/nobody", code=5)
+
+
+def test_get_watch_shows_every_change_as_a_line(cli: Cli, web: App) -> None:
+    lines = cli("get", str(web.key), "-w", "--timeout", "300ms", "-o", "json").splitlines()
+    assert json.loads(lines[0])["phase"] == "Healthy"
+    assert cli("get", str(web.key), "-w", "--timeout", "300ms").startswith(f"{web.key}  Healthy  v1 blue")
+
+
+def test_tree_shows_versions_pods_services_and_gates(cli: Cli, waiting: App) -> None:
+    shown = cli("tree", str(waiting.key))
+    assert "v2" in shown
+    assert "candidate" in shown
+    assert "2/2 available" in shown
+    assert "Service web (active) → v1 (blue), 2 ready endpoints" in shown
+    assert "Service web-preview (preview) → v2 (green)" in shown
+    assert "shut approval" in shown
+    answer = cli.json("tree", str(waiting.key))
+    assert [(each["version"], each["live"], len(each["pods"])) for each in answer["versions"]] == [
+        (1, True, 2),
+        (2, False, 2),
+    ]
+
+
+def test_tree_tells_how_long_an_old_version_stays_warm(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    assert "warm for 4m" in cli("tree", str(web.key))
+
+
+def test_explain_shows_each_gate_its_reason_and_what_to_do(cli: Cli, waiting: App) -> None:
+    shown = cli("explain", "web", "-n", waiting.key.namespace)
+    assert "open  availability" in shown
+    assert "(2/2 available)" in shown
+    assert f"merge the branch {waiting.promotion_branch}, or: gitops-bg promote {waiting.key}" in shown
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
+    assert gates["availability"]["open"] is True
+    assert gates["approval"]["open"] is False
+    assert gates["approval"]["advice"]
+
+
+def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there(cli: Cli, waiting: App) -> None:
+    cli("abort", str(waiting.key))
+    waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
+    assert "gitops-bg resume" in gates["hold"]["advice"]
+    assert "merge" not in gates["approval"]["advice"]
+
+
+def test_explain_exits_with_1_for_an_unhealthy_app_only_when_asked(cli: Cli, waiting: App) -> None:
+    cli("explain", str(waiting.key))
+    cli("explain", str(waiting.key), "--exit-code", code=1)
+
+
+def test_explain_of_a_candidate_that_does_not_come_up_counts_its_pods(cli: Cli, web: App) -> None:
+    web.push_image("bad")
+    web.wait(lambda: "bad" in web.versions() and web.phase() == "Progressing", "the candidate comes up")
+    shown = cli("explain", str(web.key))
+    assert "waiting for its 2 pods to become available (0/2 available)" in shown
+
+
+def test_explain_of_a_healthy_app_has_nothing_to_wait_for(cli: Cli, web: App) -> None:
+    shown = cli("explain", str(web.key), "--exit-code")
+    assert f"{web.key}: Healthy" in shown
+    assert "shut" not in shown
+
+
+def test_diff_shows_paths_by_container_name_and_exits_like_diff(cli: Cli, waiting: App) -> None:
+    shown = cli("diff", str(waiting.key), code=1)
+    assert "spec.containers[web].image: registry.example/web:v1 → registry.example/web:v2" in shown
+    answer = cli.json("diff", str(waiting.key), code=1)
+    assert [each["path"] for each in answer["differences"]] == ["spec.containers[web].image"]
+
+
+def test_diff_of_a_live_target_is_none(cli: Cli, web: App) -> None:
+    assert "no difference" in cli("diff", str(web.key))
+
+
+def test_diff_does_not_print_what_looks_like_a_secret(cli: Cli, web: App) -> None:
+    web.container = {"env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "fast"}]}
+    web.push_image("v1")
+    web.wait(lambda: web.status.get("candidate"), "the agent has seen it")
+    shown = cli("diff", str(web.key), code=1)
+    assert "hunter2" not in shown
+    assert "MODE" in shown
+
+
+def test_history_has_every_entry_of_the_ledger(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    shown = cli("history", str(web.key))
+    assert "promoted" in shown
+    assert "v1" in shown
+    entries = cli.json("history", str(web.key))["entries"]
+    assert [entry["event"] for entry in reversed(entries)] == web.told()
+    assert cli.json("history", str(web.key), "--limit", "1")["entries"] == entries[:1]
+
+
+def test_history_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
+    assert STATE_BRANCH in cli("history", f"{web.key.namespace}/nobody", code=5)
+
+
+def test_history_asks_which_cluster_where_there_are_two_ledgers(cli: Cli, web: App) -> None:
+    web.scenario.remote.run(
+        "push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu"
+    )
+    assert "the ledgers of eu, test; say which" in cli("history", str(web.key), code=2)
+    assert cli.json("history", str(web.key), "--cluster", "test")["entries"]
+
+
+def test_a_bare_name_is_enough_where_it_is_unique(cli: Cli, world: Scenario) -> None:
+    world.start()
+    world.app("lonely-one").deploy("v1")
+    assert "Healthy" in cli("explain", "lonely-one")
+    assert "there is no app nobody" in cli("explain", "nobody", code=5)
+
+
+# --- plan ---
+
+
+def test_plan_changes_nothing(cli: Cli, waiting: App) -> None:
+    world = waiting.scenario
+    world.stop()
+    waiting.push_image("v3")
+    heads, writes = world.remote.branches(), world.writes()
+    shown = cli("plan", str(waiting.key))
+    assert "create the green ReplicaSet of v3" in shown
+    assert world.remote.branches() == heads
+    assert world.writes() == writes
+
+
+def test_plan_of_a_new_app_says_what_would_be_deployed(cli: Cli, world: Scenario) -> None:
+    world.cluster.get("/version")
+    app = world.app()
+    app.add("v1")
+    answer = cli.json("plan", str(app.key))
+    [plan] = answer["apps"]
+    assert [action["action"] for action in plan["actions"]][:2] == ["ApplyApp", "CreateReplicaSet"]
+    assert world.writes() == []
+
+
+def test_plan_shows_problems_of_files_and_goes_on(cli: Cli, web: App) -> None:
+    web.scenario.stop()
+    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
+    assert "target.yaml" in cli("plan", str(web.key))
+    assert cli.json("plan", str(web.key))["apps"][0]["phase"] == "Invalid"
+
+
+def test_plan_from_a_file_needs_no_cluster(cli: Cli, waiting: App, tmp_path: Path) -> None:
+    file = tmp_path / "observed.json"
+    waiting.scenario.stop()
+    waiting.push_image("v3")
+    live = cli.json("plan", str(waiting.key), "--dump-observed", str(file))
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
+    from_file = cli.json("plan", str(waiting.key), "--observed", str(file))
+    said = [[action["sentence"] for action in plan["apps"][0]["actions"]] for plan in (live, from_file)]
+    assert said[0] == said[1] != []
+
+
+def test_plan_of_a_local_work_tree(cli: Cli, waiting: App) -> None:
+    waiting.scenario.remote.pull()
+    cli.env["GITOPS_BG_REPO"] = str(waiting.scenario.remote.clone)
+    assert cli.json("plan", str(waiting.key), "--cluster", "test")["commit"] == waiting.scenario.remote.head()
+
+
+def test_plan_from_a_file_that_is_none_says_how_to_make_one(cli: Cli, web: App, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{}")
+    assert "--dump-observed" in cli("plan", "--observed", str(tmp_path / "bad.json"), code=1)
+    (tmp_path / "bad.json").write_text("{")
+    assert "is no JSON" in cli("plan", "--observed", str(tmp_path / "bad.json"), code=1)
+    assert "cannot be read" in cli("plan", "--observed", str(tmp_path / "none.json"), code=2)

@@ -1,0 +1,126 @@
+"""`abort` and `rollback --offline`: by the agent where one runs, else by this process with the same engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Cli
+from tests.support.clusters import TestCluster
+from tests.support.scenario import App, Scenario
+
+ALONE = ("--grace", "0s")
+
+
+@pytest.fixture
+def promoted(web: App) -> App:
+    """v2 is live, v1 is warm."""
+    web.promote("v2")
+    return web
+
+
+def test_abort_puts_the_candidate_on_hold(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    answer = cli.json("abort", str(web.key), "--reason", "errors on the preview")
+    assert answer["held"] == [web.digest("v2")]
+    assert answer["byAgent"] is True
+    web.wait_phase("Held")
+    web.wait_told("aborted")
+    assert web.ledger()[-1]["Reason"] == "errors on the preview"
+    assert web.live_tag() == "v1"
+
+
+def test_abort_with_nothing_on_its_way(cli: Cli, web: App) -> None:
+    assert "nothing to abort" in cli("abort", str(web.key), "-r", "x", code=1)
+
+
+def test_abort_is_in_a_hurry_and_needs_no_reason(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    cli("abort", str(web.key))
+    web.wait_told("aborted")
+    assert web.ledger()[-1]["Reason"] == "aborted by hand"
+
+
+def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, web: App) -> None:
+    web.push_image("bad")
+    web.wait(lambda: web.phase() == "Progressing", "the candidate comes up")
+    web.wait_told()
+    web.scenario.stop()
+    assert cli.json("abort", str(web.key), "-r", "wrong", *ALONE)["byAgent"] is False
+    assert "aborted" not in web.told()
+    web.scenario.start()
+    web.wait_told("aborted")
+
+
+def test_an_offline_rollback_is_carried_out_by_the_agent_and_then_committed(cli: Cli, promoted: App) -> None:
+    answer = cli.json("rollback", str(promoted.key), "--offline", "-m", "errors", "--grace", "20s")
+    assert (answer["to"], answer["byAgent"]) == (1, True)
+    assert promoted.live_tag() == "v1"
+    promoted.wait_primary("v1")
+    promoted.wait_told("rolled-back")
+
+
+def test_an_offline_rollback_without_agent_and_git_moves_traffic_and_loses_nothing(cli: Cli, promoted: App) -> None:
+    world = promoted.scenario
+    world.stop()
+    world.remote.go_down()
+    cli.env["GITOPS_BG_REPO"] = ""
+    shown = cli("rollback", str(promoted.key), "--offline", "-m", "errors", *ALONE)
+    assert "roll live traffic back from v2" in shown
+    assert promoted.live_tag() == "v1"
+    assert "rolled-back" not in [str(entry.event) for entry in promoted.record.ledger][:-1]
+    world.remote.come_back()
+    world.start()
+    promoted.wait_primary("v1")
+    promoted.wait_told("rolled-back")
+    assert promoted.told().count("rolled-back") == 1
+    assert promoted.ledger()[-1]["Reason"] == "errors" or "errors" in str(promoted.ledger())
+    promoted.wait_phase("Held")
+
+
+def test_an_offline_rollback_to_a_version_at_zero_scales_it_up_first(cli: Cli, web: App) -> None:
+    web.strategy["scaleDownDelaySeconds"] = 0
+    web.configure()
+    web.promote("v2")
+    web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+    web.scenario.stop()
+    shown = cli("rollback", str(web.key), "--offline", *ALONE)
+    assert "scale v1" in shown
+    assert web.live_tag() == "v1"
+    assert web.versions()["v1"].available == 2
+
+
+def test_an_offline_rollback_beside_a_running_agent_moves_traffic_once(cli: Cli, promoted: App) -> None:
+    cli("rollback", str(promoted.key), "--offline", *ALONE)
+    assert promoted.live_tag() == "v1"
+    promoted.wait_primary("v1")
+    promoted.wait_told("rolled-back")
+    assert promoted.told().count("rolled-back") == 1
+
+
+def test_an_offline_rollback_to_what_is_live_changes_nothing(cli: Cli, promoted: App) -> None:
+    assert cli.json("rollback", str(promoted.key), "--offline", "--to", "2")["changed"] is False
+
+
+def test_an_offline_rollback_with_nowhere_to_go(cli: Cli, web: App) -> None:
+    assert "no good version" in cli("rollback", str(web.key), "--offline", code=1)
+    assert "version 9 never served" in cli("rollback", str(web.key), "--offline", "--to", "9", code=1)
+
+
+def test_an_offline_rollback_of_an_app_that_does_not_run(cli: Cli, web: App) -> None:
+    assert "runs no app" in cli("rollback", f"{web.key.namespace}/nobody", "--offline", code=5)
+
+
+def test_an_offline_rollback_on_both_clusters(either_world: Scenario, cluster: TestCluster, tmp_path: Path) -> None:
+    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
+    either_world.start()
+    web = either_world.app().deploy("v1")
+    web.promote("v2")
+    either_world.stop()
+    cli("rollback", str(web.key), "--offline", *ALONE)
+    assert web.live_tag() == "v1"
+    either_world.start()
+    web.wait_primary("v1")

@@ -1,0 +1,52 @@
+"""The bench runs, on a few apps, and says something of every row; how fast is no business of a test."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench import report
+from tests.bench.rows import Row, percentile
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_quick_bench_on_the_sandbox_has_every_row() -> None:
+    command = [sys.executable, "-m", "tests.bench", "--quick", "--apps", "24", "--cluster", "sandbox", "-o", "json"]
+    command += ["--only", "cold-start", "idle", "change", "switch", "revert", "thousand", "decide"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    keys = ["cold-start", "idle", "change", "switch", "revert", "thousand", "decide"]
+    assert sorted({row["key"] for row in rows}) == sorted(keys)
+    assert all(row["value"] >= 0 for row in rows)
+    facts = {row["work"]: row for row in rows}
+    assert facts["… commands started"]["detail"] == "1 ls-remote"
+    assert facts["… requests to the API server"]["value"] == 0
+    assert facts["… commits"]["value"] == 0
+    assert facts["cold start, nothing to do"]["detail"].endswith("0 writes")
+
+
+def test_the_page_gets_the_table_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "performance.md"
+    page.write_text("before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n")
+    report.write_page([Row("idle", "idle tick", 12.0, "ms", 10.0, "sandbox", 10_000, "why")], page)
+    text = page.read_text()
+    assert text.startswith("before\n<!-- bench -->\n")
+    assert text.endswith("\n<!-- /bench -->\nafter\n")
+    assert "| idle tick | sandbox | 10,000 | 12 ms | 10 ms | MISSED | 1.20 | why |" in text
+    assert "old" not in text
+
+
+def test_a_page_without_marks_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / "performance.md"
+    page.write_text("nothing here\n")
+    with pytest.raises(ValueError, match="<!-- bench -->"):
+        report.write_page([], page)
+
+
+def test_the_percentile_is_a_value_that_was_measured() -> None:
+    assert percentile([5.0, 1.0, 3.0], 50) == 3.0
+    assert percentile(list(map(float, range(1, 101))), 99) == 99.0
