@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.conformance import fields
 from tests.conformance.fields import Field, Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
-from tests.conformance.survey import Proof, mentions, proofs_of
+from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 COMMAND = "python -m tests.conformance --write-docs"
@@ -33,7 +33,7 @@ def render() -> str:
 def _summary() -> str:
     rows = []
     for section in SECTIONS:
-        proven = [each for each in section.scenarios if proofs_of(each.id)]
+        proven = [each for each in section.scenarios if is_proven(each.id)]
         without = [each for each in section.scenarios if each not in proven]
         later = sum(bool(each.later) for each in without)
         rows.append((section.title, len(section.scenarios), len(proven), later, len(without) - later))
@@ -48,12 +48,11 @@ def _section(section: Section) -> str:
 
 def _rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
     label = _label(scenario.id)
-    found = proofs_of(scenario.id)
-    if not found:
-        yield (label, scenario.title, "–", _reason(scenario))
-    for number, proof in enumerate(found):
-        first = number == 0
-        yield (label if first else "", scenario.title if first else "", _link(proof), proof.asserts)
+    rows = [(_link(proof), proof.asserts) for proof in proofs_of(scenario.id)]
+    if not is_proven(scenario.id):
+        rows.append(("–", _reason(scenario)))
+    for number, row in enumerate(rows):
+        yield (*((label, scenario.title) if number == 0 else ("", "")), *row)
 
 
 def _reason(scenario: Scenario) -> str:

@@ -25,7 +25,13 @@ class Proof:
     name: str
     asserts: str
     """The first paragraph of its docstring, or, without one, its name as a sentence."""
+    has_docstring: bool
     scenarios: tuple[str, ...]
+
+    @property
+    def on_a_cluster(self) -> bool:
+        """Whether it runs against a cluster; a test of the engine alone proves no scenario."""
+        return self.file.startswith(("tests/conformance/", "tests/integration/", "tests/e2e/"))
 
 
 @cache
@@ -39,15 +45,20 @@ def proofs_of(scenario: str) -> list[Proof]:
     return [proof for proof in proofs() if scenario in proof.scenarios]
 
 
+def is_proven(scenario: str) -> bool:
+    """Whether a test shows the scenario on a cluster."""
+    return any(proof.on_a_cluster for proof in proofs_of(scenario))
+
+
 def _proofs_in(path: Path) -> Iterator[Proof]:
     for found in ast.walk(ast.parse(path.read_text())):
         if not isinstance(found, ast.FunctionDef) or not found.name.startswith("test_"):
             continue
         scenarios, words = split(found.name)
         if scenarios:
-            paragraph = (ast.get_docstring(found) or "").partition("\n\n")[0]
-            asserts = " ".join(paragraph.split()) or f"{words[:1].upper()}{words[1:]}."
-            yield Proof(str(path.relative_to(TESTS.parent)), found.name, asserts, scenarios)
+            paragraph = " ".join((ast.get_docstring(found) or "").partition("\n\n")[0].split())
+            asserts = paragraph or f"{words[:1].upper()}{words[1:]}."
+            yield Proof(str(path.relative_to(TESTS.parent)), found.name, asserts, bool(paragraph), scenarios)
 
 
 def split(name: str) -> tuple[tuple[str, ...], str]:
