@@ -16,6 +16,7 @@ _CODES = {
     Phase.INVALID: NOT_SO,
     Phase.HELD: NOT_SO,
     Phase.SUSPENDED: ASKED,
+    Phase.PAUSED: ASKED,
 }
 """Of the phases that say it alone; all others are on their way."""
 

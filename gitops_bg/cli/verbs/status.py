@@ -25,7 +25,8 @@ def status(
         bool, typer.Option("--watch/--no-watch", "-w", help="Wait until it has settled, or look once.")
     ] = True,
     until_asked: Annotated[
-        bool, typer.Option("--until-asked", help="A promotion that waits for a person, or a suspension, ends it too.")
+        bool,
+        typer.Option("--until-asked", help="A promotion that waits for a person, a pause or a suspension ends it too."),
     ] = False,
     timeout: Annotated[
         float,
@@ -34,7 +35,7 @@ def status(
 ) -> int:
     """Show the phases of an app, a line each with its reason, until it has settled. The exit code says how.
 
-    0: Healthy. 1: Degraded, Invalid or Held. 6: a person is asked (AwaitingPromotion, Suspended).
+    0: Healthy. 1: Degraded, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
     7: it is on its way still. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
 
     Example: gitops-bg status shop/web --timeout 10m

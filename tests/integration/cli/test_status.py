@@ -26,6 +26,7 @@ PHASES: dict[str, tuple[int, bool, bool]] = {
     "Invalid": (1, True, True),
     "Held": (1, True, True),
     "Suspended": (6, False, True),
+    "Paused": (6, False, True),
     "AwaitingPromotion": (7, False, False),
     "Deploying": (7, False, False),
     "Progressing": (7, False, False),
