@@ -9,10 +9,19 @@ from datetime import datetime
 
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
-from gitops_bg.core.decision import Condition, Decision, Gate
+from gitops_bg.core.decision import Condition, Decision, Gate, Phase
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
 from gitops_bg.spec.codec import from_json, to_json
+
+_REASONS = {
+    Phase.INVALID: "InvalidSpec",
+    Phase.SUSPENDED: "Suspended",
+    Phase.DEGRADED: "Healthy",
+    Phase.HELD: "OnHold",
+    Phase.PAUSED: "AnalysisPassed",
+}
+"""The condition that says why an app is in a phase; in the others it is a gate, or there is nothing to say."""
 
 
 def load(state: AppState | None) -> Record:
@@ -84,9 +93,11 @@ def _images(version: Version) -> Iterator[str]:
 
 
 def _message(decision: Decision) -> str:
-    """The one sentence beside the phase: the first shut gate, else the first condition's."""
+    """The one sentence beside the phase: of the condition that is its reason, or the first shut gate."""
+    conditions = {condition.type: condition.message for condition in decision.conditions}
+    why = conditions.get(_REASONS.get(decision.phase, ""), "")
     shut = [gate.reason for gate in decision.gates if not gate.open]
-    return next(iter([*shut, *(condition.message for condition in decision.conditions)]), "")
+    return why or next(iter([*shut, *conditions.values()]), "")
 
 
 def _conditions(status: Object, conditions: tuple[Condition, ...], generation: int, now: datetime) -> Iterator[Object]:

@@ -76,6 +76,25 @@ def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
     scene.until(lambda _: scene.subject.record(scene.app) == RECORD)
 
 
+@pytest.mark.parametrize(
+    ("phase", "condition"),
+    [
+        (Phase.INVALID, "InvalidSpec"),
+        (Phase.SUSPENDED, "Suspended"),
+        (Phase.DEGRADED, "Healthy"),
+        (Phase.HELD, "OnHold"),
+        (Phase.PAUSED, "AnalysisPassed"),
+    ],
+)
+def test_the_sentence_beside_a_phase_is_that_of_the_condition_it_comes_from(
+    scene: Scene, phase: Phase, condition: str
+) -> None:
+    scene.do(ApplyApp())
+    why = Condition(condition, True, "Reason", f"why it is {phase}")
+    scene.subject.save(scene.app, replace(DECISION, phase=phase, conditions=(DECISION.conditions[0], why)), NOW)
+    assert status(scene)["message"] == f"why it is {phase}"
+
+
 def test_what_is_equal_is_not_written_again(scene: Scene) -> None:
     scene.do(ApplyApp())
     assert scene.subject.save(scene.app, DECISION, NOW)
