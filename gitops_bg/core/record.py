@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
+from gitops_bg.core.runs import AnalysisRun
 
 
 class Event(StrEnum):
@@ -20,6 +22,8 @@ class Event(StrEnum):
     ROLLED_BACK = "rolled-back"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    ANALYSED = "analysed"
+    PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
     FAILED = "failed"
@@ -103,6 +107,33 @@ class Switch:
     reason: str = ""
 
 
+class Ending(StrEnum):
+    """How a rollout ended; Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
+
+    PROMOTED = "Promoted"
+    ABORTED = "Aborted"
+    SUPERSEDED = "Superseded"
+    CANCELLED = "Cancelled"
+    ROLLED_BACK = "RolledBack"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One attempt to bring one version forward: when it began, how long it waited for people, how it ended."""
+
+    number: int
+    version: int
+    digest: str
+    started_at: datetime
+    waiting_since: datetime | None = None
+    """Since when it waits for somebody to promote it, or to end a suspension; None while it does not."""
+    waited_seconds: int = 0
+    """How long it did so before."""
+    finished_at: datetime | None = None
+    outcome: Ending | None = None
+    """None while it is under way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """All the agent remembers of one app. A new app has the empty record."""
@@ -126,6 +157,8 @@ class Record:
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
     """Digests that were active before, by the ledger of a former life; oldest first."""
+    analysis: tuple[AnalysisRun, ...] = ()
+    """At most one run a stage: the last."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""
@@ -136,6 +169,8 @@ class Record:
     """The id of the last operator request carried out."""
     retry: int = 0
     """The number of the last ``spec.retry`` carried out."""
+    rollouts: tuple[Rollout, ...] = ()
+    """The last ones, oldest first (``core.rollouts``)."""
     suspended: bool = False
     invalid: str = ""
     """The problems that the ledger already knows of."""
@@ -155,6 +190,15 @@ class Record:
     def numbered(self, number: int) -> Version | None:
         """The version of this number, or None."""
         return next((version for version in self.versions if version.number == number), None)
+
+    def run(self, stage: AnalysisStage) -> AnalysisRun | None:
+        """The last analysis run of a stage, or None."""
+        return next((run for run in self.analysis if run.stage is stage), None)
+
+    def keeps_warm(self, digest: str) -> bool:
+        """Whether a version stays up because the verdict about its successor is not in yet."""
+        run = self.run(AnalysisStage.POST)
+        return run is not None and run.fallback == digest and (run.running or run.paused)
 
     def held(self, digest: str) -> Hold | None:
         """The hold on this digest, or None."""
