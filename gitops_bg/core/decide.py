@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
+from gitops_bg.core.analysis import begin_runs, judge, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Decision
@@ -45,8 +46,10 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
+    judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
+    begin_runs,  # analyses of what is available, and of what has just been promoted
     watch_active,  # pods that fail after the switch
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
@@ -94,4 +97,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         conditions=conditions_of(world),
         gates=gates_to_show(world),
         wake_at=wake_at(world),
+        measurements=measurements_due(world),
     )

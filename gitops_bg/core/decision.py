@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.actions import Action
 from gitops_bg.core.record import Record
+from gitops_bg.core.runs import Measure
 
 
 class Phase(StrEnum):
@@ -16,6 +17,7 @@ class Phase(StrEnum):
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
+    PAUSED = "Paused"
     PROMOTING = "Promoting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
@@ -74,3 +76,5 @@ class Decision:
     conditions: tuple[Condition, ...] = ()
     gates: tuple[Gate, ...] = ()
     wake_at: datetime | None = None
+    measurements: tuple[Measure, ...] = ()
+    """What is to be measured now, beside the reconciling; those under way already are named again."""

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.model import Color, Snapshot
+from gitops_bg.core.runs import Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,10 @@ class Verdict:
 
 
 class Verb(StrEnum):
-    """What an operator may ask of the cluster directly (``gitops-bg abort``, ``rollback --offline``)."""
+    """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
+    PROMOTE = "promote"
+    """Answer the pause of an inconclusive analysis: measure anew."""
     ABORT = "abort"
     ROLLBACK = "rollback"
 
@@ -123,4 +126,6 @@ class Observed:
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     verdicts: tuple[Verdict, ...] = ()
+    measurements: tuple[Measured, ...] = ()
+    """Those that were taken since the record was saved; also others, which are passed over."""
     git: GitView = field(default_factory=GitView)

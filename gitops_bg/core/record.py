@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
+from gitops_bg.core.runs import AnalysisRun
 
 
 class Event(StrEnum):
@@ -20,6 +22,8 @@ class Event(StrEnum):
     ROLLED_BACK = "rolled-back"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    ANALYSED = "analysed"
+    PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
     FAILED = "failed"
@@ -126,6 +130,8 @@ class Record:
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
     """Digests that were active before, by the ledger of a former life; oldest first."""
+    analysis: tuple[AnalysisRun, ...] = ()
+    """At most one run a stage: the last."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""
@@ -155,6 +161,15 @@ class Record:
     def numbered(self, number: int) -> Version | None:
         """The version of this number, or None."""
         return next((version for version in self.versions if version.number == number), None)
+
+    def run(self, stage: AnalysisStage) -> AnalysisRun | None:
+        """The last analysis run of a stage, or None."""
+        return next((run for run in self.analysis if run.stage is stage), None)
+
+    def keeps_warm(self, digest: str) -> bool:
+        """Whether a version stays up because the verdict about its successor is not in yet."""
+        run = self.run(AnalysisStage.POST)
+        return run is not None and run.fallback == digest and (run.running or run.paused)
 
     def held(self, digest: str) -> Hold | None:
         """The hold on this digest, or None."""

@@ -1,7 +1,8 @@
-"""Steps that answer what operators ask: `abort` and `rollback --offline` of the cluster, `retry` through Git."""
+"""Steps that answer operators: `abort`, `promote`, `rollback --offline` of the cluster, `retry` through Git."""
 
 from dataclasses import replace
 
+from gitops_bg.core.analysis import measure_again, retry_live
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.holds import lift_hold
@@ -18,7 +19,13 @@ def answer_request(world: World) -> World:
     if request is None or request.id == world.record.request:
         return world
     world = world.with_record(replace(world.record, request=request.id))
-    return _abort(world, request) if request.verb is Verb.ABORT else _roll_back(world, request)
+    match request.verb:
+        case Verb.PROMOTE:
+            return measure_again(world)
+        case Verb.ABORT:
+            return _abort(world, request)
+        case Verb.ROLLBACK:
+            return _roll_back(world, request)
 
 
 def _abort(world: World, request: Request) -> World:
@@ -68,7 +75,9 @@ def answer_retry(world: World) -> World:
     world = world.with_record(replace(world.record, retry=retry.number))
     world = lift_hold(world, retry.digest, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
-    if version is None or version.digest == world.record.traffic or version.digest != world.target_digest:
+    if version is not None and version.digest == world.record.traffic:
+        return retry_live(world, version, retry.by)
+    if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
     return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=retry.by)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import AppKey
 
 
@@ -60,6 +61,8 @@ class Strategy:
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
     drain_seconds: int = 0
+    pre_promotion_analysis: Plan | None = None
+    post_promotion_analysis: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.decision import Gate
 from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
+from gitops_bg.core.runs import moments
 from gitops_bg.core.world import World
 
 
@@ -19,6 +21,9 @@ def wake_at(world: World) -> datetime | None:
 def _moments(world: World) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
+    for run in world.record.analysis:
+        if run.stage is AnalysisStage.POST or not world.suspended:
+            yield from moments(run)
     if world.suspended:
         return
     ends = probation_ends(world, world.active) if world.active else None

@@ -179,6 +179,7 @@ def test_every_condition_is_there_from_the_start():
         "Available",
         "Healthy",
         "CandidateReady",
+        "AnalysisPassed",
         "OnHold",
         "Suspended",
         "InvalidSpec",
