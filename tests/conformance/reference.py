@@ -33,7 +33,6 @@ class Section:
 
 _UNDER_WAY = "it is being written"
 _ANALYSIS = "its test comes with the analysis runs"
-_FIELDS = "its test comes with the field"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
 _SELECTOR = (
@@ -44,7 +43,7 @@ ARGO = Section(
     "Argo Rollouts",
     "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are those of our reference, with its gaps",
     (
-        Scenario("argo_01", "TestEphemeralMetadata", later=_FIELDS),
+        Scenario("argo_01", "TestEphemeralMetadata"),
         Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause", later=_UNDER_WAY),
         Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause", later=_UNDER_WAY),
         Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
