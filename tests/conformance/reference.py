@@ -33,7 +33,6 @@ class Section:
 
 _UNDER_WAY = "it is being written"
 _ANALYSIS = "its test comes with the analysis runs"
-_FIELDS = "its test comes with the field"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
 _SELECTOR = (
