@@ -43,7 +43,7 @@ ARGO = Section(
     "Argo Rollouts",
     "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are those of our reference, with its gaps",
     (
-        Scenario("argo_01", "TestEphemeralMetadata", later=_FIELDS),
+        Scenario("argo_01", "TestEphemeralMetadata"),
         Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause"),
         Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause"),
         Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
