@@ -40,8 +40,11 @@ class Cluster:
     errors of `core.errors` only.
     """
 
-    def __init__(self, client: Client, reader: Reader, writer: Writer, actor: Actor, settled: Settled) -> None:
+    def __init__(
+        self, client: Client, reader: Reader, writer: Writer, pods: Pods, actor: Actor, settled: Settled
+    ) -> None:
         self.client = client
+        self._pods = pods
         self._reader = reader
         self._writer = writer
         self._actor = actor
@@ -63,16 +66,16 @@ class Cluster:
         """
         client = Client(access)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
-        writer, settled = Writer(client, caches), Settled()
-        return cls(client, caches, writer, Actor(caches, caches, writer, settled, Pods(client)), settled)
+        writer, settled, pods = Writer(client, caches), Settled(), Pods(client)
+        return cls(client, caches, writer, pods, Actor(caches, caches, writer, settled, pods), settled)
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
         """Without caches: everything is read when asked for."""
         client = Client(access)
         reader = LiveReader(client, SliceKind(client), tuple(namespaces))
-        writer, settled = Writer(client, reader), Settled()
-        return cls(client, reader, writer, Actor(reader, reader, writer, settled, Pods(client)), settled)
+        writer, settled, pods = Writer(client, reader), Settled(), Pods(client)
+        return cls(client, reader, writer, pods, Actor(reader, reader, writer, settled, pods), settled)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""
@@ -129,7 +132,7 @@ class Cluster:
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
-        return observe(app, gather(self._reader, app, config), config, record, self._settled)
+        return observe(app, gather(self._reader, self._pods, app, config, record), config, record, self._settled)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Carry out one action, see `Actor.carry_out`."""

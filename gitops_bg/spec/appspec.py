@@ -19,6 +19,7 @@ from gitops_bg.core.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    Share,
     Strategy,
     Suspension,
 )
@@ -42,6 +43,7 @@ def to_core(app: AppKey, spec: models.AppSpec, target_min_ready_seconds: int = 0
         revision_history_limit=spec.revision_history_limit,
         rollback_window_revisions=window.revisions if window else None,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
+        restart_at=spec.restart_at,
         suspend=_suspension(spec.suspend),
         retry=_retry(spec.retry),
     )
@@ -64,6 +66,7 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         drain_seconds=blue_green.drain_seconds,
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
         active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
@@ -84,6 +87,10 @@ def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
 
 def _delay(seconds: int | str) -> int | None:
     return None if seconds == NEVER else int(seconds)
+
+
+def _share(value: int | str) -> Share:
+    return Share(int(value.rstrip("%")), percent=True) if isinstance(value, str) else Share(value)
 
 
 def _suspension(suspend: models.Suspend | None) -> Suspension | None:

@@ -4,6 +4,7 @@ Decides nothing and knows no places: `validation` turns its errors into Problems
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
 """
 
+import re
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
@@ -54,6 +55,13 @@ def _delay(value: Any) -> int | str:
     raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
 
 
+def _share(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if (whole and 0 <= value <= LARGEST) or (isinstance(value, str) and re.fullmatch(r"\d{1,2}%|100%", value)):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("share", 'must be a number of pods, 0 or more, or a share of them from "0%" to "100%"')
+
+
 Text = Annotated[str, Field(min_length=1)]
 DnsLabel = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
 ServiceName = Annotated[str, Field(pattern=f"^{SERVICE_NAME}$")]
@@ -61,6 +69,7 @@ Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
 
@@ -168,6 +177,11 @@ class BlueGreen(Model):
         description="Labels and annotations that the pods of the live version carry beside those of its template; "
         "changed in place, without a restart. No part of the version.",
     )
+    max_unavailable: Share = Field(
+        "25%",
+        description="How many pods of a version may be missing while restartAt restarts it: a number, or a percentage "
+        "rounded down; at least one.",
+    )
     preview_metadata: PodMetadata | None = Field(
         None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
     )
@@ -254,6 +268,11 @@ class AppSpec(Model):
     promotion: Promotion | None = None
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    )
+    restart_at: Moment | None = Field(
+        None,
+        description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
+        "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
     )
     suspend: Suspend | None = None
     retry: Retry | None = None

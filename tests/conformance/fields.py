@@ -91,17 +91,17 @@ _SAME_NAMES = (
     "blueGreen.antiAffinity",
     "blueGreen.activeMetadata",
     "blueGreen.previewMetadata",
+    "blueGreen.maxUnavailable",
     "minReadySeconds",
     "progressDeadlineSeconds",
     "progressDeadlineAbort",
     "revisionHistoryLimit",
     "rollbackWindow.revisions",
+    "restartAt",
 )
 _NAMES_TO_COME = (
-    "blueGreen.maxUnavailable",
     "blueGreen.prePromotionAnalysis",
     "blueGreen.postPromotionAnalysis",
-    "restartAt",
     "analysis.successfulRunHistoryLimit",
     "analysis.unsuccessfulRunHistoryLimit",
 )
