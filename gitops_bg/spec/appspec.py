@@ -22,7 +22,7 @@ from gitops_bg.core.spec import (
     Strategy,
     Suspension,
 )
-from gitops_bg.spec import models
+from gitops_bg.spec import models, pod_metadata
 from gitops_bg.spec.fields import NEVER
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
@@ -68,6 +68,8 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
+        active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
 

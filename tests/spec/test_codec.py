@@ -28,7 +28,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))
