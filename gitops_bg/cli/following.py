@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from gitops_bg.cli.pods import PODS, pod_labels
+from gitops_bg.cli.pods import pod_labels
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.kinds import PODS, Object
 from gitops_bg.cluster.watch import Watch
 from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.model import AppKey

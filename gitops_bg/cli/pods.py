@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.kinds import Kind
+from gitops_bg.cluster.kinds import PODS
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
-
-PODS = Kind("v1", "Pod", "pods")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ class Kind:
 
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
+PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")

@@ -11,7 +11,7 @@ from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
 from gitops_bg.core.decision import Condition, Decision, Gate, Phase
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Record
+from gitops_bg.core.record import Record, Rollout
 from gitops_bg.spec.codec import from_json, to_json
 
 _REASONS = {
@@ -51,6 +51,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "commit": named.source.commit if named else None,
         "active": _summary(active),
         "candidate": _summary(candidate),
+        "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
         "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
         "gates": [_gate(gate) for gate in decision.gates],
         "record": to_json(record),
@@ -68,6 +69,21 @@ def _summary(version: Version | None) -> Object | None:
         "digest": version.digest,
         "image": ", ".join(_images(version)),
     }
+
+
+def _rollout(rollout: Rollout) -> Object:
+    """What `status.duration` is in Argo Rollouts, of the last few rollouts (reference argo-rollouts.md §4)."""
+    shown = {
+        "number": rollout.number,
+        "version": rollout.version,
+        "digest": rollout.digest,
+        "startedAt": _time(rollout.started_at),
+        "waitingSince": _time(rollout.waiting_since) if rollout.waiting_since else None,
+        "waitedSeconds": rollout.waited_seconds,
+        "finishedAt": _time(rollout.finished_at) if rollout.finished_at else None,
+        "outcome": str(rollout.outcome) if rollout.outcome else None,
+    }
+    return {key: value for key, value in shown.items() if value is not None}
 
 
 def _images(version: Version) -> Iterator[str]:

@@ -15,6 +15,7 @@ from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.draining import note_arrival
+from gitops_bg.core.dressing import dress
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.giving_up import give_up_expired, give_up_late
@@ -27,6 +28,7 @@ from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
 from gitops_bg.core.retention import archive, follow_delays
+from gitops_bg.core.rollouts import note_rollouts
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
@@ -61,6 +63,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_divergence,  # main refuses the commit of an emergency
     note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
+    note_rollouts,  # when each rollout began, how long it waited, how it ended
 )
 
 
@@ -82,11 +85,11 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, then Git."""
+    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    return (*repair, *grow(world), *route(world), *shrink(world), *write_to_git(world))
+    return (*repair, *grow(world), *route(world), *shrink(world), *dress(world), *write_to_git(world))
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

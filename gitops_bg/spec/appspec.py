@@ -22,7 +22,7 @@ from gitops_bg.core.spec import (
     Strategy,
     Suspension,
 )
-from gitops_bg.spec import models
+from gitops_bg.spec import models, pod_metadata
 from gitops_bg.spec.models import NEVER
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document
@@ -63,6 +63,8 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
         drain_seconds=blue_green.drain_seconds,
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
+        active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
 

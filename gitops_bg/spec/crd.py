@@ -93,6 +93,10 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
     result: Schema = {key: schema[key] for key in _KEPT if key in schema}
     if result.get("maximum") == 2**31 - 1:
         result["format"] = "int32"
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        result["additionalProperties"] = _structural(schema["additionalProperties"], definitions)
+    if "items" in schema:
+        result["items"] = _structural(schema["items"], definitions)
     if "properties" in schema:
         result["properties"] = {key: _structural(each, definitions) for key, each in schema["properties"].items()}
         if schema.get("required"):
@@ -132,9 +136,28 @@ def _status_schema() -> Schema:
         commit={**_TEXT, "description": "The commit of main that the app was last reconciled with."},
         active=version,
         candidate=version,
+        rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
         conditions=_conditions(),
         gates={"type": "array", "items": _gate()},
         record=record,
+    )
+
+
+def _rollout() -> Schema:
+    waited = {**_NUMBER, "description": "Seconds that it waited for people, before waitingSince."}
+    outcome = {
+        **_TEXT,
+        "description": "Promoted, Aborted, Superseded, Cancelled or RolledBack; absent while under way.",
+    }
+    return _object(
+        number=_NUMBER,
+        version=_NUMBER,
+        digest=_TEXT,
+        startedAt=_MOMENT,
+        waitingSince=_MOMENT,
+        waitedSeconds=waited,
+        finishedAt=_MOMENT,
+        outcome=outcome,
     )
 
 

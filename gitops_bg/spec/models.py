@@ -105,6 +105,13 @@ class AntiAffinity(Model):
         return self
 
 
+class PodMetadata(Model):
+    """Labels and annotations that pods carry as long as their version has a role."""
+
+    labels: dict[str, str] | None = Field(None, description="Labels; none of the target's selector.")
+    annotations: dict[str, str] | None = Field(None, description="Annotations.")
+
+
 class BlueGreen(Model):
     """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
 
@@ -154,6 +161,15 @@ class BlueGreen(Model):
         None,
         description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
         "ReplicaSet when that is created; no part of the version.",
+    )
+
+    active_metadata: PodMetadata | None = Field(
+        None,
+        description="Labels and annotations that the pods of the live version carry beside those of its template; "
+        "changed in place, without a restart. No part of the version.",
+    )
+    preview_metadata: PodMetadata | None = Field(
+        None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
     )
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Event, Hold, LedgerEntry, Record
+from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE
@@ -35,6 +35,10 @@ RECORD = Record(
     versions=(version(6, Stage.ACTIVE), version(7, Stage.CANDIDATE)),
     traffic=snapshot("v6").digest,
     holds=(Hold("v1:dead", "it burned", NOW),),
+    rollouts=(
+        Rollout(6, 6, snapshot("v6").digest, NOW, None, 90, LATER, Ending.PROMOTED),
+        Rollout(7, 7, snapshot("v7").digest, NOW, waiting_since=LATER),
+    ),
     ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
 )
 DECISION = Decision(
@@ -49,6 +53,19 @@ DECISION = Decision(
 def status(scene: Scene) -> dict[str, object]:
     found: dict[str, object] = scene.live(names.PLURAL, "web")["status"]
     return found
+
+
+def test_last_rollouts_are_shown_newest_first(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    began, later = "2026-05-04T12:00:00Z", "2026-05-04T13:00:00Z"
+    first, second = snapshot("v6").digest, snapshot("v7").digest
+    promoted = {"waitedSeconds": 90, "finishedAt": later, "outcome": "Promoted"}
+    under_way = {"waitedSeconds": 0, "waitingSince": later}
+    assert status(scene)["rollouts"] == [
+        {"number": 7, "version": 7, "digest": second, "startedAt": began, **under_way},
+        {"number": 6, "version": 6, "digest": first, "startedAt": began, **promoted},
+    ]
 
 
 def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
