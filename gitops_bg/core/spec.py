@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.metrics import Plan
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata
 
 
 class PreviewSwitch(StrEnum):
@@ -61,6 +61,9 @@ class Strategy:
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
     drain_seconds: int = 0
+    active_metadata: PodMetadata = NO_METADATA
+    """What the pods of the active version carry beside what its template says (``core.dressing``)."""
+    preview_metadata: PodMetadata = NO_METADATA
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 
