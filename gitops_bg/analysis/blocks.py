@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from gitops_bg.analysis.http import Trust
 from gitops_bg.analysis.provider import MeasuringFailed
-from gitops_bg.spec.models import Model
+from gitops_bg.spec.fields import Model
 from gitops_bg.spec.providers import Header, Http
 
 Block = TypeVar("Block", bound=Model)
