@@ -20,6 +20,8 @@ class Scenario:
     """Why there is no test: it does not apply here."""
     later: str = ""
     """What its test waits for; of no account once there is one."""
+    test: str = ""
+    """The name of a test that proves it, and that has another scenario's name, or none."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class Section:
 
 _UNDER_WAY = "it is being written"
 _ANALYSIS = "its test comes with the analysis runs"
+_TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
+_TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
+_DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
 _SELECTOR = (
@@ -94,7 +99,7 @@ GAPS = Section(
         ),
         Scenario("argo_gap_rollback_at_new_size", "fast rollback when replicas changed since", later=_UNDER_WAY),
         Scenario("argo_gap_suspend_and_abort", "spec.paused and abort", later=_UNDER_WAY),
-        Scenario("argo_gap_crash", "controller crash between every two writes", later=_UNDER_WAY),
+        Scenario("argo_gap_crash", "controller crash between every two writes", test=_DEATHS),
         Scenario("argo_gap_name_collision", "hash collision", later=_UNDER_WAY),
         Scenario(
             "argo_gap_promote_while_pushed", "promote and a change of the template at the same time", later=_UNDER_WAY
@@ -154,14 +159,12 @@ FLAGGER = Section(
         Scenario("flagger_checksum_stability", "the checksum is the same for the same spec", later=_UNDER_WAY),
         Scenario("flagger_deletion", "deletion of the Canary", later=_UNDER_WAY),
         Scenario("flagger_gates_closed", "closed gates", later=_UNDER_WAY),
-        Scenario("flagger_controller_restart", "restart of the controller", later=_UNDER_WAY),
+        Scenario("flagger_controller_restart", "restart of the controller", test=_DEATHS),
         Scenario("flagger_suspend", "suspend", later=_UNDER_WAY),
         Scenario(
             "flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched", later=_UNDER_WAY
         ),
-        Scenario(
-            "flagger_traffic", "a probe of zero downtime", later="one test keeps traffic flowing through every move"
-        ),
+        Scenario("flagger_traffic", "a probe of zero downtime", test=_TRAFFIC),
         Scenario("flagger_webhooks", "webhook payload, status, retries, TLS", later="its test comes with the hooks"),
         Scenario("flagger_alerts", "alerts", reason="alerts come with the notifications, an issue of their own"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", reason=_KEDA),
@@ -191,9 +194,7 @@ BEATS = Section(
     "What beats Flagger",
     "§9 of our reference",
     (
-        Scenario(
-            "flagger_beat_a", "true cutover on plain Services with zero failed requests", later="as flagger_traffic"
-        ),
+        Scenario("flagger_beat_a", "true cutover on plain Services with zero failed requests", test=_TRAFFIC),
         Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object", later=_UNDER_WAY),
         Scenario(
             "flagger_beat_c", "immutable, stored promoted revision: drift repair, one-write rollback", later=_UNDER_WAY
@@ -220,7 +221,9 @@ BEATS = Section(
             "flagger_beat_l", "asynchronous hooks, captured output, 2xx is good", later="its test comes with the hooks"
         ),
         Scenario(
-            "flagger_beat_m", "continuous traffic through every transition, and a killed controller", later=_UNDER_WAY
+            "flagger_beat_m",
+            "continuous traffic through every transition, and a killed controller",
+            test=_TRAFFIC_AND_DEATHS,
         ),
     ),
 )

@@ -35,6 +35,11 @@ def test_name_of_a_test_here_begins_with_a_scenario() -> None:
     assert here - named == set()
 
 
+def test_test_that_a_scenario_names_is_there() -> None:
+    found = {proof.name for proof in proofs()}
+    assert not [scenario.id for scenario in EVERY.values() if scenario.test and scenario.test not in found]
+
+
 @pytest.mark.parametrize("theirs", [fields.ARGO, fields.FLAGGER], ids=["argo", "flagger"])
 def test_field_that_stands_for_one_of_theirs_is_there(theirs: tuple[fields.Theirs, ...]) -> None:
     assert not fields.missing(theirs)
