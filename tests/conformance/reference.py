@@ -158,7 +158,9 @@ FLAGGER = Section(
         Scenario("flagger_service_update", "Services are reconciled, metadata of others is kept", later=_UNDER_WAY),
         Scenario("flagger_checksum_stability", "the checksum is the same for the same spec", later=_UNDER_WAY),
         Scenario("flagger_deletion", "deletion of the Canary", later=_UNDER_WAY),
-        Scenario("flagger_gates_closed", "closed gates", later=_UNDER_WAY),
+        Scenario(
+            "flagger_gates_closed", "closed gates", test="test_L19_manual_gate_waits_and_history_tells_everything"
+        ),
         Scenario("flagger_controller_restart", "restart of the controller", test=_DEATHS),
         Scenario("flagger_suspend", "suspend", later=_UNDER_WAY),
         Scenario(
