@@ -69,7 +69,9 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
+        measured = self._cluster.measured(app, facts.record, started)
+        refused = self._refused.get(app, "")
+        facts = replace(facts, observed=replace(facts.observed, refused=refused, measurements=measured))
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
@@ -84,6 +86,7 @@ class Reconciler:
             if entry.sequence > facts.record.sequence:
                 self._tell(facts, entry)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        self._cluster.measure(facts.app, decision.record, decision.measurements, self._clock())
         try:
             wrote = self._write(facts, decision)
         finally:
