@@ -50,6 +50,7 @@ def all_schemas() -> list[dict[str, Any]]:
 def test_the_schema_is_structural() -> None:
     for schema in all_schemas():
         assert "type" in schema or schema.get("x-kubernetes-int-or-string")
+        assert schema.get("additionalProperties", {"type": "string"}) == {"type": "string"}
         assert not {"$ref", "anyOf", "oneOf", "default", "title", "const"} & schema.keys()
         assert not {"additionalProperties", "properties"} <= schema.keys(), "one of the two, says Kubernetes"
 

@@ -320,7 +320,7 @@ def test_restart_is_a_commit_that_the_agent_carries_out(cli: Cli, web: App) -> N
     answer = cli.json("restart", str(web.key), "--in", "1h", "-m", "new certificates")
     after = web.scenario.remote.show("main", f"{web.folder}/app.yaml") or ""
     (added,) = set(after.splitlines()) - set(before.splitlines())
-    at = datetime.fromisoformat(answer["restartAt"])
+    at = datetime.fromisoformat(answer["apps"][0]["restartAt"])
     assert added.strip() == f'restartAt: "{at.strftime("%Y-%m-%dT%H:%M:%SZ")}"'
     assert timedelta(minutes=59) < at - datetime.now(UTC) <= timedelta(hours=1)
     assert author_of(web.scenario) == AUTHOR
