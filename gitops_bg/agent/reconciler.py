@@ -30,7 +30,15 @@ MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
-WARNINGS = (Event.FAILED, Event.INVALID, Event.DIVERGED, Event.ORPHANED, Event.HISTORY_REWRITTEN, Event.ROLLED_BACK)
+WARNINGS = (
+    Event.FAILED,
+    Event.PAUSED,
+    Event.INVALID,
+    Event.DIVERGED,
+    Event.ORPHANED,
+    Event.HISTORY_REWRITTEN,
+    Event.ROLLED_BACK,
+)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
