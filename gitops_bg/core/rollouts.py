@@ -80,7 +80,7 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
         return Ending.SUPERSEDED
     if version.digest == world.record.traffic:
         return None if _is_judged(world, rollout) else Ending.PROMOTED
-    if version.rolled_back:
+    if version.rolled_back and version.activated_at and version.activated_at >= rollout.started_at:
         return Ending.ROLLED_BACK
     if world.record.held(version.digest):
         return Ending.ABORTED
