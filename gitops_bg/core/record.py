@@ -25,6 +25,7 @@ class Event(StrEnum):
     RESTARTED = "restarted"
     RESTART_CANCELLED = "restart-cancelled"
     ANALYSED = "analysed"
+    SKIPPED = "skipped"
     PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
@@ -188,6 +189,8 @@ class Record:
     """Digests that were active before, by the ledger of a former life; oldest first."""
     analysis: tuple[AnalysisRun, ...] = ()
     """At most one run a stage: the last."""
+    in_full: str = ""
+    """The digest that somebody promotes without pause and analyses (``core.in_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""

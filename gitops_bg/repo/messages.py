@@ -19,6 +19,7 @@ _DONE = {
     Event.RESTARTED: "was restarted",
     Event.RESTART_CANCELLED: "is not restarted after all",
     Event.ANALYSED: "was analysed",
+    Event.SKIPPED: "skips pause and analyses",
     Event.PAUSED: "is paused",
     Event.ABORTED: "aborted",
     Event.RETRIED: "retries",
