@@ -212,6 +212,7 @@ def test_every_condition_is_there_from_the_start():
         "Healthy",
         "CandidateReady",
         "AnalysisPassed",
+        "Restarting",
         "OnHold",
         "Suspended",
         "InvalidSpec",
