@@ -9,6 +9,7 @@ from tests.conformance import fields
 from tests.conformance.fields import Field, Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
 from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
+from tests.conformance.words import ENDINGS, PHASES
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 COMMAND = "python -m tests.conformance --write-docs"
@@ -25,7 +26,7 @@ that the target asks for, pods of all versions, pods of the target's version, re
 
 def render() -> str:
     """The whole page."""
-    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _own_fields()]
+    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _words(), _own_fields()]
     parts += [_their_fields("Fields of Argo Rollouts", fields.ARGO), _their_fields("Fields of Flagger", fields.FLAGGER)]
     return "\n".join(parts)
 
@@ -68,6 +69,13 @@ def _label(scenario: str) -> str:
 def _link(proof: Proof) -> str:
     words = proof.name.removeprefix("test_")
     return f"[`{words}`](../{proof.file})"
+
+
+def _words() -> str:
+    """Phases and outcomes, side by side with theirs."""
+    phases = _table(("Phase", "Argo Rollouts", "Flagger"), [(f"`{ours}`", *theirs) for ours, theirs in PHASES.items()])
+    endings = _table(("Outcome of a rollout", "Argo Rollouts"), [(f"`{ours}`", one) for ours, one in ENDINGS.items()])
+    return f"## Phases and outcomes\n\n{phases}\n{endings}"
 
 
 def _own_fields() -> str:
