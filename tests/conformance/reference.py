@@ -189,7 +189,7 @@ BEATS = Section(
         ),
         Scenario("flagger_beat_f", "revert to the promoted version cancels the run and clears Failed"),
         Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis"),
-        Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits", later=_ANALYSIS),
+        Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits"),
         Scenario("flagger_beat_i", "deadlines on every wait"),
         Scenario("flagger_beat_j", "status with commit, revision, reason, serving side, observedGeneration, history"),
         Scenario("flagger_beat_k", "safe deletion by default"),
