@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import label
+from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.decision import Condition, Phase
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
+from gitops_bg.core.restarting import left_to_restart, refused_pods
 from gitops_bg.core.runs import why
 from gitops_bg.core.world import World
 
@@ -25,6 +27,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.DEPLOYING, not world.record.traffic
     yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
+    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
     yield Phase.AWAITING_PROMOTION, candidate is not None
@@ -72,6 +75,7 @@ def conditions_of(world: World) -> tuple[Condition, ...]:
         _healthy(world),
         _candidate_ready(world),
         _analysis(world),
+        _restarting(world),
         _on_hold(world),
         _suspended(world),
         _invalid(world),
@@ -102,6 +106,8 @@ def _story(world: World) -> str:
     coming = world.moving_to or world.candidate
     if coming:
         return f"{_name(coming)} is on its way"
+    if world.record.restart and world.record.restart.begun:
+        return _restarting(world).message
     return "waiting for a first version" if not world.record.traffic else "see the other conditions"
 
 
@@ -115,14 +121,37 @@ def _candidate_ready(world: World) -> Condition:
 
 
 def _analysis(world: World) -> Condition:
-    """The last run there was: the candidate's, or that of what serves."""
-    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage.value == "post"), default=None)
-    if run is None:
+    """The run of what is on its way, else the last there was."""
+    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    coming = world.moving_to or world.candidate
+    if coming and world.record.in_full == coming.digest:
+        return Condition("AnalysisPassed", False, "Skipped", f"{_name(coming)} is promoted without analysis")
+    is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
+        said = f"{AnalysisStage.PRE.called} of {_name(coming)} has not begun"
+        return Condition("AnalysisPassed", False, "NotBegun", said)
+    version = world.record.version(run.digest) if run else None
+    if run is None or version is None:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
-    said = str(run) if run.running else why(run)
-    return Condition(
-        "AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, f"{run.stage.called}: {said}"
-    )
+    said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
+    return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
+
+
+def _restarting(world: World) -> Condition:
+    restart = world.record.restart
+    if restart is None:
+        return Condition("Restarting", False, "NoRestart", "no restart is asked for")
+    older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
+    if not restart.begun:
+        return Condition("Restarting", False, "Scheduled", f"pods {older} are restarted at that time")
+    if world.observed.pods_refused:
+        return Condition("Restarting", True, "PodsUnreadable", world.observed.pods_refused)
+    left, staying = left_to_restart(world), refused_pods(world)
+    if staying:
+        why = f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
+        return Condition("Restarting", True, "EvictionRefused", why)
+    many = "pods" if left is None else f"{left} pods"
+    return Condition("Restarting", True, "Restarting", f"{many} {older} are being restarted")
 
 
 def _on_hold(world: World) -> Condition:

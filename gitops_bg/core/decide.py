@@ -19,6 +19,7 @@ from gitops_bg.core.dressing import dress
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.in_full import end_full
 from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
@@ -27,6 +28,7 @@ from gitops_bg.core.probation import watch_active
 from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
+from gitops_bg.core.restarting import evictions, note_restart
 from gitops_bg.core.retention import archive, follow_delays
 from gitops_bg.core.rollouts import note_rollouts
 from gitops_bg.core.scaling import grow, shrink
@@ -50,12 +52,14 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_target_revert,  # the commit that brought the active version was reverted
     judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
+    end_full,  # promote --full has done what it was for
     note_availability,  # who is ready since when, and who takes too long
     begin_runs,  # analyses of what is available, and of what has just been promoted
     watch_active,  # pods that fail after the switch
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down
+    note_restart,  # restartAt
     follow_delays,  # somebody changed a delay: it holds for versions let go before, too
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
@@ -89,7 +93,15 @@ def _actions(world: World) -> tuple[Action, ...]:
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    return (*repair, *grow(world), *route(world), *shrink(world), *dress(world), *write_to_git(world))
+    return (
+        *repair,
+        *grow(world),
+        *route(world),
+        *shrink(world),
+        *dress(world),
+        *evictions(world),
+        *write_to_git(world),
+    )
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

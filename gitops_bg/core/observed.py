@@ -36,6 +36,20 @@ class ReplicaSetView:
 
 
 @dataclass(frozen=True, slots=True)
+class PodView:
+    """One live pod that has not ended. ``digest`` is the short one of its label."""
+
+    name: str
+    uid: str
+    digest: str
+    created_at: datetime
+    ready_since: datetime | None = None
+    """None where it is not ready."""
+    leaving: bool = False
+    """It is being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceView:
     """A live Service. ``digest`` is the short digest its selector carries, or empty where it is not one of ours."""
 
@@ -75,7 +89,11 @@ class Verb(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
     PROMOTE = "promote"
-    """Answer the pause of an inconclusive analysis: measure anew."""
+    """Answer the pause of an inconclusive analysis, before or after promotion: a fresh run. It moves nothing itself."""
+    PROMOTE_FULL = "promote-full"
+    """Open pause and analyses, before and after promotion, and ``previewReplicaCount``, for the version that is on its
+    way; with none on its way, end the analysis of what serves. It still waits for all pods and every other gate, and
+    who promotes stays as it is: the agent where ``autoPromotionEnabled``, else a commit of ``primary.yaml``."""
     ABORT = "abort"
     ROLLBACK = "rollback"
 
@@ -126,6 +144,10 @@ class Observed:
     replica_sets: tuple[ReplicaSetView, ...] = ()
     active_service: ServiceView | None = None
     preview_service: ServiceView | None = None
+    pods: tuple[PodView, ...] | None = None
+    """The pods of the app; None unless a restart has begun: nobody else looks at them."""
+    pods_refused: str = ""
+    """Why the pods may not be listed, or empty."""
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""

@@ -14,6 +14,9 @@ from tests.conformance.words import ENDINGS, PHASES
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 COMMAND = "python -m tests.conformance --write-docs"
 
+MOST_FILES = 4
+"""How many files a field names; the first tell enough, and the page does not change with every new test."""
+
 _HEAD = f"""\
 # Conformance
 
@@ -85,7 +88,8 @@ def _own_fields() -> str:
 
 
 def _where(field: Field) -> str:
-    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in mentions(field.telling_name))
+    files = mentions(field.telling_name)[:MOST_FILES]
+    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in files)
 
 
 def _their_fields(title: str, theirs: tuple[Theirs, ...]) -> str:
