@@ -33,8 +33,6 @@ class Section:
     scenarios: tuple[Scenario, ...]
 
 
-_UNDER_WAY = "it is being written"
-_ANALYSIS = "its test comes with the analysis runs"
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
 _TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
@@ -52,7 +50,7 @@ ARGO = Section(
         Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause"),
         Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause"),
         Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
-        Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull", later=_UNDER_WAY),
+        Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull"),
         Scenario("argo_06", "TestBlueGreenAnalysis"),
         Scenario("argo_07", "TestBlueGreenPrePromotionFail"),
         Scenario("argo_08", "TestBlueGreenPostPromotionFail"),
@@ -71,7 +69,7 @@ ARGO = Section(
         Scenario("argo_26", "TestBlueGreenDuration_SpecPaused"),
         Scenario("argo_27", "TestBlueGreenDuration_AutoPromotion"),
         Scenario("argo_28", "TestBlueGreenDuration_ManualPromotion"),
-        Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted", later=_UNDER_WAY),
+        Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted"),
         Scenario("argo_30", "TestBlueGreenDuration_Abort"),
         Scenario("argo_31", "TestBlueGreenDuration_Retry"),
         Scenario("argo_32", "TestBlueGreenDuration_SupersededRollout"),

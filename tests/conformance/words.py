@@ -13,6 +13,7 @@ PHASES = {
     Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),
     Phase.PAUSED: ("Paused (InconclusiveAnalysisRun)", "none: no data is a failure"),
     Phase.PROMOTING: ("Progressing (active service cutover pending)", "Promoting, Finalising"),
+    Phase.RESTARTING: ("Progressing (rollout is restarting)", "none"),
     Phase.PROGRESSING: ("Progressing", "Progressing"),
     Phase.AWAITING_PROMOTION: ("Paused (BlueGreenPause)", "WaitingPromotion"),
     Phase.HELD: ("Degraded (RolloutAborted)", "Failed"),
@@ -22,6 +23,7 @@ PHASES = {
 
 ENDINGS = {
     Ending.PROMOTED: "Promoted",
+    Ending.FAST_PROMOTED: "FastPromoted",
     Ending.ABORTED: "Aborted",
     Ending.SUPERSEDED: "Superseded",
     Ending.CANCELLED: "RolledBack: the template is the stable one again",
