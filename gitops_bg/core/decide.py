@@ -11,6 +11,7 @@ from datetime import datetime
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.consulting import calls_due, consult
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.draining import note_arrival
@@ -31,6 +32,7 @@ from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.standing import is_to_go, note_standing
 from gitops_bg.core.switching import decide_switch, settle_switch
+from gitops_bg.core.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.timers import wake_at
 from gitops_bg.core.versions import choose_candidate, forget
 from gitops_bg.core.world import World
@@ -45,6 +47,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
+    consult,  # ask hooks, act on what they say
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
     watch_active,  # pods that fail after the switch
@@ -58,6 +61,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_divergence,  # main refuses the commit of an emergency
     note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
+    tell,  # hooks that listen: what all these steps did
 )
 
 
@@ -94,4 +98,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         conditions=conditions_of(world),
         gates=gates_to_show(world),
         wake_at=wake_at(world),
+        calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
     )

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.actions import Action
+from gitops_bg.core.hooks import Call
 from gitops_bg.core.record import Record
 
 
@@ -16,6 +17,7 @@ class Phase(StrEnum):
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
+    WAITING = "Waiting"
     PROMOTING = "Promoting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
@@ -41,6 +43,7 @@ class GateKind(StrEnum):
 
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
+    HOOK = "hook"
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"
@@ -74,3 +77,5 @@ class Decision:
     conditions: tuple[Condition, ...] = ()
     gates: tuple[Gate, ...] = ()
     wake_at: datetime | None = None
+    calls: tuple[Call, ...] = ()
+    """Hooks to call now, beside the reconciling; those being called already are named again."""

@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gitops_bg.core.availability import expires_at
+from gitops_bg.core.confirmation import hooks_of, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
+from gitops_bg.core.hooks import HookType, satisfied
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
@@ -21,8 +23,11 @@ from gitops_bg.core.world import World
 def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
     """What the agent waits for before it writes or offers the promotion of a candidate."""
     return (
+        *_hooks(world, version, HookType.CONFIRM_ROLLOUT),
         _candidate_available(world, version),
+        *_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_verdicts(world, version),
+        *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
         *_standing_gates(world, version),
     )
@@ -35,7 +40,9 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
     return (
         _enough_available(world, version),
         _endpoints_ready(world, version),
+        *_hooks(world, version, HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_verdicts(world, version),
+        *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
         *_standing_gates(world, version),
     )
 
@@ -81,6 +88,16 @@ def _endpoints_ready(world: World, version: Version) -> Gate:
     if service is None or not watched or service.ready_endpoints >= needed:
         return Gate(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
     return Gate(GateKind.ENDPOINTS, False, f"waiting for {needed} ready endpoints of Service {service.name}")
+
+
+def _hooks(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[Gate, ...]:
+    """What hooks say; nothing where nothing serves yet, as nobody is asked then."""
+    if not world.record.traffic:
+        return ()
+    runs = ((hook, run_of(world, hook, version, final=final)) for hook in hooks_of(world, *types))
+    return tuple(
+        Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run)) for hook, run in runs
+    )
 
 
 def _verdicts(world: World, version: Version) -> tuple[Gate, ...]:

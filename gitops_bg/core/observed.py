@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.hooks import Called
 from gitops_bg.core.model import Color, Snapshot
 
 
@@ -71,6 +72,8 @@ class Verb(StrEnum):
 
     ABORT = "abort"
     ROLLBACK = "rollback"
+    OPEN_GATE = "open-gate"
+    CLOSE_GATE = "close-gate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,8 @@ class Request:
     at: datetime
     reason: str = ""
     to_version: int | None = None
+    gate: str = ""
+    """The manual gate to open or close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,4 +128,6 @@ class Observed:
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     verdicts: tuple[Verdict, ...] = ()
+    calls: tuple[Called, ...] = ()
+    """What hooks answered since the record was saved; also others, which are passed over."""
     git: GitView = field(default_factory=GitView)

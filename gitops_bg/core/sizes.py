@@ -1,5 +1,6 @@
 """How many pods each version is to have. One rule a role; nothing here changes anything."""
 
+from gitops_bg.core.confirmation import awaits_confirmation
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
@@ -10,6 +11,8 @@ def wanted_size(world: World, version: Version) -> int:
     full, live = world.full_size, _live(world, version.digest)
     if version.digest == world.record.traffic:
         return full
+    if not version.was_active and awaits_confirmation(world, version):
+        return live
     if version.digest == world.goal:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:

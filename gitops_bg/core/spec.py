@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.hooks import Hook
 from gitops_bg.core.model import AppKey
 
 
@@ -60,6 +61,8 @@ class Strategy:
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
     drain_seconds: int = 0
+    hooks: tuple[Hook, ...] = ()
+    """In the order of the file; a name is one hook."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_bg.core.availability import is_coming, progress_deadline
+from gitops_bg.core.consulting import consulting_moments
 from gitops_bg.core.decision import Gate
 from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.probation import probation_ends
+from gitops_bg.core.telling import telling_moments
 from gitops_bg.core.world import World
 
 
@@ -19,6 +21,9 @@ def wake_at(world: World) -> datetime | None:
 def _moments(world: World) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
+    if world.spec.strategy.hooks:
+        yield from consulting_moments(world)
+        yield from telling_moments(world)
     if world.suspended:
         return
     ends = probation_ends(world, world.active) if world.active else None
