@@ -4,7 +4,7 @@ BIN    := .venv/bin
 # Two test processes for two cores; a test never shares a port, a folder or a process with another.
 WORKERS ?= 2
 
-.PHONY: demo test lint bench coverage clean
+.PHONY: demo test lint docs bench coverage clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -17,6 +17,10 @@ lint: .venv/.installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: .venv/.installed
+	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml
+	$(BIN)/python -m tests.conformance --write-docs
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench

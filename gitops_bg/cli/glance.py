@@ -15,6 +15,7 @@ _STYLES = {
     Phase.HEALTHY: "green",
     Phase.HELD: "yellow",
     Phase.SUSPENDED: "yellow",
+    Phase.PAUSED: "yellow",
     Phase.AWAITING_PROMOTION: "cyan",
     Phase.INVALID: "red",
     Phase.DEGRADED: "red",

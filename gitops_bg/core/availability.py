@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.confirmation import awaits_confirmation
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Event
 from gitops_bg.core.sizes import wanted_size
@@ -41,10 +42,20 @@ def progress_deadline(world: World, version: Version) -> datetime | None:
 
 def expires_at(world: World, version: Version) -> datetime | None:
     """When a candidate has waited long enough for somebody to promote it; None where it may wait for ever."""
-    seconds = world.spec.strategy.expire_after_seconds
-    if seconds is None or version.available_since is None or not world.record.traffic:
+    seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
+    if seconds is None or since is None or not world.record.traffic:
         return None
-    return version.available_since + timedelta(seconds=seconds)
+    return since + timedelta(seconds=seconds)
+
+
+def ready_since(world: World, version: Version) -> datetime | None:
+    """Since when only people and clocks keep a candidate back: its pods are available, and its analysis has ended."""
+    if world.spec.strategy.pre_promotion_analysis is None or version.available_since is None:
+        return version.available_since
+    run = world.record.run(AnalysisStage.PRE)
+    if run is None or run.rollout != version.rollout or run.finished_at is None:
+        return None
+    return max(version.available_since, run.finished_at)
 
 
 def is_expired(world: World, version: Version) -> bool:

@@ -6,8 +6,10 @@ from gitops_bg.core.actions import label
 from gitops_bg.core.confirmation import awaits_confirmation, said
 from gitops_bg.core.decision import Condition, Phase
 from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
+from gitops_bg.core.runs import why
 from gitops_bg.core.world import World
 
 
@@ -24,11 +26,20 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.DEGRADED, bool(_degraded(world))
     yield Phase.DEPLOYING, not world.record.traffic
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
+    yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
+    yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
     yield Phase.AWAITING_PROMOTION, candidate is not None
     yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
     yield Phase.HEALTHY, True
+
+
+def _judged(world: World, finding: Finding) -> bool:
+    """Whether a run of what serves, or of what is to serve next, stands there."""
+    coming = world.moving_to or world.candidate
+    concerned = {world.record.traffic, coming.digest if coming else ""}
+    return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
 
 
 def _degraded(world: World) -> str:
@@ -63,6 +74,7 @@ def conditions_of(world: World) -> tuple[Condition, ...]:
         _available(world),
         _healthy(world),
         _candidate_ready(world),
+        _analysis(world),
         _hooks_passed(world),
         _on_hold(world),
         _suspended(world),
@@ -127,6 +139,17 @@ def _standing_of(run: HookRun) -> str:
 def _in_full(world: World, hook: Hook, run: HookRun) -> str:
     sentence = said(world, hook, run)
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
+
+
+def _analysis(world: World) -> Condition:
+    """The last run there was: the candidate's, or that of what serves."""
+    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage.value == "post"), default=None)
+    if run is None:
+        return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
+    said = str(run) if run.running else why(run)
+    return Condition(
+        "AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, f"{run.stage.called}: {said}"
+    )
 
 
 def _on_hold(world: World) -> Condition:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, due_at, expires_at, satisfied
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
@@ -47,9 +48,18 @@ def awaits_confirmation(world: World, version: Version) -> bool:
     return not has_passed(world, version, HookType.CONFIRM_ROLLOUT)
 
 
+def is_judged_live(world: World, version: Version) -> bool:
+    """Whether it serves, and the analysis after its promotion is not over: rollback hooks are still asked."""
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and (run.running or run.paused) and run.digest == version.digest
+    return judged and version.digest == world.record.traffic == world.goal
+
+
 def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:
     """When a hook is called next: a rollout hook as long as the analysis beside it runs, too."""
-    return due_at(run, hook, goes_on=False)
+    beside = world.record.run(AnalysisStage.PRE)
+    analysed = beside is not None and beside.running and beside.rollout == run.rollout
+    return due_at(run, hook, goes_on=hook.type is HookType.ROLLOUT and analysed)
 
 
 def said(world: World, hook: Hook, run: HookRun | None) -> str:

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.core.confirmation import goes_forward, has_passed, hooks_of, next_call, run_of, said
+from gitops_bg.core.analysis import has_passed_analysis, leave
+from gitops_bg.core.confirmation import (
+    goes_forward,
+    has_passed,
+    hooks_of,
+    is_judged_live,
+    next_call,
+    run_of,
+    said,
+)
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.gates import gates_before_switch
 from gitops_bg.core.giving_up import give_up
@@ -21,7 +30,6 @@ from gitops_bg.core.hooks import (
     expires_at,
     id_of,
     key_of,
-    satisfied,
     spent,
     take,
 )
@@ -44,10 +52,15 @@ PHASES = {
 
 
 def consult(world: World) -> World:
-    """Bring what hooks say up to date, and act on it."""
-    for step in (_drop_stale, _take_in, _expire, _draw_consequences, _begin, _ask_people):
+    """Take in what hooks say, and act on it."""
+    for step in (_drop_stale, _take_in, _expire, _draw_consequences):
         world = step(world)
     return world
+
+
+def ask(world: World) -> World:
+    """Begin to ask what is to be asked, now that it is known who is available and who is on the way."""
+    return _ask_people(_begin(_drop_stale(world)))
 
 
 def calls_due(world: World, phase: str) -> tuple[Call, ...]:
@@ -81,7 +94,7 @@ def _asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
 
 def _is_watched(world: World, version: Version, run: HookRun) -> bool:
     if run.type is ROLLBACK:
-        return goes_forward(world, version)
+        return goes_forward(world, version) or is_judged_live(world, version)
     answered = run.type is CONFIRM_PROMOTION and not run.final and world.moving_to == version
     return goes_forward(world, version) and not world.frozen and not answered
 
@@ -100,7 +113,7 @@ def _is_stale(world: World, run: HookRun) -> bool:
     if run.final and not _is_about_to_move(world, version):
         return True
     newest = max(one.rollout for one in world.record.hooks)
-    return not goes_forward(world, version) and run.rollout != newest
+    return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
 
 
 # --- answers ---
@@ -145,10 +158,14 @@ def _expire(world: World) -> World:
 def _draw_consequences(world: World) -> World:
     for hook, run in tuple(_asked_about(world)):
         version = world.record.version(run.digest)
-        if version is None or not goes_forward(world, version):
+        says_no = spent(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
+        if version is None or not says_no:
             continue
-        if spent(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED):
-            world = give_up(world, version, reason=said(world, hook, run))
+        reason = said(world, hook, run)
+        if goes_forward(world, version):
+            world = give_up(world, version, reason=reason)
+        elif is_judged_live(world, version):
+            world = leave(world, reason)
     return world
 
 
@@ -184,9 +201,9 @@ def _may_begin(world: World, version: Version, asked: HookType) -> bool:
         return True
     if asked is ROLLOUT:
         return has_passed(world, version, PRE_ROLLOUT)
-    if world.moving_to == version and not _is_about_to_move(world, version):
-        return False
-    return has_passed(world, version, PRE_ROLLOUT, ROLLOUT)
+    if world.moving_to == version:
+        return _is_about_to_move(world, version)
+    return has_passed(world, version, PRE_ROLLOUT, ROLLOUT) and has_passed_analysis(world, version)
 
 
 def _is_about_to_move(world: World, version: Version) -> bool:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
+from gitops_bg.core.analysis import begin_runs, judge, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
-from gitops_bg.core.consulting import calls_due, consult
+from gitops_bg.core.consulting import ask, calls_due, consult
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.draining import note_arrival
@@ -47,9 +48,12 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
-    consult,  # ask hooks, act on what they say
+    consult,  # take in what hooks say, act on it
+    judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
     note_availability,  # who is ready since when, and who takes too long
+    ask,  # hooks that have a say in what is on its way
+    begin_runs,  # analyses of what is available, and of what has just been promoted
     watch_active,  # pods that fail after the switch
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
@@ -99,4 +103,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         gates=gates_to_show(world),
         wake_at=wake_at(world),
         calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
+        measurements=measurements_due(world),
     )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.actions import Action
 from gitops_bg.core.hooks import Call
 from gitops_bg.core.record import Record
+from gitops_bg.core.runs import Measure
 
 
 class Phase(StrEnum):
@@ -18,6 +19,7 @@ class Phase(StrEnum):
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
     WAITING = "Waiting"
+    PAUSED = "Paused"
     PROMOTING = "Promoting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
@@ -79,3 +81,5 @@ class Decision:
     wake_at: datetime | None = None
     calls: tuple[Call, ...] = ()
     """Hooks to call now, beside the reconciling; those being called already are named again."""
+    measurements: tuple[Measure, ...] = ()
+    """What is to be measured now, beside the reconciling; those under way already are named again."""

@@ -7,14 +7,17 @@ The way back has only one gate, availability.
 from dataclasses import replace
 from datetime import timedelta
 
-from gitops_bg.core.availability import expires_at
+from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.availability import expires_at, ready_since
 from gitops_bg.core.confirmation import hooks_of, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
 from gitops_bg.core.hooks import HookType, satisfied
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
+from gitops_bg.core.runs import AnalysisRun, ends_at, why
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.world import World
@@ -26,6 +29,8 @@ def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
         *_hooks(world, version, HookType.CONFIRM_ROLLOUT),
         _candidate_available(world, version),
         *_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
+        *_pre_promotion(world, version),
+        *_post_promotion(world, version),
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
@@ -41,6 +46,8 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
         _enough_available(world, version),
         _endpoints_ready(world, version),
         *_hooks(world, version, HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
+        *_pre_promotion(world, version),
+        *(gate for gate in _post_promotion(world, version) if _is_running(world)),
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
         *_standing_gates(world, version),
@@ -54,7 +61,7 @@ def gates_to_show(world: World) -> tuple[Gate, ...]:
         return gates_before_switch(world, coming)
     version = world.record.version(world.target_digest)
     if version is None or version.digest == world.record.traffic:
-        return ()
+        return _post_promotion(world, None)
     if world.record.traffic == "":
         return (_candidate_available(world, version), *_standing_gates(world, version))
     return (*gates_before_commit(world, version), _approval(world, version))
@@ -100,6 +107,44 @@ def _hooks(world: World, version: Version, *types: HookType, final: bool = False
     )
 
 
+def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
+    """What its analysis before promotion says; nothing where none is asked for, or nothing serves yet."""
+    plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
+    if plan is None or not world.record.traffic:
+        return ()
+    if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
+        return (_analysis(run),)
+    begins = plan.unknown or "begins when its pods are available"
+    return (Gate(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}"),)
+
+
+def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
+    """Nothing takes the place of a version that is still being judged; None: only to be shown."""
+    run = world.record.run(AnalysisStage.POST)
+    if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
+        return ()
+    gate = _analysis(run)
+    if version is None:
+        return (gate,)
+    return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
+
+
+def _is_running(world: World) -> bool:
+    """A person who merges the next version while the last one is paused has decided; one who is early has not."""
+    run = world.record.run(AnalysisStage.POST)
+    return run is not None and run.running
+
+
+def _analysis(run: AnalysisRun) -> Gate:
+    title = run.stage.called
+    if run.running:
+        return Gate(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
+    if run.paused:
+        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote` or `retry` measures anew"
+        return Gate(GateKind.ANALYSIS, False, reason)
+    return Gate(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
+
+
 def _verdicts(world: World, version: Version) -> tuple[Gate, ...]:
     said = {one.gate: one for one in world.observed.verdicts if one.digest == version.digest}
     return tuple(_verdict(name, said.get(name)) for name in world.spec.external_gates)
@@ -115,9 +160,11 @@ def _countdown(world: World, version: Version) -> Gate:
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return Gate(GateKind.PAUSE, True, "no pause asked for")
-    if version.available_since is None:
-        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when its pods are available")
-    until = version.available_since + timedelta(seconds=seconds)
+    since = ready_since(world, version)
+    if since is None:
+        awaited = "its pods are available" if version.available_since is None else "its analysis has ended"
+        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when {awaited}")
+    until = since + timedelta(seconds=seconds)
     return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.hooks import Called
 from gitops_bg.core.model import Color, Snapshot
+from gitops_bg.core.runs import Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,10 @@ class Verdict:
 
 
 class Verb(StrEnum):
-    """What an operator may ask of the cluster directly (``gitops-bg abort``, ``rollback --offline``)."""
+    """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
+    PROMOTE = "promote"
+    """Answer the pause of an inconclusive analysis: measure anew."""
     ABORT = "abort"
     ROLLBACK = "rollback"
     OPEN_GATE = "open-gate"
@@ -130,4 +133,6 @@ class Observed:
     verdicts: tuple[Verdict, ...] = ()
     calls: tuple[Called, ...] = ()
     """What hooks answered since the record was saved; also others, which are passed over."""
+    measurements: tuple[Measured, ...] = ()
+    """Those that were taken since the record was saved; also others, which are passed over."""
     git: GitView = field(default_factory=GitView)

@@ -9,7 +9,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.hooks import Delivery, HookRun, OpenGate
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
+from gitops_bg.core.runs import AnalysisRun
 
 
 class Event(StrEnum):
@@ -21,6 +23,8 @@ class Event(StrEnum):
     ROLLED_BACK = "rolled-back"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    ANALYSED = "analysed"
+    PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
     FAILED = "failed"
@@ -144,6 +148,8 @@ class Record:
     told_phase: str = ""
     undelivered: tuple[str, ...] = ()
     """Hooks that did not take what they were told last."""
+    analysis: tuple[AnalysisRun, ...] = ()
+    """At most one run a stage: the last."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""
@@ -173,6 +179,15 @@ class Record:
     def numbered(self, number: int) -> Version | None:
         """The version of this number, or None."""
         return next((version for version in self.versions if version.number == number), None)
+
+    def run(self, stage: AnalysisStage) -> AnalysisRun | None:
+        """The last analysis run of a stage, or None."""
+        return next((run for run in self.analysis if run.stage is stage), None)
+
+    def keeps_warm(self, digest: str) -> bool:
+        """Whether a version stays up because the verdict about its successor is not in yet."""
+        run = self.run(AnalysisStage.POST)
+        return run is not None and run.fallback == digest and (run.running or run.paused)
 
     def held(self, digest: str) -> Hold | None:
         """The hold on this digest, or None."""

@@ -1,8 +1,9 @@
-"""Steps that answer operators: `abort`, `rollback --offline` and `gate` of the cluster, `retry` through Git."""
+"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` of the cluster, `retry` through Git."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
+from gitops_bg.core.analysis import measure_again, retry_live
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.holds import lift_hold
@@ -84,6 +85,7 @@ def _note_gate(world: World, event: Event, request: Request) -> World:
 
 
 _ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
+    Verb.PROMOTE: lambda world, _: measure_again(world),
     Verb.ABORT: _abort,
     Verb.ROLLBACK: _roll_back,
     Verb.OPEN_GATE: _open_gate,
@@ -99,7 +101,9 @@ def answer_retry(world: World) -> World:
     world = world.with_record(replace(world.record, retry=retry.number))
     world = lift_hold(world, retry.digest, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
-    if version is None or version.digest == world.record.traffic or version.digest != world.target_digest:
+    if version is not None and version.digest == world.record.traffic:
+        return retry_live(world, version, retry.by)
+    if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
     return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=retry.by)

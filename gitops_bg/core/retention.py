@@ -33,7 +33,9 @@ def follow_delays(world: World) -> World:
 
 
 def _deadline(world: World, version: Version, since: datetime) -> datetime | None:
-    """None: it stays for ever; 0 seconds: it goes at once."""
+    """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once."""
+    if world.record.keeps_warm(version.digest):
+        return None
     strategy = world.spec.strategy
     seconds = strategy.abort_scale_down_delay_seconds if version.aborted else strategy.scale_down_delay_seconds
     return None if seconds is None else since + timedelta(seconds=seconds)
@@ -63,7 +65,7 @@ def _on_call(world: World) -> str:
 
 
 def _archive(world: World, version: Version) -> World:
-    if is_live(world, version.digest) or may_still_serve(world, version):
+    if is_live(world, version.digest) or world.record.keeps_warm(version.digest) or may_still_serve(world, version):
         return world
     archived = replace(
         version,

@@ -11,15 +11,14 @@ def wanted_size(world: World, version: Version) -> int:
     full, live = world.full_size, _live(world, version.digest)
     if version.digest == world.record.traffic:
         return full
-    if not version.was_active and awaits_confirmation(world, version):
-        return live
-    if version.digest == world.goal:
+    held_back = not version.was_active and awaits_confirmation(world, version)
+    if version.digest == world.goal and not held_back:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
         return _to_go_back_to(world, full, live)
-    if version.retiring:
+    if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
     return full if preview is None else max(preview, min(live, full))

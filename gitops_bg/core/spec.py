@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.hooks import Hook
+from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import AppKey
 
 
@@ -63,6 +64,8 @@ class Strategy:
     drain_seconds: int = 0
     hooks: tuple[Hook, ...] = ()
     """In the order of the file; a name is one hook."""
+    pre_promotion_analysis: Plan | None = None
+    post_promotion_analysis: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

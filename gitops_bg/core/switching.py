@@ -6,6 +6,7 @@ switch ends as exactly one ledger entry, whatever crashes in between (I4).
 
 from dataclasses import replace
 
+from gitops_bg.core.analysis import await_verdict
 from gitops_bg.core.digest import short
 from gitops_bg.core.gates import all_open, gates_before_switch
 from gitops_bg.core.holds import put_hold
@@ -30,6 +31,7 @@ def settle_switch(world: World) -> World:
     if origin and origin.digest != to.digest:
         world = world.with_version(_left(world, origin, switch.lane))
     world = world.with_record(replace(world.record, traffic=to.digest, switch=None))
+    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.lane)
     return world.noting(
         EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
     )

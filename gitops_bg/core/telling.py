@@ -12,6 +12,7 @@ from gitops_bg.core.conditions import phase_of
 from gitops_bg.core.confirmation import hooks_of
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.hooks import Answer, Call, Called, Delivery, Hook, HookType, answer_of, backoff, is_retried
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.record import Event, LedgerEntry
 from gitops_bg.core.world import World
 
@@ -66,9 +67,7 @@ def deliveries_due(world: World) -> tuple[Call, ...]:
     """What to tell now: of each hook the oldest message."""
     hooks = {hook.name: hook for hook in _listeners(world)}
     heads = _heads(world)
-    return tuple(
-        _call(world, hooks[one.hook], one) for one in heads if one.hook in hooks and _due_at(one) <= world.now
-    )
+    return tuple(_call(world, hooks[one.hook], one) for one in heads if one.hook in hooks and _due_at(one) <= world.now)
 
 
 def telling_moments(world: World) -> Iterator[datetime]:
@@ -200,15 +199,20 @@ def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
     for hook in hooks_of(world, HookType.EVENT):
         digest = entry.to_digest or entry.from_digest
         world = _queue(world, hook, phase, digest, _sentence(entry), warning=entry.event in WARNINGS)
-    outcome, digest = _outcome(entry)
+    outcome, digest = _outcome(world, entry)
     for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
         world = _queue(world, hook, outcome, digest)
     return world
 
 
-def _outcome(entry: LedgerEntry) -> tuple[str, str]:
-    """How a rollout ended, in Flagger's words, and of which digest; nothing where it did not."""
-    if entry.event is Event.PROMOTED:
+def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
+    """How a rollout ended, in Flagger's words, and of which digest; nothing where it did not.
+
+    With an analysis after promotion, it has succeeded when that has.
+    """
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and run.digest == entry.to_digest
+    if entry.event is (Event.ANALYSED if judged else Event.PROMOTED) and entry.to_digest == world.record.traffic:
         return "Succeeded", entry.to_digest
     if entry.event is Event.ABORTED:
         return "Failed", entry.to_digest

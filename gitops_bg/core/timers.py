@@ -8,7 +8,9 @@ from gitops_bg.core.consulting import consulting_moments
 from gitops_bg.core.decision import Gate
 from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
+from gitops_bg.core.runs import moments
 from gitops_bg.core.telling import telling_moments
 from gitops_bg.core.world import World
 
@@ -24,6 +26,9 @@ def _moments(world: World) -> Iterator[datetime]:
     if world.spec.strategy.hooks:
         yield from consulting_moments(world)
         yield from telling_moments(world)
+    for run in world.record.analysis:
+        if run.stage is AnalysisStage.POST or not world.suspended:
+            yield from moments(run)
     if world.suspended:
         return
     ends = probation_ends(world, world.active) if world.active else None

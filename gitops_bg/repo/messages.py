@@ -16,6 +16,8 @@ _DONE = {
     Event.ROLLED_BACK: "rolled back",
     Event.SUPERSEDED: "superseded",
     Event.CANCELLED: "cancelled",
+    Event.ANALYSED: "was analysed",
+    Event.PAUSED: "is paused",
     Event.ABORTED: "aborted",
     Event.RETRIED: "retries",
     Event.FAILED: "failed",

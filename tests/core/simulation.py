@@ -25,6 +25,7 @@ from gitops_bg.core.observed import (
     Verb,
 )
 from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 
 APP = AppKey("shop", "web")
@@ -88,6 +89,7 @@ class Simulation:
     """The digest that the active Service selects; empty text where its selector was wiped; None: no Service."""
     preview: str | None = None
     request: Request | None = None
+    measured: tuple[Measured, ...] = ()
     bad_tags: set[str] = field(default_factory=set)
     history_rewritten: str = ""
     in_git: bool = True
@@ -191,6 +193,7 @@ class Simulation:
             active_service=self._service("web", self.active),
             preview_service=self._service("web-preview", self.preview),
             request=self.request,
+            measurements=self.measured,
             git=self._git(),
         )
 

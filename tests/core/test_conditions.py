@@ -179,6 +179,8 @@ def test_every_condition_is_there_from_the_start():
         "Available",
         "Healthy",
         "CandidateReady",
+        "AnalysisPassed",
+        "HooksPassed",
         "OnHold",
         "Suspended",
         "InvalidSpec",

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 
 from gitops_bg.core import actions as act
 from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
-from gitops_bg.core.spec import OnExpire
+from gitops_bg.core.runs import Measured
+from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import MOVES, Crash, Simulation, automatic, deployed, manual, template
 
@@ -69,6 +71,24 @@ def promote_next(world: Simulation) -> None:
     world.set_primary(world.target)
 
 
+def measure(finding: Finding) -> Callable[[Simulation], None]:
+    def take(world: Simulation) -> None:
+        due = world.decide().measurements
+        world.measured = tuple(Measured(one.id, finding, world.now) for one in due)
+        world.step()
+        world.measured = ()
+
+    return take
+
+
+def analysed(spec: AppSpec) -> AppSpec:
+    """The app with both analyses."""
+    plan = Plan((Metric("errors", "web", interval=30, count=2, consecutive_error_limit=1),))
+    strategy = replace(spec.strategy, pre_promotion_analysis=plan, post_promotion_analysis=plan)
+    return replace(spec, strategy=strategy)
+
+
+FINDINGS = (Finding.SUCCESSFUL, Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR)
 EVENTS = st.one_of(
     one_of_tags(Simulation.push),
     one_of_tags(Simulation.revert_target),
@@ -93,6 +113,8 @@ EVENTS = st.one_of(
             lambda world: world.later(seconds=301),
             lambda world: world.later(seconds=601),
             lambda world: world.ask(Verb.ABORT),
+            lambda world: world.ask(Verb.PROMOTE),
+            *map(measure, FINDINGS),
             lambda world: world.ask(Verb.ROLLBACK),
             lambda world: setattr(world, "replicas", 1 + world.commits % 5),
         ]
@@ -116,6 +138,9 @@ SPECS = st.sampled_from(
         replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0),
         automatic(scale_down_delay_seconds=None, scale_down_delay_revision_limit=1),
         manual(preview_service=None),
+        analysed(manual()),
+        analysed(automatic()),
+        analysed(automatic(scale_down_delay_seconds=0, scale_down_delay_revision_limit=0)),
         replace(manual(), progress_deadline_abort=True),
         manual(expire_after_seconds=30),
         automatic(scale_down_delay_seconds=0, drain_seconds=40),

@@ -14,9 +14,11 @@ from gitops_bg.core.actions import ScaleReplicaSet
 from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
+from gitops_bg.core.runs import AnalysisRun, Measured, begin, id_of, take
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec.codec import from_json, to_json
 
@@ -26,7 +28,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("kind", [Record, Observed, Decision, Desired, AppSpec])
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_round_trip_loses_nothing(kind: type[Any], data: st.DataObject) -> None:
     value = data.draw(st.from_type(kind))
@@ -116,3 +118,14 @@ def test_what_does_not_fit_is_named(kind: type[Any], data: Any, complaint: str) 
 def test_the_file_is_named_where_there_is_one() -> None:
     with pytest.raises(InvalidInput, match=r"^observed.json: appUid: expected text, found a number$"):
         from_json(Observed, {"appUid": 5}, "observed.json")
+
+
+def test_an_analysis_run_survives_a_restart() -> None:
+    plan = Plan((Metric("errors", "prometheus", '{"query":"up"}', "result < 1", interval=30, count=3),))
+    run = begin(AnalysisRun(AnalysisStage.POST, "v1:3f", 7, fallback="v1:2e"), plan, "3f", "2e", NOW)
+    run = take(run, "5eed", Measured(id_of(run, "5eed", run.metrics[0]), Finding.SUCCESSFUL, NOW, "0.5"))
+    written = json.loads(json.dumps(to_json(Record(analysis=(run,)))))
+    assert from_json(Record, written).analysis == (run,)
+    assert written["analysis"][0]["metrics"][0]["measurements"] == [
+        {"finding": "Successful", "at": "2026-03-01T12:00:00Z", "value": "0.5"}
+    ]

@@ -1,0 +1,99 @@
+"""Writes docs/conformance.md: which test proves which scenario, and what each field means here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.conformance import fields
+from tests.conformance.fields import Field, Theirs, ours
+from tests.conformance.reference import SECTIONS, Scenario, Section
+from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+COMMAND = "python -m tests.conformance --write-docs"
+
+_HEAD = f"""\
+# Conformance
+
+Written by `{COMMAND}` from the tests themselves; `tests/conformance/test_documented.py` fails where it is stale.
+A test in `tests/conformance/` runs on the sandbox and on a real control plane, except where it says
+otherwise. Counts in parentheses are (desired, current, updated, ready, available), as Argo Rollouts counts: replicas
+that the target asks for, pods of all versions, pods of the target's version, ready and available pods of the live one.
+"""
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _own_fields()]
+    parts += [_their_fields("Fields of Argo Rollouts", fields.ARGO), _their_fields("Fields of Flagger", fields.FLAGGER)]
+    return "\n".join(parts)
+
+
+def _summary() -> str:
+    rows = []
+    for section in SECTIONS:
+        proven = [each for each in section.scenarios if is_proven(each.id)]
+        without = [each for each in section.scenarios if each not in proven]
+        later = sum(bool(each.later) for each in without)
+        rows.append((section.title, len(section.scenarios), len(proven), later, len(without) - later))
+    return _table(("Source", "Scenarios", "Proven", "Not yet", "Do not apply"), rows)
+
+
+def _section(section: Section) -> str:
+    rows = (row for each in section.scenarios for row in _rows(each))
+    head = f"## {section.title}\n\n{section.source}.\n\n"
+    return head + _table(("", "Scenario", "Test", "What it asserts"), rows)
+
+
+def _rows(scenario: Scenario) -> Iterator[tuple[str, ...]]:
+    label = _label(scenario.id)
+    rows = [(_link(proof), proof.asserts) for proof in proofs_of(scenario.id)]
+    if not is_proven(scenario.id):
+        rows.append(("–", _reason(scenario)))
+    for number, row in enumerate(rows):
+        yield (*((label, scenario.title) if number == 0 else ("", "")), *row)
+
+
+def _reason(scenario: Scenario) -> str:
+    return f"Does not apply: {scenario.reason}." if scenario.reason else f"Not yet: {scenario.later}."
+
+
+def _label(scenario: str) -> str:
+    """The short name of a scenario within its section."""
+    last = scenario.rpartition("_")[2]
+    return last if last.isdigit() or len(last) <= 3 else ""
+
+
+def _link(proof: Proof) -> str:
+    words = proof.name.removeprefix("test_")
+    return f"[`{words}`](../{proof.file})"
+
+
+def _own_fields() -> str:
+    """Ours, all of them."""
+    rows = ((f"`{each.path}`", each.default, each.meaning, _where(each)) for each in ours().values())
+    return "## Every field of app.yaml\n\n" + _table(("Field of `spec`", "Default", "Meaning", "Tests"), rows)
+
+
+def _where(field: Field) -> str:
+    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in mentions(field.telling_name))
+
+
+def _their_fields(title: str, theirs: tuple[Theirs, ...]) -> str:
+    rows = ((f"`{each.name}`", *_here(each)) for each in theirs)
+    return f"## {title}\n\n" + _table(("Field", "Here", "Meaning"), rows)
+
+
+def _here(each: Theirs) -> tuple[str, str]:
+    field = each.here()
+    return (f"`{field.path}`", field.meaning) if field else ("–", f"{each.words[:1].upper()}{each.words[1:]}.")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join("| " + " | ".join(_cell(each) for each in line) + " |\n" for line in lines)
+
+
+def _cell(value: object) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())

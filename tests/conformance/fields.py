@@ -1,0 +1,135 @@
+"""What each field of Argo Rollouts and Flagger is here: ours of that name, another of ours, or why there is none.
+
+Ours are read off the models of app.yaml; a name below that they do not have fails `test_documented`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from gitops_bg.spec.models import AppSpec
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of app.yaml."""
+
+    path: str
+    """From `spec` on, as users write it."""
+    default: str
+    meaning: str
+
+    @property
+    def telling_name(self) -> str:
+        """The outermost name that is of this field alone: `until` alone could be anything."""
+        return self.path.removeprefix("strategy.blueGreen.").split(".")[0]
+
+
+@dataclass(frozen=True)
+class Theirs:
+    """A field of another system: the field of ours that means it, or else the words that say what stands for it.
+
+    Where neither is given, or we have the words only until then, it is the field of ours with its name.
+    """
+
+    name: str
+    ours: str = ""
+    words: str = ""
+
+    def here(self) -> Field | None:
+        """The field of ours that means it."""
+        known = ours()
+        same = self.name.replace("blueGreen.", "strategy.blueGreen.")
+        return known.get(self.ours or same)
+
+
+def ours() -> dict[str, Field]:
+    """Every field of `spec` by its path, in the order of the models."""
+    return {field.path: field for field in _fields(AppSpec, "")}
+
+
+def _fields(model: type[BaseModel], prefix: str) -> Iterator[Field]:
+    for name, info in model.model_fields.items():
+        path = f"{prefix}{info.alias or name}"
+        inner = _model_in(info.annotation)
+        meaning = info.description or (inner.__doc__ if inner else "") or ""
+        yield Field(path, "required" if info.is_required() else _default(info.default), meaning)
+        if inner:
+            yield from _fields(inner, f"{path}.")
+
+
+def _default(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "–" if value is None or value == "" else str(value)
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    candidates = (annotation, *getattr(annotation, "__args__", ()))
+    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
+
+
+def missing(theirs: tuple[Theirs, ...]) -> list[str]:
+    """The fields that are said to be one of ours, and that the models do not have."""
+    return [f"{each.name} -> {each.ours}" for each in theirs if each.here() is None and not each.words]
+
+
+_LATER = "not yet"
+
+_SAME_NAMES = (
+    "blueGreen.activeService",
+    "blueGreen.previewService",
+    "blueGreen.previewReplicaCount",
+    "blueGreen.autoPromotionEnabled",
+    "blueGreen.autoPromotionSeconds",
+    "blueGreen.scaleDownDelaySeconds",
+    "blueGreen.scaleDownDelayRevisionLimit",
+    "blueGreen.abortScaleDownDelaySeconds",
+    "blueGreen.antiAffinity",
+    "minReadySeconds",
+    "progressDeadlineSeconds",
+    "progressDeadlineAbort",
+    "revisionHistoryLimit",
+    "rollbackWindow.revisions",
+)
+_NAMES_TO_COME = (
+    "blueGreen.maxUnavailable",
+    "blueGreen.prePromotionAnalysis",
+    "blueGreen.postPromotionAnalysis",
+    "blueGreen.previewMetadata",
+    "blueGreen.activeMetadata",
+    "restartAt",
+    "analysis.successfulRunHistoryLimit",
+    "analysis.unsuccessfulRunHistoryLimit",
+)
+
+ARGO = (
+    *map(Theirs, _SAME_NAMES),
+    *(Theirs(name, words=_LATER) for name in _NAMES_TO_COME),
+    Theirs("replicas", words="`spec.replicas` of the target; no part of the version, so a change of it is no rollout"),
+    Theirs("selector", words="none: every ReplicaSet and Service selects by app and digest"),
+    Theirs("template", words="the pod template of the target"),
+    Theirs("paused", "suspend"),
+    Theirs("workloadRef", "target"),
+    Theirs("workloadRef.scaleDown", words="none: no live object of the target's name is ever touched"),
+)
+
+FLAGGER = (
+    Theirs("targetRef", "target"),
+    Theirs("autoscalerRef", words="not yet: no HPA or ScaledObject is copied"),
+    Theirs("progressDeadlineSeconds"),
+    Theirs("revertOnDeletion", "deletionPolicy"),
+    Theirs("suspend"),
+    Theirs("skipAnalysis", words="`gitops-bg promote --full`, for one version: no switch that is forgotten"),
+    Theirs("service.name, service.port, …", words="the Services of the app's folder, as their author writes them"),
+    Theirs("service.portDiscovery", words="a Service without a manifest takes the ports of the containers"),
+    Theirs("analysis.interval, iterations, threshold, metrics", words=_LATER),
+    Theirs("analysis.webhooks", "hooks", words=_LATER),
+    Theirs("analysis.alerts", words="not yet: notifications are an issue of their own"),
+    Theirs(
+        "analysis.match, stepWeight, maxWeight, mirror, sessionAffinity", words="none: all traffic is on one version"
+    ),
+)

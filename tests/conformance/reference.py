@@ -1,0 +1,249 @@
+"""Every scenario that this suite answers for: the one list, in the order of the references.
+
+A test proves a scenario if its name begins with `test_` and the scenario's id (`test_argo_04_…`; several ids may
+follow each other: `test_argo_21_22_24_…`). A scenario that does not apply here says why in one line. `survey` finds the
+tests, `document` writes docs/conformance.md, `test_documented` fails where a scenario has neither.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One scenario of a reference: its id in the names of tests, and what it is called there."""
+
+    id: str
+    title: str
+    reason: str = ""
+    """Why there is no test: it does not apply here."""
+    later: str = ""
+    """What its test waits for; of no account once there is one."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The scenarios of one source."""
+
+    title: str
+    source: str
+    scenarios: tuple[Scenario, ...]
+
+
+_UNDER_WAY = "it is being written"
+_ANALYSIS = "its test comes with the analysis runs"
+_FIELDS = "its test comes with the field"
+_ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
+_KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
+_SELECTOR = (
+    "one ReplicaSet a version, told apart by the digest: no selector, label or name of the workload is rewritten"
+)
+
+ARGO = Section(
+    "Argo Rollouts",
+    "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are those of our reference, with its gaps",
+    (
+        Scenario("argo_01", "TestEphemeralMetadata", later=_FIELDS),
+        Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause", later=_UNDER_WAY),
+        Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause", later=_UNDER_WAY),
+        Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
+        Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull", later=_UNDER_WAY),
+        Scenario("argo_06", "TestBlueGreenAnalysis", later=_ANALYSIS),
+        Scenario("argo_07", "TestBlueGreenPrePromotionFail", later=_ANALYSIS),
+        Scenario("argo_08", "TestBlueGreenPostPromotionFail", later=_ANALYSIS),
+        Scenario("argo_11", "TestBlueGreenPromoteFull", later=_ANALYSIS),
+        Scenario("argo_12", "TestBlueGreenUpdate", later=_UNDER_WAY),
+        Scenario("argo_13", "TestBlueGreenToCanary", reason="blue-green is the only strategy"),
+        Scenario("argo_16", "TestBlueGreenScaleDownOnAbort", later=_UNDER_WAY),
+        Scenario("argo_17", "TestKubectlWaitForPaused", later=_UNDER_WAY),
+        Scenario("argo_18", "TestKubectlWaitForCompleted", later=_UNDER_WAY),
+        Scenario("argo_19", "TestWorkloadRefTemplate", later=_UNDER_WAY),
+        Scenario("argo_20", "TestWorkloadRef", later=_UNDER_WAY),
+        Scenario("argo_21", "TestScaleDownOnSuccess", later=_UNDER_WAY),
+        Scenario("argo_22", "TestScaleDownProgressively", later=_UNDER_WAY),
+        Scenario("argo_24", "TestNeverScaleDown", later=_UNDER_WAY),
+        Scenario("argo_25", "TestBlueGreenDuration_InitialRollout", later=_UNDER_WAY),
+        Scenario("argo_26", "TestBlueGreenDuration_SpecPaused", later=_UNDER_WAY),
+        Scenario("argo_27", "TestBlueGreenDuration_AutoPromotion", later=_UNDER_WAY),
+        Scenario("argo_28", "TestBlueGreenDuration_ManualPromotion", later=_UNDER_WAY),
+        Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted", later=_UNDER_WAY),
+        Scenario("argo_30", "TestBlueGreenDuration_Abort", later=_UNDER_WAY),
+        Scenario("argo_31", "TestBlueGreenDuration_Retry", later=_UNDER_WAY),
+        Scenario("argo_32", "TestBlueGreenDuration_SupersededRollout", later=_UNDER_WAY),
+        Scenario("argo_37", "TestBlueGreenDuration_ScalingOnly", later=_UNDER_WAY),
+        Scenario("argo_38", "TestALBBlueGreenUpdate", reason="needs AWS; skipped without it there too"),
+        Scenario("argo_rollback_window", "rollback_window_test.go", later=_UNDER_WAY),
+    ),
+)
+
+GAPS = Section(
+    "What the tests of Argo Rollouts leave out",
+    "the list at the end of §7 of our reference",
+    (
+        Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover", later=_UNDER_WAY),
+        Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion", later=_UNDER_WAY),
+        Scenario("argo_gap_selector_wiped", "selector drift or wipe in the middle of an update", later=_UNDER_WAY),
+        Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds", later=_UNDER_WAY),
+        Scenario("argo_gap_scale_down_delay_0", "scaleDownDelaySeconds: 0", later=_UNDER_WAY),
+        Scenario(
+            "argo_gap_replicas_before_promotion", "replicas change during the checks before promotion", later=_UNDER_WAY
+        ),
+        Scenario("argo_gap_replicas_during_abort", "replicas change during an abort", later=_UNDER_WAY),
+        Scenario(
+            "argo_gap_replicas_after_promotion", "replicas change during the checks after promotion", later=_UNDER_WAY
+        ),
+        Scenario("argo_gap_rollback_at_new_size", "fast rollback when replicas changed since", later=_UNDER_WAY),
+        Scenario("argo_gap_suspend_and_abort", "spec.paused and abort", later=_UNDER_WAY),
+        Scenario("argo_gap_crash", "controller crash between every two writes", later=_UNDER_WAY),
+        Scenario("argo_gap_name_collision", "hash collision", later=_UNDER_WAY),
+        Scenario(
+            "argo_gap_promote_while_pushed", "promote and a change of the template at the same time", later=_UNDER_WAY
+        ),
+        Scenario(
+            "argo_gap_service_recreated", "Service deleted and recreated in the middle of an update", later=_UNDER_WAY
+        ),
+    ),
+)
+
+WEAK_POINTS = Section(
+    "Weak points of Argo Rollouts",
+    "§2.5 of our reference, found by tracing its code",
+    (
+        Scenario("W01", "a wiped selector is an instant promotion", later=_UNDER_WAY),
+        Scenario("W02", "an abort does not revert a broken cutover", later=_UNDER_WAY),
+        Scenario("W03", "a retry after a failed post-promotion analysis aborts again", later=_ANALYSIS),
+        Scenario("W04", "a retry after a failed pre-promotion analysis measures pods that are not up", later=_ANALYSIS),
+        Scenario("W05", "promote restarts the countdown of autoPromotionSeconds", later="its test comes with promote"),
+        Scenario("W06", "promote is lost while a pod is unready", later="its test comes with promote"),
+        Scenario("W07", "previewReplicaCount shrinks the warm version and defeats the fast rollback", later=_UNDER_WAY),
+        Scenario("W08", "another version's scale-down delay suppresses the progress deadline", later=_UNDER_WAY),
+        Scenario("W09", "a retry after an aborted rollback skips the analysis that failed", later=_ANALYSIS),
+        Scenario("W10", "undo leaks what was injected into the template", later=_UNDER_WAY),
+        Scenario("W11", "errors while scaling old versions are swallowed", later=_UNDER_WAY),
+        Scenario(
+            "W12", "the preview Service has no endpoints at the start of an update and after an abort", later=_UNDER_WAY
+        ),
+    ),
+)
+
+FLAGGER = Section(
+    "Flagger",
+    "fluxcd/flagger `15bd6ad5`: its scripts, its unit tables, and what its scripts leave out",
+    (
+        Scenario(
+            "flagger_init", "init: the primary is ready, then takes traffic (test-deployment.sh)", later=_UNDER_WAY
+        ),
+        Scenario("flagger_adopted_service", "a Service that was there before is adopted", later=_UNDER_WAY),
+        Scenario("flagger_new_revision", "a new revision mid-run starts the run anew", later=_UNDER_WAY),
+        Scenario(
+            "flagger_rollback", "a failed run leaves the primary untouched (nginx/test-lifecycle.sh)", later=_UNDER_WAY
+        ),
+        Scenario(
+            "flagger_revert_to_primary", "the target set back to the promoted spec triggers nothing", later=_UNDER_WAY
+        ),
+        Scenario("flagger_fail_again", "after a failure another bad revision fails, too", later=_UNDER_WAY),
+        Scenario("flagger_retry", "the failed revision again", later=_UNDER_WAY),
+        Scenario(
+            "flagger_promotion", "promotion: the primary runs the checked spec, the run is Succeeded", later=_UNDER_WAY
+        ),
+        Scenario("flagger_primary_not_ready", "promotion while the primary is not ready", later=_UNDER_WAY),
+        Scenario("flagger_failed_after_shift", "failure after traffic was shifted", later=_UNDER_WAY),
+        Scenario("flagger_phases", "the phases of a blue-green run, in order", later=_UNDER_WAY),
+        Scenario("flagger_target_at_0", "the target sits at 0 after init, success and rollback", later=_UNDER_WAY),
+        Scenario("flagger_has_target_changed", "what counts as a change of the target", later=_UNDER_WAY),
+        Scenario("flagger_readiness", "readiness and its deadline", later=_UNDER_WAY),
+        Scenario("flagger_service_update", "Services are reconciled, metadata of others is kept", later=_UNDER_WAY),
+        Scenario("flagger_checksum_stability", "the checksum is the same for the same spec", later=_UNDER_WAY),
+        Scenario("flagger_deletion", "deletion of the Canary", later=_UNDER_WAY),
+        Scenario("flagger_gates_closed", "closed gates", later=_UNDER_WAY),
+        Scenario("flagger_controller_restart", "restart of the controller", later=_UNDER_WAY),
+        Scenario("flagger_suspend", "suspend", later=_UNDER_WAY),
+        Scenario(
+            "flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched", later=_UNDER_WAY
+        ),
+        Scenario(
+            "flagger_traffic", "a probe of zero downtime", later="one test keeps traffic flowing through every move"
+        ),
+        Scenario("flagger_webhooks", "webhook payload, status, retries, TLS", later="its test comes with the hooks"),
+        Scenario("flagger_alerts", "alerts", reason="alerts come with the notifications, an issue of their own"),
+        Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", reason=_KEDA),
+        Scenario("flagger_keda", "ScaledObject pause, resume and query", reason=_KEDA),
+        Scenario(
+            "flagger_config_tracking",
+            "promotion copies ConfigMaps and Secrets; configuration tracking off",
+            reason="ConfigMaps and Secrets are not copied yet: a template refers to the live ones, as without tracking",
+        ),
+        Scenario(
+            "flagger_daemonset",
+            "test-daemonset.sh",
+            reason="a DaemonSet has one pod a node and no replicas: two versions of one cannot be sized or warmed",
+        ),
+        Scenario("flagger_mirroring", "mirroring and session affinity", reason=_ROUTES),
+        Scenario("flagger_weights", "weighted canary, A/B, traffic increase", reason=_ROUTES),
+        Scenario(
+            "flagger_port_discovery",
+            "port discovery, names and numbers",
+            reason="nothing is discovered by pods: a Service without a manifest takes its ports from the containers",
+        ),
+        Scenario("flagger_label_rewrite", "labels by prefix, affinity and selector rewriting", reason=_SELECTOR),
+    ),
+)
+
+BEATS = Section(
+    "What beats Flagger",
+    "§9 of our reference",
+    (
+        Scenario(
+            "flagger_beat_a", "true cutover on plain Services with zero failed requests", later="as flagger_traffic"
+        ),
+        Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object", later=_UNDER_WAY),
+        Scenario(
+            "flagger_beat_c", "immutable, stored promoted revision: drift repair, one-write rollback", later=_UNDER_WAY
+        ),
+        Scenario("flagger_beat_d", "the start of a run is recorded in the write that detects it", later=_UNDER_WAY),
+        Scenario(
+            "flagger_beat_e",
+            "a change of configuration restarts green",
+            reason="ConfigMaps are not copied yet: until they are, their digest cannot be part of the version's",
+        ),
+        Scenario(
+            "flagger_beat_f", "revert to the promoted version cancels the run and clears Failed", later=_UNDER_WAY
+        ),
+        Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis", later=_UNDER_WAY),
+        Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits", later=_ANALYSIS),
+        Scenario("flagger_beat_i", "deadlines on every wait", later=_UNDER_WAY),
+        Scenario(
+            "flagger_beat_j",
+            "status with commit, revision, reason, serving side, observedGeneration, history",
+            later=_UNDER_WAY,
+        ),
+        Scenario("flagger_beat_k", "safe deletion by default", later=_UNDER_WAY),
+        Scenario(
+            "flagger_beat_l", "asynchronous hooks, captured output, 2xx is good", later="its test comes with the hooks"
+        ),
+        Scenario(
+            "flagger_beat_m", "continuous traffic through every transition, and a killed controller", later=_UNDER_WAY
+        ),
+    ),
+)
+
+_BGD = """
+G1 the first version | G2 a change of the image | G3 revert to the version before | G4 a third version
+G5 no change, no write | G6 deletion | G7 a restart at any moment | L1 a ReplicaSet deleted
+L2 restart with objects there | L3 the Service is owned | L4 the old version at full size | L5 an image that never runs
+L6 a crash after any write | L7 the Service is repaired | L8 replicas | L9 whole pod specs | L10 the spec is left alone
+L11 a bad pod spec | L12 conflicts | L13 errors are tried again | L14 two apps in a namespace
+L15 owners | L16 names | L17 nothing blocks | L18 labels and Service | L19 manual gate, pause, abort, history
+L20 a newer spec midway
+"""
+
+BGD = Section(
+    "Google's bgd-controller",
+    "what it promises (G) and where it stops short (L)",
+    tuple(Scenario(*each.strip().split(" ", 1)) for line in _BGD.strip().splitlines() for each in line.split("|")),
+)
+
+SECTIONS = (ARGO, GAPS, WEAK_POINTS, FLAGGER, BEATS, BGD)
+
+EVERY = {scenario.id: scenario for section in SECTIONS for scenario in section.scenarios}

@@ -1,0 +1,53 @@
+"""Every scenario of the references has a test or a reason, and docs/conformance.md says which."""
+
+import doctest
+
+import pytest
+
+from tests.conformance import fields, survey
+from tests.conformance.document import COMMAND, PAGE, render
+from tests.conformance.reference import EVERY, SECTIONS, Scenario
+from tests.conformance.survey import is_proven, proofs
+
+
+@pytest.mark.parametrize("scenario", EVERY.values(), ids=EVERY)
+def test_scenario_has_a_test_or_says_why_not(scenario: Scenario) -> None:
+    assert is_proven(scenario.id) or scenario.reason or scenario.later, (
+        f"{scenario.title}: write test_{scenario.id}_…, or give a reason in tests/conformance/reference.py"
+    )
+    assert not (is_proven(scenario.id) and scenario.reason), f"{scenario.id} has a test: its reason is out of date"
+
+
+def test_ids_of_scenarios_are_unique() -> None:
+    assert len(EVERY) == sum(len(section.scenarios) for section in SECTIONS)
+
+
+def test_test_of_a_scenario_says_in_its_docstring_what_it_asserts() -> None:
+    """All but those of bgd-controller, whose names say it, and those of the engine alone."""
+    told = [proof for proof in proofs() if proof.on_a_cluster and proof.scenarios[0][0] not in "GL"]
+    assert not [proof.name for proof in told if not proof.has_docstring]
+
+
+def test_name_of_a_test_here_begins_with_a_scenario() -> None:
+    """A misspelt id would prove nothing."""
+    named = {proof.name for proof in proofs()}
+    here = survey.names_in_this_suite()
+    assert here - named == set()
+
+
+@pytest.mark.parametrize("theirs", [fields.ARGO, fields.FLAGGER], ids=["argo", "flagger"])
+def test_field_that_stands_for_one_of_theirs_is_there(theirs: tuple[fields.Theirs, ...]) -> None:
+    assert not fields.missing(theirs)
+
+
+def test_every_field_is_mentioned_by_a_test() -> None:
+    unmentioned = [field.path for field in fields.ours().values() if not survey.mentions(field.telling_name)]
+    assert not unmentioned
+
+
+def test_names_are_split_as_the_examples_say() -> None:
+    assert doctest.testmod(survey).failed == 0
+
+
+def test_page_is_as_the_tests_are() -> None:
+    assert PAGE.read_text() == render(), f"docs/conformance.md is stale: run `{COMMAND}`"

@@ -1,0 +1,467 @@
+"""Analysis in the life of an app: when runs begin, what each verdict leads to, and that a retry measures anew."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.decision import GateKind, Phase
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.model import Stage
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.runs import Measured
+from tests.core.simulation import Simulation, automatic, deployed, manual, template
+
+PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
+GOOD, BAD, OPEN, BROKEN = Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR
+PLAN = Plan((Metric("errors", "web", interval=60, count=2, consecutive_error_limit=0),))
+
+
+def analysed(spec=None, pre: Plan | None = None, post: Plan | None = None) -> Simulation:
+    """Version 1 is live, and the strategy asks for analyses."""
+    spec = spec or automatic()
+    strategy = replace(spec.strategy, pre_promotion_analysis=pre, post_promotion_analysis=post)
+    return deployed(replace(spec, strategy=strategy))
+
+
+def measure(world: Simulation, finding: Finding, message: str = "") -> None:
+    """Take every measurement that is due, and settle."""
+    due = world.decide().measurements
+    assert due, "nothing is due"
+    world.measured = tuple(Measured(one.id, finding, world.now, "1", message) for one in due)
+    world.settle()
+    world.measured = ()
+
+
+def pass_analysis(world: Simulation) -> None:
+    measure(world, GOOD)
+    world.later(seconds=60)
+    measure(world, GOOD)
+
+
+def finding(world: Simulation, stage: AnalysisStage) -> Finding | None:
+    run = world.record.run(stage)
+    return run.finding if run else None
+
+
+def shut(world: Simulation) -> list[tuple[GateKind, str]]:
+    return [(gate.kind, gate.reason) for gate in world.decide().gates if not gate.open]
+
+
+def test_first_deployment_is_not_analysed():
+    world = analysed(pre=PLAN, post=PLAN)
+    assert world.record.analysis == ()
+
+
+def test_good_analysis_before_promotion_promotes():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    assert (world.live, world.primary) == ("1", "1")
+    (gate,) = [gate for gate in world.decide().gates if gate.kind is GateKind.ANALYSIS]
+    assert (gate.open, gate.reason) == (False, "pre-promotion analysis: errors ✔0 ✖0 ?0 ⚠0 of 2")
+    assert gate.until == world.now + timedelta(seconds=60)
+    assert world.decide().phase is Phase.PROGRESSING
+    measure(world, GOOD)
+    assert world.live == "1"
+    assert world.decide().wake_at == world.now + timedelta(seconds=60)
+    assert world.decide().measurements == ()
+    world.later(seconds=60)
+    measure(world, GOOD)
+    assert (world.live, world.primary) == ("2", "2")
+    assert "analysed" in world.events()
+    assert world.recorded_moves() == world.moves
+
+
+def test_analysis_begins_only_when_the_pods_are_available():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.step()
+    assert world.decide().measurements == ()
+    assert (GateKind.ANALYSIS, "pre-promotion analysis: begins when its pods are available") in shut(world)
+    world.settle()
+    assert len(world.decide().measurements) == 1
+
+
+@pytest.mark.parametrize("verdict", [BAD, BROKEN])
+def test_bad_verdict_before_promotion_aborts_and_holds(verdict):
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, verdict, "0.5 is not < 0.1")
+    assert (world.live, world.primary, world.held, world.moves) == ("1", "1", {"2"}, world.moves[:1])
+    (hold,) = world.record.holds
+    assert "0.5 is not < 0.1" in hold.reason
+    assert "aborted" in world.events()
+    assert world.decide().measurements == ()
+    world.later(seconds=31)
+    world.settle()
+    assert world.pods[template("2").digest].replicas == 0
+
+
+def test_bad_verdict_takes_back_a_promotion_that_was_merged_early():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.set_primary("2")
+    world.settle()
+    assert world.live == "1"
+    measure(world, BAD)
+    assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+
+
+def test_promotion_is_offered_only_after_a_good_analysis():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.settle()
+    assert world.branch is None
+    pass_analysis(world)
+    assert world.branch == "2"
+    world.merge()
+    world.settle()
+    assert world.live == "2"
+
+
+@pytest.mark.parametrize("prefix", ["pre", "both"])
+def test_W04_retry_after_a_failed_analysis_before_promotion_measures_anew_when_pods_are_up(prefix):
+    world = analysed(pre=PLAN, post=PLAN if prefix == "both" else None)
+    world.push("2")
+    world.settle()
+    first = world.record.run(PRE)
+    measure(world, BAD)
+    world.later(seconds=31)
+    world.settle()
+    assert world.pods[template("2").digest].replicas == 0
+    world.retry()
+    world.step()
+    assert world.decide().measurements == (), "its pods are at 0"
+    world.settle()
+    again = world.record.run(PRE)
+    assert again.rollout > first.rollout
+    assert again.metrics[0].counted == 0
+    pass_analysis(world)
+    assert world.live == "2"
+
+
+def test_good_analysis_after_promotion_lets_the_old_version_go():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    assert world.live == "2"
+    assert world.decide().phase is Phase.PROGRESSING
+    world.later(seconds=3000)
+    world.settle()
+    old = world.record.numbered(1)
+    assert (old.scale_down_at, world.pods[old.digest].replicas) == (None, 3)
+    measure(world, GOOD)
+    world.later(seconds=60)
+    measure(world, GOOD)
+    assert world.record.numbered(1).scale_down_at == world.now + timedelta(seconds=300)
+    assert world.decide().phase is Phase.HEALTHY
+    world.later(seconds=300)
+    world.settle()
+    assert world.record.numbered(1).stage is Stage.ARCHIVED
+
+
+def test_old_version_stays_warm_also_where_none_may():
+    world = analysed(automatic(scale_down_delay_revision_limit=0), post=PLAN)
+    world.push("2")
+    world.settle()
+    assert world.pods[template("1").digest].replicas == 3
+    pass_analysis(world)
+    assert world.pods[template("1").digest].replicas == 0
+
+
+@pytest.mark.parametrize("verdict", [BAD, BROKEN])
+def test_bad_verdict_after_promotion_rolls_back_commits_and_holds(verdict):
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, verdict, "503")
+    assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+    assert world.events()[-3:].count("rolled-back") == 1
+    assert "post-promotion analysis" in world.record.holds[0].reason
+    assert world.recorded_moves() == world.moves
+    assert finding(world, POST) is verdict
+
+
+def test_bad_verdict_after_promotion_does_not_wait_for_pods_or_git():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    world.reachable = False
+    world.pods_fail("2")
+    (due,) = world.decide().measurements
+    world.measured = (Measured(due.id, BAD, world.now),)
+    world.step()
+    world.step()
+    assert world.live == "1"
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3])
+def test_W03_retry_after_a_failed_analysis_after_promotion_measures_anew(passes):
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    for number in range(passes):
+        assert world.live == "2"
+        measure(world, BAD)
+        assert world.live == "1"
+        world.retry()
+        world.settle()
+        assert world.live == "1", "it waits for its analysis before promotion"
+        pass_analysis(world)
+        assert finding(world, POST) is Finding.RUNNING, number
+    pass_analysis(world)
+    assert (world.live, world.primary, world.held) == ("2", "2", set())
+    assert world.recorded_moves() == world.moves
+
+
+def test_inconclusive_before_promotion_pauses_until_somebody_promotes_and_then_measures_anew():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, OPEN, "no data")
+    assert (world.live, world.branch, world.held) == ("1", None, set())
+    assert world.decide().phase is Phase.PAUSED
+    assert any("`gitops-bg promote`" in reason for _, reason in shut(world))
+    assert world.decide().measurements == ()
+    world.set_primary("2")
+    world.settle()
+    assert world.live == "1", "a promotion is no verdict"
+    pass_analysis(world)
+    assert world.live == "2"
+
+
+def test_inconclusive_twice_pauses_again():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.set_primary("2")
+    world.settle()
+    measure(world, OPEN)
+    assert world.decide().measurements == ()
+    world.ask(Verb.PROMOTE)
+    world.settle()
+    assert world.record.run(PRE).attempt == 2
+    measure(world, OPEN)
+    assert world.decide().measurements == ()
+    world.retry()
+    world.settle()
+    pass_analysis(world)
+    assert world.live == "2"
+
+
+def test_inconclusive_after_promotion_keeps_both_versions_until_somebody_answers():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, OPEN)
+    world.later(days=1)
+    world.settle()
+    assert (world.live, world.pods[template("1").digest].replicas) == ("2", 3)
+    assert world.decide().phase is Phase.PAUSED
+    rollout = world.record.run(POST).rollout
+    world.retry()
+    world.settle()
+    assert world.record.run(POST).rollout == rollout + 1
+    pass_analysis(world)
+    assert world.record.numbered(1).scale_down_at
+
+
+def test_next_version_waits_for_the_verdict_about_what_serves():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    assert (world.live, world.primary) == ("2", "2")
+    assert any("of what serves now" in reason for _, reason in shut(world))
+    pass_analysis(world)
+    assert world.live == "3"
+    assert world.record.numbered(1).scale_down_at
+
+
+def test_revert_never_waits_for_an_analysis_and_is_not_analysed():
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    assert world.live == "2"
+    world.set_primary("1", "revert")
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+    assert world.decide().measurements == ()
+
+
+def test_superseded_candidate_is_measured_no_more():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    assert [one.id.rollout for one in world.decide().measurements] == [
+        world.record.version(template("3").digest).rollout
+    ]
+
+
+def test_what_a_broken_repository_does_not_say_is_waited_for():
+    world = analysed(post=Plan(unknown="AnalysisTemplate errors is unknown"), pre=None)
+    world.push("2")
+    world.settle()
+    assert world.live == "2"
+    assert (world.decide().measurements, world.record.run(POST).started_at) == ((), None)
+    strategy = replace(world.spec.strategy, post_promotion_analysis=PLAN)
+    world.spec = replace(world.spec, strategy=strategy)
+    world.settle()
+    pass_analysis(world)
+    assert world.record.numbered(1).scale_down_at
+
+
+def test_analysis_that_nobody_asks_for_any_more_ends():
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    world.spec = automatic()
+    world.settle()
+    assert world.record.numbered(1).scale_down_at
+    assert world.decide().measurements == ()
+
+
+def test_suspension_stops_what_leads_forward_and_not_what_leads_back():
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    world.suspend()
+    world.settle()
+    assert world.decide().measurements == ()
+    world.resume()
+    world.settle()
+    pass_analysis(world)
+    world.suspend()
+    world.settle()
+    measure(world, BAD)
+    assert world.live == "1"
+
+
+def test_countdown_begins_with_the_end_of_the_analysis():
+    world = analysed(automatic(auto_promotion_seconds=30), pre=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    assert world.live == "1"
+    assert world.decide().wake_at == world.now + timedelta(seconds=30)
+    world.later(seconds=30)
+    world.settle()
+    assert world.live == "2"
+
+
+def test_pause_that_waits_for_the_analysis_says_so():
+    world = analysed(automatic(auto_promotion_seconds=30), pre=PLAN)
+    world.push("2")
+    world.settle()
+    assert (GateKind.PAUSE, "the pause of 30 s begins when its analysis has ended") in shut(world)
+
+
+def test_expiry_begins_with_the_end_of_the_analysis():
+    world = analysed(manual(expire_after_seconds=30), pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.later(seconds=100)
+    world.settle()
+    assert world.held == set(), "nobody could promote it yet"
+    pass_analysis(world)
+    assert world.decide().wake_at == world.now + timedelta(seconds=30)
+    world.later(seconds=30)
+    world.settle()
+    assert world.held == {"2"}
+
+
+def leave_by_abort(world: Simulation) -> None:
+    world.ask(Verb.ABORT)
+
+
+def leave_by_rollback(world: Simulation) -> None:
+    world.ask(Verb.ROLLBACK)
+
+
+def leave_by_revert(world: Simulation) -> None:
+    world.revert_promotion()
+
+
+def leave_by_target_revert(world: Simulation) -> None:
+    world.revert_target("1")
+
+
+WAYS_BACK = [leave_by_abort, leave_by_rollback, leave_by_revert, leave_by_target_revert]
+
+
+@pytest.mark.parametrize("leave", WAYS_BACK)
+@pytest.mark.parametrize("verdict", [None, OPEN])
+def test_every_way_back_ends_the_analysis_after_promotion_in_the_same_pass(leave, verdict):
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    if verdict:
+        measure(world, verdict)
+    leave(world)
+    assert world.step().measurements == ()
+    assert world.record.run(POST) is None
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+    assert world.recorded_moves() == world.moves
+
+
+@pytest.mark.parametrize("verdict", [None, OPEN])
+def test_abort_ends_the_analysis_before_promotion_in_the_same_pass(verdict):
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    if verdict:
+        measure(world, verdict)
+    world.ask(Verb.ABORT)
+    assert world.step().measurements == ()
+    assert world.record.run(PRE) is None
+    world.settle()
+    assert (world.live, world.held) == ("1", {"2"})
+
+
+def test_result_of_a_superseded_version_has_no_say():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    (due,) = world.decide().measurements
+    world.push("3")
+    world.step()
+    world.measured = (Measured(due.id, BAD, world.now),)
+    world.settle()
+    assert (world.live, world.held) == ("1", set())
+
+
+def test_W09_retry_of_an_older_version_measures_anew():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    world.push("1")
+    world.settle()
+    measure(world, BAD)
+    assert (world.live, world.held) == ("2", {"1"})
+    world.retry()
+    world.settle()
+    assert world.live == "2"
+    assert finding(world, PRE) is Finding.RUNNING
+
+
+def test_old_version_is_warm_again_for_its_whole_delay_only_once():
+    world = analysed(post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    end = world.record.numbered(1).scale_down_at
+    world.later(seconds=10)
+    world.spec = automatic()
+    world.settle()
+    assert world.record.numbered(1).scale_down_at == end

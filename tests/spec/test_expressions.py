@@ -1,0 +1,95 @@
+"""CEL as conditions are written in it: what is refused before it runs, and that an error is never an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gitops_bg.spec.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_true
+
+GOOD = [
+    "result < 0.05",
+    "result[0] >= 0.95 && result[0] <= 1.0",
+    "result.all(each, each < 500)",
+    "result.exists( e , e.code == 'a') || size(result.filter(x, x > 1)) == 0",
+    "has(result.errors) ? result.errors == 0 : false",
+    "'ok' in result.states && !result.down && -1 + 2 > 0",
+    "result.exists_one(x, x.map(y, y * 2)[0] > 1)",
+    "timestamp(result.at).getFullYear() > 2020",
+    "string(result).matches('^ok')",
+    "double(result) / 2.0 < 1.0 && int(result) % 2 == 1",
+    "type(result) == int",
+]
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_good_expressions_pass(text: str) -> None:
+    check(text, ["result"])
+
+
+BAD = {
+    "": "the expression is empty",
+    "  ": "the expression is empty",
+    "result <": "mismatched input",
+    "results < 1": "results is unknown; known here: result",
+    "x > 1": "x is unknown",
+    "result.all(x, y > 1)": "y is unknown",
+    "asFloat(result) < 1.0": "there is no function asFloat; write double(result)",
+    "len(result) > 0": "write size(result)",
+    "isNaN(result)": "inconclusive by itself",
+    "result == nil": "nil is unknown; known here: result; write null",
+    "min(result) > 1": "there is no function min",
+    "result > 1" + " || result > 1" * 200: f"the limit is {LONGEST:,}",
+    "(" * 900 + "1" + ")" * 900: "",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_expressions_are_refused_with_the_reason(text: str) -> None:
+    with pytest.raises(BadExpression) as caught:
+        check(text, ["result"])
+    assert BAD[text] in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+ANSWERS: list[tuple[str, Any, bool]] = [
+    ("result < 1", 0.5, True),
+    ("result < 0.5", 1, False),
+    ("result == 1.0", 1, True),
+    ("result == null", None, True),
+    ("size(result) == 0 || result[0] < 1", [], True),
+    ("result.name == 'a'", {"name": "a"}, True),
+]
+
+
+@pytest.mark.parametrize(("text", "result", "answer"), ANSWERS)
+def test_answers(text: str, result: Any, answer: bool) -> None:
+    assert is_true(text, {"result": result}) is answer
+
+
+@pytest.mark.parametrize(
+    ("text", "result"), [("result[0] < 1", []), ("result.rate < 1", {}), ("result['rate'] < 1", {})]
+)
+def test_what_is_not_there_is_no_answer_but_no_value(text: str, result: Any) -> None:
+    with pytest.raises(NoValue):
+        is_true(text, {"result": result})
+
+
+@pytest.mark.parametrize(
+    ("text", "result"), [("result < 1", "a"), ("result + 1", 1), ("1 / result == 1", 0), ("f(result)", 1)]
+)
+def test_an_error_is_no_answer(text: str, result: Any) -> None:
+    with pytest.raises(NoAnswer):
+        is_true(text, {"result": result})
+
+
+def test_every_function_that_check_lets_pass_is_there() -> None:
+    one = "timestamp('2026-01-01T00:00:00Z')"
+    names = "FullYear Month DayOfMonth Date DayOfYear DayOfWeek Hours Minutes Seconds Milliseconds"
+    calls = [f"{one}.get{name}() >= 0" for name in names.split()]
+    calls += ["size('a') == 1", "string(1) == '1'", "uint(1) == 1u", "bytes('a') == b'a'", "dyn(1) == 1"]
+    calls += ["duration('1s') > duration('1ms')", "'ab'.contains('a')", "'ab'.startsWith('a')", "'ab'.endsWith('b')"]
+    for call in calls:
+        check(call, [])
+        assert is_true(call, {}), call
