@@ -101,7 +101,7 @@ def hooks_say(status: int) -> Callable[[Simulation], None]:
 
 def hooks_agree(world: Simulation) -> None:
     """As often as a whole rollout asks."""
-    for _ in range(8):
+    for _ in range(5):
         hooks_say(200)(world)
         world.pods_come_up()
 
