@@ -1,21 +1,21 @@
 """Commits of edits that verbs make on main, and what people read where main refuses. No verb's rules."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitops_bg.cli.session import Session
 from gitops_bg.core.model import AppKey
-from gitops_bg.repo.edits import Edit
+from gitops_bg.repo.edits import Edit, Edited
 from gitops_bg.repo.errors import PushRefused
 from gitops_bg.repo.messages import one_line
-from gitops_bg.spec.layout import app_file
+from gitops_bg.spec.layout import APP_FILE, app_file
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be committed: one file of an app, or of the repository."""
+    """What is to be committed: files of apps, or of the repository, each by its path."""
 
-    path: str
-    edit: Edit
+    edits: Mapping[str, Edit]
     subject: str
     reason: str = ""
 
@@ -28,16 +28,31 @@ class Change:
 
 def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
     """The change of a file in an app's folder."""
-    return Change(app_file(app, filename), edit, f"{app.name}: {subject}", reason)
+    return Change({app_file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
 def commit_change(session: Session, change: Change) -> str:
     """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then."""
+    edited = _committed(session, change)
+    return edited.commit if edited.changed else ""
+
+
+def commit_to_apps(
+    session: Session, edits: Mapping[AppKey, Edit], subject: str, reason: str = ""
+) -> Mapping[AppKey, str]:
+    """Commit edits of the app.yaml of several apps, all or none; the commit of each, empty where it is so already."""
+    paths = {app: app_file(app, APP_FILE) for app in edits}
+    names = ", ".join(app.name for app in edits)
+    change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)
+    edited = _committed(session, change)
+    return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
+
+
+def _committed(session: Session, change: Change) -> Edited:
     try:
-        edited = session.repository.commit_files({change.path: change.edit}, change.message)
+        return session.repository.commit_files(change.edits, change.message)
     except PushRefused as error:
         branch = session.repository.settings.branch
         raise PushRefused(
             f"{branch} takes no commit from you: {error}. Make the change on a branch and open a pull request"
         ) from error
-    return edited.commit if edited.changed else ""

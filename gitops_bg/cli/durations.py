@@ -1,11 +1,8 @@
 """Durations as people write them, to seconds and back. Pure."""
 
-import re
-
 import typer
 
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+from gitops_bg.spec.durations import seconds_of
 
 
 def seconds(text: str | float) -> float:
@@ -16,11 +13,10 @@ def seconds(text: str | float) -> float:
     """
     if isinstance(text, int | float):
         return float(text)
-    if re.fullmatch(r"\d+(\.\d+)?", text):
-        return float(text)
-    if not re.fullmatch(f"(?:{_PART.pattern})+", text):
-        raise typer.BadParameter(f"{text!r} is not a duration; write it as 30s, 5m or 1h30m")
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    try:
+        return seconds_of(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def positive_seconds(text: str | float) -> float:

@@ -1,7 +1,7 @@
 """What the exit codes mean, and which error ends in which: the only place that knows. `--help` shows `TABLE`."""
 
 from gitops_bg.cli.errors import NoSuch, NotSo, Unclear
-from gitops_bg.cluster.errors import NotFound
+from gitops_bg.cluster.errors import NoAccess, NotFound
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
 from gitops_bg.repo.errors import BranchMissing, HistoryNotAccepted
 
@@ -11,16 +11,20 @@ USAGE = 2
 REFUSED = 3
 PASSING = 4
 NOT_FOUND = 5
+ASKED = 6
+NOT_YET = 7
 BUG = 70
 INTERRUPTED = 130
 
 TABLE = {
     OK: "done",
     NOT_SO: "what was asked for is not so: files have errors, an app is unhealthy, there is nothing to promote",
-    USAGE: "wrong use: an option, an argument, or one that is missing",
+    USAGE: "wrong use: an option, an argument, or one that is missing; no kubeconfig",
     REFUSED: "refused: rights, credentials, a protected branch, an object of somebody else",
     PASSING: "something passing: Git or the cluster does not answer, or moved meanwhile; try again",
     NOT_FOUND: "not found: the app, the branch, the version",
+    ASKED: "`status`: the app waits for a person",
+    NOT_YET: "`status`: the app has not settled",
     BUG: "a bug in gitops-bg",
 }
 
@@ -29,6 +33,7 @@ _CODES: tuple[tuple[type[GitopsBgError], int], ...] = (
     (Unclear, USAGE),
     (NoSuch, NOT_FOUND),
     (NotFound, NOT_FOUND),
+    (NoAccess, USAGE),
     (BranchMissing, NOT_FOUND),
     (HistoryNotAccepted, NOT_SO),
     (Refused, REFUSED),

@@ -204,3 +204,4 @@ class WaitOptions:
 
 
 App = Annotated[str, typer.Argument(metavar="APP", help="NAME or NAMESPACE/NAME.", show_default=False)]
+Apps = Annotated[list[str], typer.Argument(metavar="APP...", help="NAME or NAMESPACE/NAME.", show_default=False)]

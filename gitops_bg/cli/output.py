@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, RenderableType
@@ -11,8 +12,8 @@ from rich.text import Text
 from gitops_bg.agent.logs import masked
 from gitops_bg.cli.options import Format, OutputOptions
 
-_WIDE = 240
-"""Columns where nobody's terminal limits them: a table in a file or a pipe is not cut."""
+_WIDE = 4000
+"""Columns where nobody's terminal limits them: a line in a file or a pipe is neither cut nor folded."""
 
 
 def clean(text: str) -> str:
@@ -47,11 +48,25 @@ class Output:
         sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
         sys.stdout.flush()
 
+    def data_line(self, value: Any) -> None:
+        """``value`` as JSON on one line: one of many."""
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+        sys.stdout.flush()
+
     def show(self, *renderables: RenderableType) -> None:
-        """For people; nothing where JSON is asked for."""
-        if not self.json:
-            for each in renderables:
+        """For people; nothing where JSON is asked for. No line is padded where nobody sees a screen."""
+        for each in () if self.json else renderables:
+            if self.console.is_terminal:
                 self.console.print(each, soft_wrap=isinstance(each, Text))
+            else:
+                sys.stdout.write(self.drawn(each))
+                sys.stdout.flush()
+
+    def drawn(self, renderable: RenderableType) -> str:
+        """The text that `show` prints where there is no screen."""
+        with self.console.capture() as captured:
+            self.console.print(renderable, soft_wrap=isinstance(renderable, Text))
+        return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
     def line(self, text: object, style: str = "") -> None:
         """One line for people; nothing where JSON is asked for."""
@@ -60,6 +75,14 @@ class Output:
     def note(self, text: object) -> None:
         """One line beside the result, on stderr."""
         console_for(self.options, stderr=True).print(said(text), soft_wrap=True)
+
+    def each(self, results: Iterable[tuple[Any, str]]) -> None:
+        """The results of several apps in either form: an object ``apps``, or a line for each."""
+        told = list(results)
+        if self.json:
+            self.data({"apps": [value for value, _ in told]})
+        for _, sentence in told:
+            self.line(sentence, "green")
 
     def both(self, value: Any, sentence: str, style: str = "green") -> None:
         """A result in either form."""

@@ -21,6 +21,7 @@ from gitops_bg.cli.verbs import (
     retry,
     rollback,
     set_image,
+    status,
     suspend,
     tree,
 )
@@ -29,7 +30,7 @@ START, LOOK, DECIDE = "Start", "Look", "Decide"
 
 _VERBS = {
     START: (init.init, check.check, agent.agent, demo.demo),
-    LOOK: (get.get, tree.tree, explain.explain, plan.plan, diff.diff, history.history),
+    LOOK: (get.get, tree.tree, status.status, explain.explain, plan.plan, diff.diff, history.history),
     DECIDE: (
         set_image.set_image,
         promote.promote,
@@ -38,6 +39,7 @@ _VERBS = {
         retry.retry,
         resume.resume,
         suspend.suspend,
+        suspend.pause,
         accept_history.accept_history,
         reconcile.reconcile,
     ),

@@ -103,6 +103,10 @@ class Session:
             raise NoSuch(f"main has no app {app}; it would be in apps/{app}/")
         return app
 
+    def apps_in_git(self, names: Iterable[str]) -> list[AppKey]:
+        """The same for several, each once."""
+        return list(dict.fromkeys(map(self.app_in_git, names)))
+
     def facts(self, app: AppKey) -> Facts:
         """All that is known of an app now. Raises ``NoSuch``."""
         facts = gather(self.catalog([app.namespace]), self.cluster, app)

@@ -15,10 +15,10 @@ from urllib.parse import urlencode
 import urllib3
 from kubernetes import client as kubernetes_client
 from kubernetes import config as kubernetes_config
+from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
 from gitops_bg import __version__
-from gitops_bg.cluster.errors import border, refusal
-from gitops_bg.core.errors import Refused
+from gitops_bg.cluster.errors import NoAccess, border, refusal
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
@@ -131,12 +131,14 @@ class Connection:
             with border("read the service account of this pod"):
                 kubernetes_config.load_incluster_config(client_configuration=configuration)
             return
-        file = str(access.kubeconfig) if access.kubeconfig else None
+        given = str(access.kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION)
+        if not any(Path(file).expanduser().exists() for file in given.split(os.pathsep)):
+            raise NoAccess(f"there is no kubeconfig {given}; name one by --kubeconfig or KUBECONFIG")
         try:
-            kubernetes_config.load_kube_config(file, access.context, client_configuration=configuration)
+            kubernetes_config.load_kube_config(given, access.context, client_configuration=configuration)
         except (kubernetes_config.ConfigException, OSError, ValueError) as error:
             remedy = "name another by --kubeconfig or KUBECONFIG, another context by --context"
-            raise Refused(f"read the kubeconfig {file or '(default)'}: {error} ({remedy})") from error
+            raise NoAccess(f"the kubeconfig {given} cannot be used: {error} ({remedy})") from error
 
 
 class Stream:

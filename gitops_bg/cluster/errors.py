@@ -28,6 +28,12 @@ class NotFound(Refused):
     reason = "NotFound"
 
 
+class NoAccess(Refused):
+    """Nothing says how to reach a cluster: no kubeconfig, or one that cannot be used. No server was asked."""
+
+    reason = "NoAccess"
+
+
 class Unauthorized(Refused):
     """The API server does not know who we are, also with fresh credentials."""
 

@@ -9,10 +9,19 @@ from datetime import datetime
 
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
-from gitops_bg.core.decision import Condition, Decision, Gate
+from gitops_bg.core.decision import Condition, Decision, Gate, Phase
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Record
+from gitops_bg.core.record import Record, Rollout
 from gitops_bg.spec.codec import from_json, to_json
+
+_REASONS = {
+    Phase.INVALID: "InvalidSpec",
+    Phase.SUSPENDED: "Suspended",
+    Phase.DEGRADED: "Healthy",
+    Phase.HELD: "OnHold",
+    Phase.PAUSED: "AnalysisPassed",
+}
+"""The condition that says why an app is in a phase; in the others it is a gate, or there is nothing to say."""
 
 
 def load(state: AppState | None) -> Record:
@@ -42,6 +51,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "commit": named.source.commit if named else None,
         "active": _summary(active),
         "candidate": _summary(candidate),
+        "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
         "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
         "gates": [_gate(gate) for gate in decision.gates],
         "record": to_json(record),
@@ -61,6 +71,21 @@ def _summary(version: Version | None) -> Object | None:
     }
 
 
+def _rollout(rollout: Rollout) -> Object:
+    """What `status.duration` is in Argo Rollouts, of the last few rollouts (reference argo-rollouts.md §4)."""
+    shown = {
+        "number": rollout.number,
+        "version": rollout.version,
+        "digest": rollout.digest,
+        "startedAt": _time(rollout.started_at),
+        "waitingSince": _time(rollout.waiting_since) if rollout.waiting_since else None,
+        "waitedSeconds": rollout.waited_seconds,
+        "finishedAt": _time(rollout.finished_at) if rollout.finished_at else None,
+        "outcome": str(rollout.outcome) if rollout.outcome else None,
+    }
+    return {key: value for key, value in shown.items() if value is not None}
+
+
 def _images(version: Version) -> Iterator[str]:
     template = json.loads(version.snapshot.text) if version.snapshot.text else {}
     for container in (template.get("spec") or {}).get("containers") or []:
@@ -68,9 +93,11 @@ def _images(version: Version) -> Iterator[str]:
 
 
 def _message(decision: Decision) -> str:
-    """The one sentence beside the phase: the first shut gate, else the first condition's."""
+    """The one sentence beside the phase: of the condition that is its reason, or the first shut gate."""
+    conditions = {condition.type: condition.message for condition in decision.conditions}
+    why = conditions.get(_REASONS.get(decision.phase, ""), "")
     shut = [gate.reason for gate in decision.gates if not gate.open]
-    return next(iter([*shut, *(condition.message for condition in decision.conditions)]), "")
+    return why or next(iter([*shut, *conditions.values()]), "")
 
 
 def _conditions(status: Object, conditions: tuple[Condition, ...], generation: int, now: datetime) -> Iterator[Object]:

@@ -28,6 +28,7 @@ from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
 from gitops_bg.core.retention import archive, follow_delays
+from gitops_bg.core.rollouts import note_rollouts
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
@@ -65,6 +66,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_divergence,  # main refuses the commit of an emergency
     note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
+    note_rollouts,  # when each rollout began, how long it waited, how it ended
     tell,  # hooks that listen: what all these steps did
 )
 

@@ -113,6 +113,33 @@ class Switch:
     reason: str = ""
 
 
+class Ending(StrEnum):
+    """How a rollout ended; Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
+
+    PROMOTED = "Promoted"
+    ABORTED = "Aborted"
+    SUPERSEDED = "Superseded"
+    CANCELLED = "Cancelled"
+    ROLLED_BACK = "RolledBack"
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One attempt to bring one version forward: when it began, how long it waited for people, how it ended."""
+
+    number: int
+    version: int
+    digest: str
+    started_at: datetime
+    waiting_since: datetime | None = None
+    """Since when it waits for somebody to promote it, or to end a suspension; None while it does not."""
+    waited_seconds: int = 0
+    """How long it did so before."""
+    finished_at: datetime | None = None
+    outcome: Ending | None = None
+    """None while it is under way."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """All the agent remembers of one app. A new app has the empty record."""
@@ -160,6 +187,8 @@ class Record:
     """The id of the last operator request carried out."""
     retry: int = 0
     """The number of the last ``spec.retry`` carried out."""
+    rollouts: tuple[Rollout, ...] = ()
+    """The last ones, oldest first (``core.rollouts``)."""
     suspended: bool = False
     invalid: str = ""
     """The problems that the ledger already knows of."""

@@ -21,10 +21,14 @@ Edit = Callable[[bytes], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What became of edits. ``commit`` is the new commit, or main's head where everything was so already."""
+    """What became of edits. ``commit`` is the new commit, or main's head where everything was so already.
+
+    ``paths`` are the files that it changed.
+    """
 
     commit: str
     changed: bool
+    paths: frozenset[str] = frozenset()
 
 
 class Edits:
@@ -52,7 +56,7 @@ class Edits:
             [commit] = self._committer.build([Draft(base, changed, message)])
             answer = self._pusher.push([Update(self._branch, base, commit)])
             if answer.verdicts[self._branch] is Verdict.TAKEN:
-                return Edited(commit, changed=True)
+                return Edited(commit, changed=True, paths=frozenset(changed))
             attempts.judge(answer)
             base = self._trunk.again(base)
         raise attempts.given_up()

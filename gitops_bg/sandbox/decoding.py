@@ -29,11 +29,17 @@ _POD = (
     ("nodeSelector", _STRINGS),
 )
 _TEMPLATE = (
-    ("spec.replicas", _NUMBER),
-    ("spec.minReadySeconds", _NUMBER),
     ("spec.template.metadata.labels", _STRINGS),
     ("spec.template.metadata.annotations", _STRINGS),
     *((f"spec.template.spec.{path}", wanted) for path, wanted in _POD),
+)
+_WORKLOAD = (("spec.replicas", _NUMBER), ("spec.minReadySeconds", _NUMBER), *_TEMPLATE)
+_JOB = (
+    *((f"spec.{field}", _NUMBER) for field in ("parallelism", "completions", "backoffLimit")),
+    ("spec.ttlSecondsAfterFinished", _NUMBER),
+    ("spec.activeDeadlineSeconds", "int64"),
+    ("spec.suspend", _BOOLEAN),
+    *_TEMPLATE,
 )
 _EVERYWHERE = (
     ("metadata.name", _STRING),
@@ -42,8 +48,9 @@ _EVERYWHERE = (
     ("metadata.finalizers.[]", _STRING),
 )
 _FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
-    "ReplicaSet": _TEMPLATE,
-    "Deployment": _TEMPLATE,
+    "ReplicaSet": _WORKLOAD,
+    "Deployment": _WORKLOAD,
+    "Job": _JOB,
     "Pod": tuple((f"spec.{path}", wanted) for path, wanted in _POD),
     "Service": (("spec.selector", _STRINGS), ("spec.ports.[].port", _NUMBER), ("spec.clusterIP", _STRING)),
     "ConfigMap": (("data", _STRINGS), ("binaryData", _STRINGS), ("immutable", _BOOLEAN)),

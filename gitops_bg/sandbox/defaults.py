@@ -116,6 +116,14 @@ def _default_deployment(obj: Manifest) -> None:
     _template(obj)
 
 
+def _default_job(obj: Manifest) -> None:
+    spec = obj["spec"]
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    _fill(spec, {"parallelism": 1, "backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False})
+    _template(obj)
+
+
 def _default_service(service: Manifest) -> None:
     spec = service["spec"]
     _fill(spec, {"type": "ClusterIP", "sessionAffinity": "None"})
@@ -154,9 +162,10 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "secrets"): _default_secret,
     ("apps", "replicasets"): _default_replica_set,
     ("apps", "deployments"): _default_deployment,
+    ("batch", "jobs"): _default_job,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _default_definition,
 }
-_WITH_SPEC = {"pods", "services", "replicasets", "deployments", "customresourcedefinitions"}
+_WITH_SPEC = {"pods", "services", "replicasets", "deployments", "jobs", "customresourcedefinitions"}
 
 
 def fill_in(key: tuple[str, str], obj: Manifest) -> None:

@@ -83,8 +83,9 @@ def _grace(kind: Kind, obj: Manifest, deletion: Deletion) -> int:
 
 def _marked(kind: Kind, obj: Manifest, deletion: Deletion) -> Manifest:
     metadata = dict(obj["metadata"])
+    propagation = deletion.propagation or ("Orphan" if kind.orphans_by_default else "")
     finalizers = list(metadata.get("finalizers") or [])
-    added = _FINALIZERS.get(deletion.propagation)
+    added = _FINALIZERS.get(propagation)
     if added and added not in finalizers:
         metadata["finalizers"] = [*finalizers, added]
     grace = _grace(kind, obj, deletion)

@@ -42,6 +42,7 @@ class Kind:
     has_generation: bool = False
     needs_version_to_update: bool = False
     creates_on_update: bool = False
+    orphans_by_default: bool = False
     singular: str = ""
     list_kind: str = ""
     schema: Manifest | None = None
@@ -98,6 +99,10 @@ BUILTIN = (
         "apps", "v1", "Deployment", "deployments",
         short_names=("deploy",), categories=_ALL, has_status=True, has_generation=True, scale=_SELECTOR,
     ),
+    Kind(
+        "batch", "v1", "Job", "jobs",
+        categories=_ALL, has_status=True, has_generation=True, orphans_by_default=True,
+    ),
     Kind("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", has_generation=True),
     Kind(
         "coordination.k8s.io", "v1", "Lease", "leases",
@@ -134,6 +139,7 @@ SERVICES: ResourceKey = ("", "services")
 ENDPOINTS: ResourceKey = ("", "endpoints")
 REPLICASETS: ResourceKey = ("apps", "replicasets")
 DEPLOYMENTS: ResourceKey = ("apps", "deployments")
+JOBS: ResourceKey = ("batch", "jobs")
 SLICES: ResourceKey = ("discovery.k8s.io", "endpointslices")
 DEFINITIONS: ResourceKey = ("apiextensions.k8s.io", "customresourcedefinitions")
 

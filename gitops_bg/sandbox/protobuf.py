@@ -44,12 +44,14 @@ _CONTAINER = {
     6: _Field("ports", _CONTAINER_PORT, True),
     7: _Field("env", {1: _Field("name", _TEXT), 2: _Field("value", _TEXT)}, True),
 }
-_TEMPLATE = {1: _METADATA, 2: _Field("spec", {2: _Field("containers", _CONTAINER, True)})}
+_POD = {2: _Field("containers", _CONTAINER, True), 3: _Field("restartPolicy", _TEXT)}
+_TEMPLATE = {1: _METADATA, 2: _Field("spec", _POD)}
 _WORKLOAD = {
     1: _Field("replicas", _NUMBER, keeps_zero=True),
     2: _Field("selector", {1: _Field("matchLabels", _MAP)}),
     3: _Field("template", _TEMPLATE),
 }
+_JOB = {6: _Field("template", _TEMPLATE), 7: _Field("backoffLimit", _NUMBER, keeps_zero=True)}
 _SERVICE_PORT = {
     1: _Field("name", _TEXT),
     2: _Field("protocol", _TEXT),
@@ -71,6 +73,7 @@ _KINDS: dict[str, dict[int, _Field]] = {
     "Secret": {1: _METADATA, 2: _Field("data", "bytemap"), 3: _Field("type", _TEXT), 4: _Field("stringData", _MAP)},
     "Service": {1: _METADATA, 2: _Field("spec", _SERVICE)},
     "Deployment": {1: _METADATA, 2: _Field("spec", _WORKLOAD)},
+    "Job": {1: _METADATA, 2: _Field("spec", _JOB)},
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from gitops_bg.sandbox import decoding, defaults, schema, validation
 from gitops_bg.sandbox.errors import ApiError, bad_request, conflict, invalid, required
-from gitops_bg.sandbox.kinds import DEFINITIONS, PODS, REPLICASETS, SERVICES, Kind
+from gitops_bg.sandbox.kinds import DEFINITIONS, JOBS, PODS, REPLICASETS, SERVICES, Kind
 from gitops_bg.sandbox.objects import Manifest, copy_of, timestamp
 from gitops_bg.sandbox.shapes import BUILTIN_ROOT, SchemaShape, Shape
 
@@ -89,9 +89,24 @@ def _begin_builtin(kind: Kind, obj: Manifest, addresses: Addresses) -> None:
         obj["status"] = {"phase": "Pending", "qosClass": "BestEffort"}
     elif kind.key == REPLICASETS:
         obj["status"] = {"replicas": 0}
+    elif kind.key == JOBS:
+        obj["status"] = {}
+        _select_own_pods(obj)
     elif kind.key == SERVICES:
         obj["status"] = {"loadBalancer": {}}
         _allocate(obj.setdefault("spec", {}), addresses)
+
+
+def _select_own_pods(job: Manifest) -> None:
+    """A Job selects its pods by its uid, unless it says otherwise (`pkg/registry/batch/job/strategy.go`)."""
+    spec, uid = job.get("spec"), job["metadata"]["uid"]
+    if not isinstance(spec, dict) or spec.get("manualSelector") or not isinstance(spec.get("template"), dict):
+        return
+    metadata = spec["template"]["metadata"] = dict(spec["template"].get("metadata") or {})
+    labels = metadata["labels"] = dict(metadata.get("labels") or {})
+    for prefix in ("", "batch.kubernetes.io/"):
+        labels |= {f"{prefix}controller-uid": uid, f"{prefix}job-name": job["metadata"]["name"]}
+    spec.setdefault("selector", {}).setdefault("matchLabels", {})["batch.kubernetes.io/controller-uid"] = uid
 
 
 def _allocate(spec: Manifest, addresses: Addresses) -> None:

@@ -10,6 +10,7 @@ from types import TracebackType
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
 from gitops_bg.sandbox.controllers.endpoints import Endpoints
 from gitops_bg.sandbox.controllers.garbage import Garbage
+from gitops_bg.sandbox.controllers.jobs import Jobs
 from gitops_bg.sandbox.controllers.kubelet import Kubelet
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.replicasets import ReplicaSets
@@ -39,12 +40,14 @@ class Sandbox:
         rules: Sequence[ImageRule] = IMAGE_RULES,
         drain_after: float = 1.0,
         history: int = 5_000,
+        job_backoff: float = 10.0,
     ) -> None:
         """Make a sandbox that is not running yet.
 
         `ready_after` is how many seconds a pod takes to get ready, `rules` how images behave otherwise,
         `drain_after` how many seconds an ending pod keeps idle connections, `history` how many changes
-        of each resource a watch can resume over.
+        of each resource a watch can resume over, `job_backoff` how many seconds a Job waits after its first
+        failed pod.
         """
         self._kinds = Kinds()
         self._store = Store(history)
@@ -55,6 +58,7 @@ class Sandbox:
         self.kubelet = Kubelet(self._writer, self._loop, ready_after, rules, drain_after)
         for controller in (ReplicaSets(self._writer, self._loop), self.kubelet, self._endpoints):
             self._loop.add(controller)
+        self._loop.add(Jobs(self._writer, self._loop, job_backoff))
         self._loop.add(Garbage(self._writer, self._loop))
         self.faults = Faults(self._store)
         self.requests = Requests()

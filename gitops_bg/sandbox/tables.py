@@ -23,7 +23,11 @@ def age(text: str | None) -> str:
     """Return how long ago something was, in the words of `duration.HumanDuration`."""
     if not text:
         return "<unknown>"
-    seconds = int(max(age_of(text), 0))
+    return _span(age_of(text))
+
+
+def _span(length: float) -> str:
+    seconds = int(max(length, 0))
     for limit, divisor, unit in ((120, 1, "s"), (7200, 60, "m"), (172800, 3600, "h")):
         if seconds < limit:
             return f"{seconds // divisor}{unit}"
@@ -75,6 +79,22 @@ def _deployment(obj: Manifest) -> list[Any]:
     ready = f"{status.get('readyReplicas', 0)}/{obj['spec']['replicas']}"
     counts = [status.get("updatedReplicas", 0), status.get("availableReplicas", 0)]
     return [_name(obj), ready, *counts, _born(obj), *_images(obj)]
+
+
+def _job(obj: Manifest) -> list[Any]:
+    status, spec = obj.get("status") or {}, obj["spec"]
+    done = f"{status.get('succeeded', 0)}/{spec.get('completions', spec['parallelism'])}"
+    started, ended = status.get("startTime"), status.get("completionTime")
+    took = _span(age_of(started) - (age_of(ended) if ended else 0)) if started else ""
+    return [_name(obj), _job_status(obj, status), done, took, _born(obj), *_images(obj)]
+
+
+def _job_status(obj: Manifest, status: Manifest) -> str:
+    said = {c["type"] for c in status.get("conditions") or () if c["status"] == "True"}
+    found = next((kind for kind in ("Complete", "Failed") if kind in said), "")
+    return found or (
+        "Terminating" if obj["metadata"].get("deletionTimestamp") else "Suspended" if "Suspended" in said else "Running"
+    )
 
 
 def _service(obj: Manifest) -> list[Any]:
@@ -151,6 +171,7 @@ _TABLES: dict[str, tuple[tuple[str, ...], Cells]] = {
     "Pod": (("Name", "Ready", "Status", "Restarts", "Age", "+IP", "+Node"), _pod),
     "ReplicaSet": (("Name", "Desired", "Current", "Ready", "Age", *_OWNED), _replica_set),
     "Deployment": (("Name", "Ready", "Up-to-date", "Available", "Age", *_OWNED), _deployment),
+    "Job": (("Name", "Status", "Completions", "Duration", "Age", "+Containers", "+Images", "+Selector"), _job),
     "Service": (("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "+Selector"), _service),
     "Endpoints": (("Name", "Endpoints", "Age"), _endpoints),
     "EndpointSlice": (("Name", "AddressType", "Ports", "Endpoints", "Age"), _slice),

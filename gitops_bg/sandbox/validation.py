@@ -146,6 +146,24 @@ def _workload(obj: Manifest, old: Manifest | None) -> Causes:
         yield _wrong("spec.selector", spec.get("selector"), "field is immutable")
 
 
+def _job(obj: Manifest, old: Manifest | None) -> Causes:
+    spec = obj["spec"]
+    for field in ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"):
+        number = spec.get(field)
+        if isinstance(number, int) and number < 0:
+            yield _wrong(f"spec.{field}", number, "must be greater than or equal to 0")
+    template = spec["template"]
+    yield from _labels("spec.template.labels", labels_of(template))
+    yield from _containers(template.get("spec") or {}, "spec.template.spec")
+    policy = dig(template, ("spec", "restartPolicy"), "")
+    if policy not in ("OnFailure", "Never"):
+        message = f'Unsupported value: "{policy}": supported values: "OnFailure", "Never"'
+        yield cause("spec.template.spec.restartPolicy", message, "FieldValueNotSupported")
+    for field in ("completions", "selector", "template"):
+        if old is not None and old["spec"].get(field) != spec.get(field):
+            yield _wrong(f"spec.{field}", spec.get(field), "field is immutable")
+
+
 def _workload_selector(obj: Manifest) -> Causes:
     spec = obj["spec"]
     if spec.get("selector") is None:
@@ -218,6 +236,7 @@ _RULES: dict[tuple[str, str], Callable[[Manifest, Manifest | None], Iterable[Man
     ("", "secrets"): _immutable,
     ("apps", "replicasets"): _workload,
     ("apps", "deployments"): _workload,
+    ("batch", "jobs"): _job,
     ("coordination.k8s.io", "leases"): _lease,
     ("apiextensions.k8s.io", "customresourcedefinitions"): _definition,
 }

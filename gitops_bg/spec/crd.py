@@ -132,9 +132,28 @@ def _status_schema() -> Schema:
         commit={**_TEXT, "description": "The commit of main that the app was last reconciled with."},
         active=version,
         candidate=version,
+        rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
         conditions=_conditions(),
         gates={"type": "array", "items": _gate()},
         record=record,
+    )
+
+
+def _rollout() -> Schema:
+    waited = {**_NUMBER, "description": "Seconds that it waited for people, before waitingSince."}
+    outcome = {
+        **_TEXT,
+        "description": "Promoted, Aborted, Superseded, Cancelled or RolledBack; absent while under way.",
+    }
+    return _object(
+        number=_NUMBER,
+        version=_NUMBER,
+        digest=_TEXT,
+        startedAt=_MOMENT,
+        waitingSince=_MOMENT,
+        waitedSeconds=waited,
+        finishedAt=_MOMENT,
+        outcome=outcome,
     )
 
 

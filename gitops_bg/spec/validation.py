@@ -110,14 +110,14 @@ def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
     """The names of the fields that the model at ``path`` below ``model`` has."""
     current = model
     for part in path:
-        field = next(field for field in current.model_fields.values() if field.alias == part)
-        current = _model_in(field.annotation) or current
+        field = next((field for field in current.model_fields.values() if field.alias == part), None)
+        current = (_model_in(field.annotation) if field else None) or current  # an index stays with the list's model
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, list, typing.Annotated):
         return next((found for each in typing.get_args(annotation) if (found := _model_in(each))), None)
     return None

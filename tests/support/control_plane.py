@@ -32,7 +32,17 @@ HOW_TO_GET_THEM = (
 )
 
 # The controllers that blue-green deployments lean on; each one more costs start-up time and memory.
-_CONTROLLERS = ("replicaset", "deployment", "endpoint", "endpointslice", "garbagecollector", "namespace")
+_CONTROLLERS = (
+    "replicaset",
+    "deployment",
+    "job",
+    "ttl-after-finished",
+    "endpoint",
+    "endpointslice",
+    "garbagecollector",
+    "namespace",
+)
+_FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
 
 # What people and the agent wrote, for `writes`; reads and the cluster's own machinery are left out.
 _AUDIT_POLICY = {
@@ -160,6 +170,7 @@ class ControlPlane:
             "--enable-priority-and-fairness=false",
             "--max-requests-inflight=0",
             "--max-mutating-requests-inflight=0",
+            _FEATURES,
         )
 
     def _run_controller_manager(self) -> None:
@@ -178,6 +189,7 @@ class ControlPlane:
             "--kube-api-burst=4000",
             "--concurrent-replicaset-syncs=20",
             "--concurrent-service-endpoint-syncs=20",
+            _FEATURES,
         )
 
     def _run(self, name: str, *options: str) -> None:

@@ -1,8 +1,8 @@
 """Plays the scheduler and the kubelet on a control plane that has neither.
 
 Each pod is bound to the one node and gets the status that its images ask for: a tag with `bad` or `missing`
-cannot be pulled, one with `crash` crashes, all others get ready after `ready_after` seconds. Pods that are being
-deleted are gone at once. Runs nothing and carries no traffic.
+cannot be pulled, one with `crash` crashes, all others get ready after `ready_after` seconds. Pods of Jobs end as
+their commands say. Pods that are being deleted are gone at once. Runs nothing and carries no traffic.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -21,12 +22,15 @@ from typing import Self
 
 import urllib3
 
+from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of
+from gitops_bg.sandbox.controllers.commands import endings_of
 from tests.support.paths import pods
 from tests.support.rawapi import APPLY, STRATEGIC, ApiError, Json, RawApi, Watch
 
 _NODE = "node-1"
 _ALL_PODS = "/api/v1/pods"
 _WATCH_SECONDS = 600
+RESTART_SECONDS = 10.0  # before the second restart of a container and the later ones
 
 
 class Kubelet:
@@ -115,9 +119,13 @@ class Kubelet:
             }
             self._tolerant("POST", f"{_path(pod)}/binding", binding)
         address = self._next_address()
-        trouble = image_trouble(pod)
+        serves = pod["spec"]["restartPolicy"] == "Always"
+        behaviour = behaviour_of_pod(pod)
+        trouble = behaviour.waiting if serves else behaviour.unpulled
         if trouble:
             self._report(pod, waiting(pod, trouble, address))
+        elif not serves:
+            self._work(pod, address, restarts=0)
         elif self.ready_after > 0:
             self._report(pod, running(pod, ready=False, address=address))
             self._timer.after(self.ready_after, lambda: self._submit(lambda: self._get_ready(pod, address)))
@@ -126,6 +134,23 @@ class Kubelet:
 
     def _get_ready(self, pod: Json, address: str) -> None:
         self._report(pod, running(pod, self._forced.get(pod["metadata"]["uid"], True), address))
+
+    def _work(self, pod: Json, address: str, restarts: int) -> None:
+        """Run the pod of a Job until its commands have ended."""
+        endings = endings_of(pod, behaviour_of_pod(pod).exit_code)
+        seconds = self.ready_after + max(each.after for each in endings.values())
+        exits = {name: each.exit_code for name, each in endings.items()}
+        self._report(pod, running(pod, True, address, restarts))
+        if not math.isinf(seconds):
+            self._timer.after(seconds, lambda: self._submit(lambda: self._finish(pod, address, exits, restarts)))
+
+    def _finish(self, pod: Json, address: str, exits: Mapping[str, int], restarts: int) -> None:
+        if pod["spec"]["restartPolicy"] == "Never" or not any(exits.values()):
+            self._report(pod, finished(pod, exits, address, restarts))
+            return
+        wait = RESTART_SECONDS if restarts else 0.0
+        self._report(pod, waiting(pod, "CrashLoopBackOff", address, restarts + 1))
+        self._timer.after(wait, lambda: self._submit(lambda: self._work(pod, address, restarts + 1)))
 
     def _kill(self, pod: Json) -> None:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
@@ -147,42 +172,49 @@ class Kubelet:
         return f"10.{64 + (number >> 16)}.{(number >> 8) & 255}.{number & 255}"
 
 
-def image_trouble(pod: Json) -> str | None:
-    """The reason for which a pod with these images never gets ready; None if it does."""
-    for container in pod["spec"]["containers"]:
-        tag = container["image"].rpartition("/")[2].partition(":")[2]
-        if "bad" in tag or "missing" in tag:
-            return "ImagePullBackOff"
-        if "crash" in tag:
-            return "CrashLoopBackOff"
-    return None
+def behaviour_of_pod(pod: Json) -> Behaviour:
+    """How a pod behaves, by the first of its images that is peculiar: the table of the sandbox holds here too."""
+    found = [behaviour_of(each["image"], IMAGE_RULES, 0.0) for each in pod["spec"]["containers"]]
+    return next((each for each in found if each != Behaviour(ready_after=0.0)), found[0])
 
 
-def running(pod: Json, ready: bool, address: str) -> Json:
+def running(pod: Json, ready: bool, address: str, restarts: int = 0) -> Json:
     """The status of a pod that runs, ready or not."""
-    containers = [_container(each, ready, {"running": {"startedAt": _now()}}) for each in pod["spec"]["containers"]]
+    state = {"running": {"startedAt": _now()}}
+    containers = [_container(each, ready, state, restarts) for each in pod["spec"]["containers"]]
     return _status("Running", ready, address, containers)
 
 
-def waiting(pod: Json, reason: str, address: str) -> Json:
+def finished(pod: Json, exits: Mapping[str, int], address: str, restarts: int) -> Json:
+    """The status of a pod whose containers have ended with these codes, by their names."""
+    containers = [_container(each, False, _ended(exits[each["name"]]), restarts) for each in pod["spec"]["containers"]]
+    return _status("Failed" if any(exits.values()) else "Succeeded", False, address, containers)
+
+
+def _ended(code: int) -> Json:
+    now, reason = _now(), "Error" if code else "Completed"
+    return {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
+
+
+def waiting(pod: Json, reason: str, address: str, restarts: int = 3) -> Json:
     """The status of a pod whose containers do not come up."""
     state = {"waiting": {"reason": reason, "message": f"{reason}: by the convention of the tests"}}
     crashed = reason == "CrashLoopBackOff"
-    containers = [_container(each, False, state) for each in pod["spec"]["containers"]]
+    containers = [_container(each, False, state, restarts if crashed else 0) for each in pod["spec"]["containers"]]
     if crashed:
         for each in containers:
-            each |= {"restartCount": 3, "lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}
+            each |= {"lastState": {"terminated": {"exitCode": 1, "reason": "Error"}}}
     return _status("Running" if crashed else "Pending", False, address, containers)
 
 
-def _container(container: Json, ready: bool, state: Json) -> Json:
+def _container(container: Json, ready: bool, state: Json, restarts: int) -> Json:
     return {
         "name": container["name"],
         "image": container["image"],
         "imageID": "",
         "ready": ready,
         "started": ready,
-        "restartCount": 0,
+        "restartCount": restarts,
         "state": state,
     }
 

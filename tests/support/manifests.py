@@ -69,3 +69,15 @@ def custom_resource_definition(kind: str, group: str) -> Json:
             "versions": [version],
         },
     }
+
+
+def job(namespace: str, name: str = "check", command: tuple[str, ...] = ("true",), **spec: object) -> Json:
+    """A Job of one pod that is tried once; `command` decides how it ends (`gitops_bg.sandbox.controllers.commands`)."""
+    container: Json = {"name": "check", "image": "registry.example/check:v1", "command": list(command)}
+    pod: Json = {"restartPolicy": "Never", "containers": [container]}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"backoffLimit": 0, "template": {"spec": pod}, **spec},
+    }

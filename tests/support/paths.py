@@ -55,6 +55,11 @@ def replica_sets(namespace: str) -> str:
     return collection("apps/v1", "ReplicaSet", namespace)
 
 
+def jobs(namespace: str) -> str:
+    """The Jobs of a namespace."""
+    return collection("batch/v1", "Job", namespace)
+
+
 def custom_resource_definitions() -> str:
     """All CustomResourceDefinitions."""
     return collection("apiextensions.k8s.io/v1", "CustomResourceDefinition")

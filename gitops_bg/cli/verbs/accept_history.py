@@ -31,9 +31,8 @@ def accept_history(
         sha = accepted or session.repository.head
         if not session.repository.contains(sha):
             raise NotSo(f"main does not contain {sha}; name a full commit id of the history to accept")
-        change = Change(
-            SETTINGS_FILE, lambda data: set_settings_history(data, sha), f"accept the history of {sha[:10]}", by.message
-        )
+        edits = {SETTINGS_FILE: lambda data: set_settings_history(data, sha)}
+        change = Change(edits, f"accept the history of {sha[:10]}", by.message)
         made = commit_change(session, change)
     sentence = (
         f"accepted the history of {sha[:10]} by commit {made[:10]}" if made else f"{sha[:10]} is accepted already"

@@ -1,17 +1,20 @@
-"""`suspend`: stops everything but going back, as a commit that says who, why and until when."""
+"""`suspend`, which Argo Rollouts calls `pause`: stops everything but going back, as a commit: who, why, until when."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.commits import commit_change, in_app
+from gitops_bg.cli.commits import commit_to_apps
 from gitops_bg.cli.durations import seconds
-from gitops_bg.cli.options import App, AuthorOptions, FileOptions
+from gitops_bg.cli.options import Apps, AuthorOptions, FileOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
+from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import Suspension
+from gitops_bg.repo.edits import Edit
 from gitops_bg.spec.edit import set_suspend
 from gitops_bg.spec.layout import APP_FILE, app_file
 
@@ -27,28 +30,44 @@ def _moment(text: str) -> datetime:
     return moment
 
 
-def suspend(
-    app: App,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; shown wherever the app is.")],
-    at: FileOptions,
-    person: AuthorOptions,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendOptions:
+    """Why, and until when."""
+
+    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; shown wherever the app is.")] = "suspended by hand"
     until: Annotated[
         datetime | None, typer.Option(parser=_moment, metavar="TIME", help="When it ends: a time, or 2h from now.")
-    ] = None,
-) -> None:
-    """Suspend an app: no candidate, no promotion; live traffic and the way back stay.
+    ] = None
+
+
+def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+    """Suspend apps: no candidate, no promotion; live traffic and the way back stay. `resume` ends it.
 
     Example: gitops-bg suspend shop/web --reason 'incident 4711' --until 2h
     """
     output = Output(at.out)
     by = author(person.author)
+    suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, place=at.place, author=by) as session:
-        key = session.app_in_git(app)
-        suspension = Suspension(reason, f"{by[0]} <{by[1]}>", until)
+        edits = {key: _suspending(key, suspension) for key in session.apps_in_git(apps)}
+        made = commit_to_apps(session, edits, "suspend", how.reason)
+    output.each(
+        ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
+        for key, commit in made.items()
+    )
 
-        def change(data: bytes) -> bytes:
-            return set_suspend(data, suspension, app_file(key, APP_FILE))
 
-        made = commit_change(session, in_app(key, APP_FILE, change, "suspend", reason))
-    sentence = f"{key}: suspended by commit {made[:10]}" if made else f"{key}: suspended already"
-    output.both({"app": str(key), "commit": made, "changed": bool(made)}, sentence)
+def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+    """Argo Rollouts' word for `suspend`: the same in everything. `resume` ends it.
+
+    Example: gitops-bg pause shop/web shop/api --reason 'incident 4711'
+    """
+    suspend(apps, at, person, how)
+
+
+def _suspending(app: AppKey, suspension: Suspension) -> Edit:
+    return lambda data: set_suspend(data, suspension, app_file(app, APP_FILE))
+
+
+def _said(app: AppKey, commit: str) -> str:
+    return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"^(?:[A-Za-z0-9.-]+(?::\d+)?/)?{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][\w.-]{{0,127}})?(?:@[a-z0-9]+:[0-9a-f]{{32,}})?$"
+)
+"""https://github.com/distribution/reference/blob/main/reference.go"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,14 +18,21 @@ class Behaviour:
     """What becomes of a pod.
 
     `ready_after` seconds it is ready, unless `waiting` names the reason why it never will be
-    (`ImagePullBackOff`, `CrashLoopBackOff`). Its HTTP server answers with `http_status` after
-    `latency` seconds.
+    (`ImagePullBackOff`, `InvalidImageName`, `CrashLoopBackOff`). Its HTTP server answers with
+    `http_status` after `latency` seconds. In a Job, where nobody says a command (see `commands.py`),
+    it ends at once with `exit_code`.
     """
 
     ready_after: float = 0.1
     waiting: str = ""
     http_status: int = 200
     latency: float = 0.0
+    exit_code: int = 0
+
+    @property
+    def unpulled(self) -> str:
+        """Return why its image cannot be had; empty where it can, whatever becomes of the container."""
+        return "" if self.waiting == "CrashLoopBackOff" else self.waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +46,8 @@ class ImageRule:
 IMAGE_RULES = (
     ImageRule("bad", Behaviour(waiting="ImagePullBackOff")),
     ImageRule("missing", Behaviour(waiting="ImagePullBackOff")),
-    ImageRule("crash", Behaviour(waiting="CrashLoopBackOff")),
-    ImageRule("error", Behaviour(http_status=500)),
+    ImageRule("crash", Behaviour(waiting="CrashLoopBackOff", exit_code=1)),
+    ImageRule("error", Behaviour(http_status=500, exit_code=1)),
     ImageRule("slow", Behaviour(latency=0.5)),
 )
 """The rules of the demo; the first whose word is in the tag wins."""
@@ -47,8 +61,9 @@ def tag_of(image: str) -> str:
 
 def behaviour_of(image: str, rules: Sequence[ImageRule], ready_after: float) -> Behaviour:
     """Return how an image behaves: by the first rule that fits, else ready after `ready_after` seconds."""
+    if not _REFERENCE.match(image):
+        return Behaviour(ready_after, waiting="InvalidImageName")
     for rule in rules:
         if rule.word in tag_of(image):
-            own = rule.behaviour
-            return Behaviour(ready_after, own.waiting, own.http_status, own.latency)
+            return replace(rule.behaviour, ready_after=ready_after)
     return Behaviour(ready_after)

@@ -1,10 +1,11 @@
 """Scheduler and kubelet: places pods, makes them ready or not, ends them. It must not create any.
 
-What a status looks like in each state: kubernetes.io "Pod Lifecycle".
+Pods of ReplicaSets serve until they are deleted; those of Jobs end as `commands.py` says.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,22 @@ from itertools import count
 from typing import Any
 
 from gitops_bg.sandbox import selectors
+from gitops_bg.sandbox.controllers import pod_status
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, ImageRule, behaviour_of
+from gitops_bg.sandbox.controllers.commands import endings_of
 from gitops_bg.sandbox.controllers.loop import Loop
+from gitops_bg.sandbox.controllers.pod_status import State
 from gitops_bg.sandbox.deleting import Deletion, delete
 from gitops_bg.sandbox.errors import ApiError
 from gitops_bg.sandbox.kinds import PODS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, dig, is_pod_ready, key_of, labels_of, timestamp
+from gitops_bg.sandbox.objects import Manifest, dig, is_pod_ready, key_of, labels_of
 from gitops_bg.sandbox.store import ObjectKey
 from gitops_bg.sandbox.watches import DELETED, Change
 from gitops_bg.sandbox.writing import Options, Writer
 
 _NODE = "sandbox"
+_RESTART_SECONDS = 10.0
+"""What a container waits for its second restart and the later ones; the real kubelet waits longer each time."""
 
 
 @dataclass(slots=True)
@@ -140,16 +146,48 @@ class Kubelet:
             self.close_idle(key)
 
     def _run(self, pod: Manifest) -> None:
-        key, behaviour = key_of(pod), self.behaviour(pod)
+        behaviour = self.behaviour(pod)
         if not pod["spec"].get("nodeName"):
             pod = self._schedule(pod)
-        started = self._started.setdefault(key, time.monotonic())
+        started = self._started.setdefault(key_of(pod), time.monotonic())
         left = started + behaviour.ready_after - time.monotonic()
+        if pod["spec"]["restartPolicy"] == "Always":
+            self._serve(pod, behaviour, left)
+        else:
+            self._work(pod, behaviour, left)
+
+    def _serve(self, pod: Manifest, behaviour: Behaviour, left: float) -> None:
+        """Run a pod that never ends by itself and gets ready in `left` seconds."""
         ready = self._is_to_be_ready(pod, behaviour, left)
         if left > 0 and not behaviour.waiting:
-            self.loop.put(self, key, after=left)
-        waiting = "" if ready or left <= 0 else "ContainerCreating"
-        self._report(pod, ready, behaviour.waiting or waiting)
+            self.loop.put(self, key_of(pod), after=left)
+        waiting = behaviour.waiting or ("ContainerCreating" if left > 0 else "")
+        self._report(pod, State(ready, "" if ready else waiting, int(waiting == "CrashLoopBackOff" and not ready)))
+
+    def _work(self, pod: Manifest, behaviour: Behaviour, left: float) -> None:
+        """Run a pod of a Job, which starts in `left` seconds, until its commands have ended."""
+        restarts = pod_status.restarts_of(pod)
+        if behaviour.unpulled or left > 0:
+            waiting = behaviour.unpulled or ("CrashLoopBackOff" if restarts else "ContainerCreating")
+            self._report(pod, State(waiting=waiting, restarts=restarts))
+        else:
+            endings = endings_of(pod, behaviour.exit_code)
+            left += max(ending.after for ending in endings.values())
+            if left <= 0:
+                self._finish(pod, {name: ending.exit_code for name, ending in endings.items()}, restarts)
+                return
+            self._report(pod, State(ready=True, restarts=restarts))
+        if not behaviour.unpulled and not math.isinf(left):
+            self.loop.put(self, key_of(pod), after=left)
+
+    def _finish(self, pod: Manifest, exits: Mapping[str, int], restarts: int) -> None:
+        if pod["spec"]["restartPolicy"] == "Never" or not any(exits.values()):
+            self._report(pod, State(restarts=restarts, exits=exits))
+            return
+        wait = _RESTART_SECONDS if restarts else 0.0
+        self._started[key_of(pod)] = time.monotonic() + wait
+        self._report(pod, State(waiting="CrashLoopBackOff", restarts=restarts + 1))
+        self.loop.put(self, key_of(pod), after=wait)
 
     def _is_to_be_ready(self, pod: Manifest, behaviour: Behaviour, left: float) -> bool:
         for override in reversed(self._overrides):
@@ -164,67 +202,18 @@ class Kubelet:
         kind = self.writer.kinds.of(PODS)
         return self.writer.modify(kind, *key_of(pod), bind, Options(manager="kube-scheduler")).obj
 
-    def _report(self, pod: Manifest, ready: bool, waiting: str) -> None:
-        if is_pod_ready(pod) == ready and dig(pod, ("status", "conditions")) and self._waits_for(pod) == waiting:
+    def _report(self, pod: Manifest, state: State) -> None:
+        if dig(pod, ("status", "conditions")) and state == _reported(pod):
             return
-        status = _status(pod, ready, "" if ready else waiting)
+        status = pod_status.status(pod, state)
         status["podIP"] = dig(pod, ("status", "podIP")) or self._address()
         status["podIPs"] = [{"ip": status["podIP"]}]
         self.writer.edit_status(self.writer.kinds.of(PODS), pod, status, "kubelet")
-
-    @staticmethod
-    def _waits_for(pod: Manifest) -> str:
-        statuses = dig(pod, ("status", "containerStatuses"), [])
-        return str(dig(statuses[0]["state"], ("waiting", "reason"), "")) if statuses else ""
 
     def _address(self) -> str:
         number = next(self._addresses)
         return f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
 
 
-def _status(pod: Manifest, ready: bool, waiting: str) -> Manifest:
-    now = timestamp()
-    held = {c["type"]: c for c in dig(pod, ("status", "conditions"), [])}
-    wanted = {"PodScheduled": True, "Initialized": True, "ContainersReady": ready, "Ready": ready}
-    return {
-        "phase": "Pending" if waiting in ("ContainerCreating", "ImagePullBackOff") else "Running",
-        "conditions": [_condition(name, value, held.get(name), now) for name, value in wanted.items()],
-        "containerStatuses": [_container(c, ready, waiting, now) for c in pod["spec"]["containers"]],
-        "hostIP": "127.0.0.1",
-        "hostIPs": [{"ip": "127.0.0.1"}],
-        "startTime": dig(pod, ("status", "startTime"), now),
-        "qosClass": dig(pod, ("status", "qosClass"), "BestEffort"),
-    }
-
-
-def _condition(name: str, value: bool, held: Manifest | None, now: str) -> Manifest:
-    said = "True" if value else "False"
-    since = held["lastTransitionTime"] if held and held["status"] == said else now
-    condition: Manifest = {"type": name, "status": said, "lastProbeTime": None, "lastTransitionTime": since}
-    if not value:
-        condition |= {"reason": "ContainersNotReady", "message": "containers with unready status"}
-    return condition
-
-
-_MESSAGES = {
-    "ImagePullBackOff": 'Back-off pulling image "{image}"',
-    "CrashLoopBackOff": "back-off 10s restarting failed container={name}",
-}
-
-
-def _container(container: Manifest, ready: bool, waiting: str, now: str) -> Manifest:
-    state: Manifest = {"running": {"startedAt": now}}
-    if waiting:
-        state = {"waiting": {"reason": waiting}}
-        if waiting in _MESSAGES:
-            state["waiting"]["message"] = _MESSAGES[waiting].format(**container)
-    return {
-        "name": container["name"],
-        "image": container["image"],
-        "imageID": f"sandbox/{container['image']}",
-        "ready": ready,
-        "started": not waiting,
-        "restartCount": 1 if waiting == "CrashLoopBackOff" else 0,
-        "state": state,
-        "lastState": {},
-    }
+def _reported(pod: Manifest) -> State:
+    return State(is_pod_ready(pod), pod_status.waits_for(pod), pod_status.restarts_of(pod))

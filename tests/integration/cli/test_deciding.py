@@ -176,6 +176,56 @@ def test_suspend_and_resume_are_commits_that_keep_the_file(cli: Cli, web: App) -
     assert "neither suspended" in cli("resume", str(web.key))
 
 
+def test_pause_is_another_word_for_suspend(cli: Cli, web: App) -> None:
+    assert "suspended by commit" in cli("pause", str(web.key))
+    web.scenario.wake()
+    web.wait_phase("Suspended")
+    assert f"{AUTHOR}: suspended by hand" in cli("status", str(web.key), "--until-asked", code=6)
+
+
+def test_several_apps_are_suspended_resumed_and_retried_by_one_commit_each(cli: Cli, world: Scenario) -> None:
+    world.start()
+    apps = [world.app(name).deploy("v1") for name in ("api", "web")]
+    names = [str(app.key) for app in apps]
+
+    def in_one_commit(verb: str, *arguments: str) -> None:
+        before = int(world.remote.run("rev-list", "--count", "main", cwd=world.remote.bare))
+        made = {each["commit"] for each in cli.json(verb, *names, *arguments)["apps"]}
+        assert made == {world.remote.head()}
+        assert int(world.remote.run("rev-list", "--count", "main", cwd=world.remote.bare)) == before + 1
+
+    in_one_commit("suspend", "-r", "incident 4711")
+    assert "api, web: suspend" in world.remote.message()
+    world.wake()
+    for app in apps:
+        app.wait_phase("Suspended")
+    in_one_commit("resume")
+    for app in apps:
+        app.wait_phase("Healthy")
+        app.push_image("v2")
+        app.wait_offered("v2")
+    in_one_commit("retry", "-m", "once more")
+    for app in apps:
+        app.wait_told("retried")
+
+
+def test_of_several_apps_each_says_what_became_of_it(cli: Cli, world: Scenario) -> None:
+    world.start()
+    names = [str(world.app(name).deploy("v1").key) for name in ("api", "web")]
+    cli("suspend", names[0], "-r", "x")
+    shown = cli("suspend", *names, "-r", "x")
+    assert f"{names[0]}: suspended already" in shown
+    assert f"{names[1]}: suspended by commit" in shown
+
+
+def test_several_apps_of_which_one_cannot_be_retried_are_left_alone(cli: Cli, waiting: App) -> None:
+    world = waiting.scenario
+    live = world.app("api").deploy("v1")
+    head = world.remote.head()
+    assert f"{live.key}: there is nothing to try again" in cli("retry", str(waiting.key), str(live.key), code=1)
+    assert world.remote.head() == head
+
+
 def test_suspend_wants_a_time_with_a_zone(cli: Cli, web: App) -> None:
     assert "has no zone" in cli("suspend", str(web.key), "-r", "x", "--until", "2030-01-01T00:00:00", code=2)
     assert "is not a duration" in cli("suspend", str(web.key), "-r", "x", "--until", "soon", code=2)
@@ -186,7 +236,7 @@ def test_resume_lifts_the_hold_of_a_rollback(cli: Cli, web: App) -> None:
     cli("rollback", str(web.key), "--wait")
     web.wait_phase("Held")
     assert "on hold" in cli("promote", str(web.key), code=1)
-    answer = cli.json("resume", str(web.key))
+    [answer] = cli.json("resume", str(web.key))["apps"]
     assert answer["holdLifted"] is True
     web.wait_offered("v2")
 

@@ -23,7 +23,7 @@ def test_help_lists_every_exit_code_and_each_verb_has_an_example() -> None:
     for code, meaning in exit_codes.TABLE.items():
         assert f"{code} {meaning[:20]}" in shown
     names = [command.name for command in main.app.registered_commands]
-    assert len(names) == 19
+    assert len(names) == 21
     for name in names:
         result = runner.invoke(main.app, [name or "", "--help"])
         assert f"Example: gitops-bg {name}" in result.stdout, name
@@ -56,11 +56,27 @@ def test_an_empty_remote_a_missing_branch_and_one_that_is_away(cli: Cli, world: 
     cli("history", "a/b", code=4)
 
 
-def test_a_kubeconfig_that_is_not_there(cli: Cli, tmp_path: Path) -> None:
+def test_a_kubeconfig_that_is_not_there_is_asked_for(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
-    said = cli("get", code=3)
-    assert "error: read the kubeconfig" in said
-    assert "--kubeconfig or KUBECONFIG" in said
+    asked = "name one by --kubeconfig or KUBECONFIG"
+    assert f"error: there is no kubeconfig {tmp_path}/nowhere; {asked}" in " ".join(cli("get", code=2).split())
+    cli.env["GITOPS_BG_KUBECONFIG"] = ""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert f"error: there is no kubeconfig ~/.kube/config; {asked}" in cli("get", code=2)
+
+
+def test_one_of_several_kubeconfigs_is_enough(cli: Cli, web: App, tmp_path: Path) -> None:
+    cli.env["GITOPS_BG_KUBECONFIG"] = f"{tmp_path}/nowhere:{cli.env['GITOPS_BG_KUBECONFIG']}"
+    assert "Healthy" in cli("get", "-n", web.key.namespace)
+
+
+def test_a_kubeconfig_that_cannot_be_used_says_why(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "odd").write_text("kind: Config\n")
+    assert "cannot be used" in cli("get", "--kubeconfig", str(tmp_path / "odd"), code=2)
+    said = " ".join(cli("get", "--context", "mars", code=2).split())
+    assert "mars" in said
+    assert "another context by --context" in said
 
 
 def test_a_cluster_that_does_not_answer(cli: Cli, tmp_path: Path) -> None:

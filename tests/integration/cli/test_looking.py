@@ -147,6 +147,16 @@ def test_a_bare_name_is_enough_where_it_is_unique(cli: Cli, world: Scenario) -> 
     assert "there is no app nobody" in cli("explain", "nobody", code=5)
 
 
+@pytest.mark.parametrize("verb", ["get", "tree", "explain", "history", "diff", "plan"])
+def test_no_line_is_padded_or_folded_where_nobody_sees_a_screen(cli: Cli, waiting: App, verb: str) -> None:
+    del cli.env["COLUMNS"]
+    code = 1 if verb == "diff" else 0
+    lines = cli(verb, str(waiting.key), code=code).splitlines()
+    assert lines
+    assert lines == [line.rstrip() for line in lines]
+    assert not any(line.startswith(" " * 60) for line in lines), "a cell went on in the next line"
+
+
 # --- plan ---
 
 

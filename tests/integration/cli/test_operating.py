@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def promoted(web: App) -> App:
 def test_abort_puts_the_candidate_on_hold(cli: Cli, web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
-    answer = cli.json("abort", str(web.key), "--reason", "errors on the preview")
+    [answer] = cli.json("abort", str(web.key), "--reason", "errors on the preview")["apps"]
     assert answer["held"] == [web.digest("v2")]
     assert answer["byAgent"] is True
     web.wait_phase("Held")
@@ -34,6 +35,16 @@ def test_abort_puts_the_candidate_on_hold(cli: Cli, web: App) -> None:
 
 def test_abort_with_nothing_on_its_way(cli: Cli, web: App) -> None:
     assert "nothing to abort" in cli("abort", str(web.key), "-r", "x", code=1)
+
+
+def test_abort_of_several_apps_goes_on_after_one_that_cannot_be_aborted(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    names = (f"{web.key.namespace}/nobody", str(web.key), str(web.key))
+    result = cli.run("abort", *names, "-o", "json", code=5)
+    assert [each["app"] for each in json.loads(result.stdout)["apps"]] == [str(web.key)]
+    assert "runs no app" in result.stderr
+    web.wait_phase("Held")
 
 
 def test_abort_is_in_a_hurry_and_needs_no_reason(cli: Cli, web: App) -> None:
@@ -49,7 +60,7 @@ def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, 
     web.wait(lambda: web.phase() == "Progressing", "the candidate comes up")
     web.wait_told()
     web.scenario.stop()
-    assert cli.json("abort", str(web.key), "-r", "wrong", *ALONE)["byAgent"] is False
+    assert cli.json("abort", str(web.key), "-r", "wrong", *ALONE)["apps"][0]["byAgent"] is False
     assert "aborted" not in web.told()
     web.scenario.start()
     web.wait_told("aborted")

@@ -14,7 +14,7 @@ from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Event, Hold, LedgerEntry, Record
+from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE
@@ -35,6 +35,10 @@ RECORD = Record(
     versions=(version(6, Stage.ACTIVE), version(7, Stage.CANDIDATE)),
     traffic=snapshot("v6").digest,
     holds=(Hold("v1:dead", "it burned", NOW),),
+    rollouts=(
+        Rollout(6, 6, snapshot("v6").digest, NOW, None, 90, LATER, Ending.PROMOTED),
+        Rollout(7, 7, snapshot("v7").digest, NOW, waiting_since=LATER),
+    ),
     ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
 )
 DECISION = Decision(
@@ -51,12 +55,44 @@ def status(scene: Scene) -> dict[str, object]:
     return found
 
 
+def test_last_rollouts_are_shown_newest_first(scene: Scene) -> None:
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, DECISION, NOW)
+    began, later = "2026-05-04T12:00:00Z", "2026-05-04T13:00:00Z"
+    first, second = snapshot("v6").digest, snapshot("v7").digest
+    promoted = {"waitedSeconds": 90, "finishedAt": later, "outcome": "Promoted"}
+    under_way = {"waitedSeconds": 0, "waitingSince": later}
+    assert status(scene)["rollouts"] == [
+        {"number": 7, "version": 7, "digest": second, "startedAt": began, **under_way},
+        {"number": 6, "version": 6, "digest": first, "startedAt": began, **promoted},
+    ]
+
+
 def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
     scene.do(ApplyApp())
     assert scene.subject.record(scene.app) == Record()
     assert scene.subject.save(scene.app, DECISION, NOW)
     assert scene.subject.record(scene.app) == RECORD, "at once, from our own write"
     scene.until(lambda _: scene.subject.record(scene.app) == RECORD)
+
+
+@pytest.mark.parametrize(
+    ("phase", "condition"),
+    [
+        (Phase.INVALID, "InvalidSpec"),
+        (Phase.SUSPENDED, "Suspended"),
+        (Phase.DEGRADED, "Healthy"),
+        (Phase.HELD, "OnHold"),
+        (Phase.PAUSED, "AnalysisPassed"),
+    ],
+)
+def test_the_sentence_beside_a_phase_is_that_of_the_condition_it_comes_from(
+    scene: Scene, phase: Phase, condition: str
+) -> None:
+    scene.do(ApplyApp())
+    why = Condition(condition, True, "Reason", f"why it is {phase}")
+    scene.subject.save(scene.app, replace(DECISION, phase=phase, conditions=(DECISION.conditions[0], why)), NOW)
+    assert status(scene)["message"] == f"why it is {phase}"
 
 
 def test_what_is_equal_is_not_written_again(scene: Scene) -> None:

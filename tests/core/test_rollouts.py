@@ -1,0 +1,171 @@
+"""The book of rollouts: when each began and ended, how, and how long it waited for people (argo-rollouts.md §4)."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Ending
+from gitops_bg.core.rollouts import MOST_ROLLOUTS
+from gitops_bg.core.runs import Measured
+from gitops_bg.core.spec import AppSpec
+from tests.core.simulation import Simulation, automatic, deployed, manual
+
+
+def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
+    """Version 1 is live; the next one was pushed an hour later, and came up unless it is bad."""
+    world = deployed(spec)
+    world.later(hours=1)
+    world.push(tag)
+    if bad:
+        world.bad_tags.add(tag)
+    world.settle()
+    return world
+
+
+def nothing(world: Simulation) -> None:
+    pass
+
+
+def promote(world: Simulation) -> None:
+    world.merge()
+
+
+def promote_and_revert(world: Simulation) -> None:
+    world.merge()
+    world.settle()
+    world.revert_promotion()
+
+
+def abort(world: Simulation) -> None:
+    world.ask(Verb.ABORT)
+
+
+def take_promotion_back_under_way(world: Simulation) -> None:
+    world.pods_fail("2")
+    world.merge()
+    world.step()
+    world.revert_promotion()
+
+
+def push_another(world: Simulation) -> None:
+    world.push("3")
+
+
+def set_target_back(world: Simulation) -> None:
+    world.push("1")
+
+
+def retry_aborted(world: Simulation) -> None:
+    abort(world)
+    world.settle()
+    world.retry()
+
+
+@pytest.mark.parametrize(
+    ("what_happens", "endings"),
+    [
+        (nothing, [Ending.PROMOTED, None]),
+        (promote, [Ending.PROMOTED, Ending.PROMOTED]),
+        (promote_and_revert, [Ending.PROMOTED, Ending.ROLLED_BACK]),
+        (abort, [Ending.PROMOTED, Ending.ABORTED]),
+        (take_promotion_back_under_way, [Ending.PROMOTED, Ending.ABORTED]),
+        (push_another, [Ending.PROMOTED, Ending.SUPERSEDED, None]),
+        (set_target_back, [Ending.PROMOTED, Ending.CANCELLED]),
+        (retry_aborted, [Ending.PROMOTED, Ending.ABORTED, None]),
+    ],
+)
+def test_rollout_ends_as_it_does(what_happens: Callable[[Simulation], None], endings: list[Ending | None]) -> None:
+    world = pushed(manual())
+    what_happens(world)
+    world.settle()
+    book = world.record.rollouts
+    assert [one.outcome for one in book] == endings
+    assert [one.number for one in book] == list(range(1, len(endings) + 1))
+    assert [one.finished_at is not None for one in book] == [ending is not None for ending in endings]
+
+
+def test_retry_of_what_is_on_its_way_supersedes_the_rollout() -> None:
+    world = pushed(manual())
+    world.retry()
+    world.settle()
+    assert [one.outcome for one in world.record.rollouts] == [Ending.PROMOTED, Ending.SUPERSEDED, None]
+
+
+def test_rollout_knows_when_it_began_and_when_it_ended() -> None:
+    world = pushed(manual())
+    began = world.now
+    world.later(minutes=10)
+    world.merge()
+    world.settle()
+    (*_, last) = world.record.rollouts
+    assert (last.started_at, last.finished_at) == (began, began + timedelta(minutes=10))
+    assert (last.version, last.digest) == (2, world.record.traffic)
+
+
+def test_time_of_waiting_for_people_is_added_up() -> None:
+    """For a merge, and for the end of a suspension; not for pods."""
+    world = pushed(manual(), bad=True)
+    world.later(minutes=5)
+    world.settle()
+    assert world.record.rollouts[-1].waiting_since is None
+    world.bad_tags.clear()
+    world.settle()
+    world.later(minutes=1)
+    world.suspend()
+    world.settle()
+    world.later(minutes=2)
+    world.resume()
+    world.settle()
+    world.later(minutes=4)
+    world.merge()
+    world.settle()
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.waiting_since, last.waited_seconds) == (Ending.PROMOTED, None, 7 * 60)
+
+
+@pytest.mark.parametrize(
+    ("finding", "ending"),
+    [(Finding.SUCCESSFUL, Ending.PROMOTED), (Finding.FAILED, Ending.ROLLED_BACK), (Finding.INCONCLUSIVE, None)],
+)
+def test_analysis_after_promotion_has_the_last_word(finding: Finding, ending: Ending | None) -> None:
+    plan = Plan((Metric("errors", "web"),))
+    world = pushed(manual(post_promotion_analysis=plan))
+    world.merge()
+    world.settle()
+    assert world.live == "2"
+    assert world.record.rollouts[-1].outcome is None
+    world.later(minutes=3)
+    world.measured = tuple(Measured(one.id, finding, world.now) for one in world.decide().measurements)
+    world.settle()
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.finished_at) == (ending, world.now if ending else None)
+
+
+def test_countdown_is_no_waiting_for_people() -> None:
+    world = pushed(automatic(auto_promotion_seconds=60))
+    world.later(seconds=61)
+    world.settle()
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.waited_seconds) == (Ending.PROMOTED, 0)
+    assert last.finished_at == last.started_at + timedelta(seconds=61)
+
+
+def test_change_of_replicas_is_no_rollout() -> None:
+    world = deployed(manual())
+    before = world.record.rollouts
+    world.replicas = 5
+    world.later(hours=1)
+    world.settle()
+    assert world.record.rollouts == before
+    assert len(before) == 1
+
+
+def test_book_keeps_the_last_rollouts() -> None:
+    world = deployed(automatic())
+    for number in range(2, MOST_ROLLOUTS + 4):
+        world.push(str(number))
+        world.settle()
+    assert [one.number for one in world.record.rollouts] == list(range(4, MOST_ROLLOUTS + 4))

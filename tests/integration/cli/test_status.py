@@ -1,0 +1,136 @@
+"""`status`: each phase as a line with its reason, until the app has settled; the exit code says how."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gitops_bg.cli.settling import standing_of
+from gitops_bg.core.decision import Phase
+from tests.integration.cli.conftest import Cli
+from tests.support.clusters import TestCluster
+from tests.support.scenario import App, Scenario
+
+APPROVAL = {"kind": "approval", "open": False, "reason": "waiting"}
+AVAILABLE = {"kind": "availability", "open": True, "reason": "its pods are available"}
+COUNTDOWN = {"kind": "pause", "open": False, "reason": "autoPromotionSeconds: 60"}
+
+# phase: its exit code, whether a wait ends there, and whether it does with --until-asked
+PHASES: dict[str, tuple[int, bool, bool]] = {
+    "Healthy": (0, True, True),
+    "Degraded": (1, True, True),
+    "Invalid": (1, True, True),
+    "Held": (1, True, True),
+    "Suspended": (6, False, True),
+    "Paused": (6, False, True),
+    "AwaitingPromotion": (7, False, False),
+    "Deploying": (7, False, False),
+    "Progressing": (7, False, False),
+    "Promoting": (7, False, False),
+    "RollingBack": (7, False, False),
+    "Unknown": (7, False, False),
+}
+
+
+def standing(phase: str, *gates: dict[str, Any]) -> tuple[int, bool, bool]:
+    found = standing_of({"status": {"phase": phase, "message": "why", "gates": list(gates)}})
+    assert found.message == "why"
+    return found.code, found.ends(until_asked=False), found.ends(until_asked=True)
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_each_phase_has_its_exit_code(phase: str) -> None:
+    assert standing(phase) == PHASES[phase]
+
+
+def test_every_phase_is_in_the_table() -> None:
+    assert {str(phase) for phase in Phase} | {"Unknown"} == set(PHASES)
+
+
+def test_an_app_without_a_status_is_on_its_way() -> None:
+    assert standing_of({}).code == 7
+
+
+def test_a_promotion_waits_for_a_person_where_only_the_approval_is_missing() -> None:
+    assert standing("AwaitingPromotion", AVAILABLE, APPROVAL) == (6, False, True)
+    assert standing("AwaitingPromotion", AVAILABLE, COUNTDOWN) == (7, False, False)
+    assert standing("AwaitingPromotion", COUNTDOWN, APPROVAL) == (7, False, False)
+
+
+def test_a_healthy_app_ends_it_at_once(cli: Cli, web: App) -> None:
+    assert cli("status", str(web.key)).startswith("Healthy: live traffic goes to v1 (")
+
+
+def test_a_version_that_never_comes_up_ends_it_with_1_and_says_why(cli: Cli, web: App) -> None:
+    web.spec["progressDeadlineSeconds"] = 1
+    web.configure()
+    web.push_image("bad")
+    web.wait_phase("Degraded")
+    shown = cli("status", str(web.key), "--no-watch", code=1)
+    assert shown.startswith("Degraded: ProgressDeadlineExceeded: v2 ")
+
+
+def test_a_version_on_hold_ends_it_with_1(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    cli("abort", str(web.key), "--reason", "errors on the preview")
+    web.wait_phase("Held")
+    assert "errors on the preview" in cli("status", str(web.key), code=1)
+
+
+def test_a_file_that_is_wrong_ends_it_with_1_and_its_place(cli: Cli, web: App) -> None:
+    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
+    web.wait_phase("Invalid")
+    assert f"{web.folder}/target.yaml:" in cli("status", str(web.key), code=1)
+
+
+def test_a_promotion_nobody_asked_for_yet_runs_into_the_timeout_or_ends_it_where_that_is_wanted(
+    cli: Cli, web: App
+) -> None:
+    web.push_image("v2")
+    web.wait_phase("AwaitingPromotion")
+    shown = cli("status", str(web.key), "--timeout", "200ms", code=6)
+    assert "waiting for the promotion branch to be merged" in shown
+    assert "not settled within 0s" in shown
+    assert "not settled" not in cli("status", str(web.key), "--until-asked", code=6)
+
+
+def test_a_suspension_says_who_and_why(cli: Cli, web: App) -> None:
+    cli("suspend", str(web.key), "-r", "incident 4711")
+    web.scenario.wake()
+    web.wait_phase("Suspended")
+    assert "Grace Hopper <grace@example.com>: incident 4711" in cli("status", str(web.key), "--until-asked", code=6)
+
+
+def test_what_is_on_its_way_is_not_settled(cli: Cli, web: App) -> None:
+    web.push_image("bad")
+    web.wait_phase("Progressing")
+    assert "waiting for its 2 pods" in cli("status", str(web.key), "--no-watch", code=7)
+
+
+def test_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
+    assert "runs no app" in cli("status", f"{web.key.namespace}/nobody", code=5)
+
+
+def test_a_promotion_is_followed_phase_by_phase_on_both_clusters(
+    either_world: Scenario, cluster: TestCluster, tmp_path: Path
+) -> None:
+    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
+    either_world.start()
+    web = either_world.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_phase("AwaitingPromotion")
+    web.wait_offered("v2")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(cli, "status", str(web.key), "--timeout", "60s", "-o", "json")
+        web.merge_offer()
+        lines = [json.loads(line) for line in waiting.result().splitlines()]
+    phases = [line["phase"] for line in lines]
+    assert phases[-1] == "Healthy"
+    assert set(phases) <= {"AwaitingPromotion", "Promoting", "Healthy"}
+    assert all(line["message"] and line["app"] == str(web.key) for line in lines)
+    assert (lines[-1]["code"], lines[-1]["message"][:25]) == (0, "live traffic goes to v2 (")
