@@ -15,7 +15,8 @@ from gitops_bg.repo.files import File
 from gitops_bg.repo.ledger_file import Position
 from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.layout import DEFAULT_TARGET_FILE, PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.layout import ANALYSIS_FOLDER, DEFAULT_TARGET_FILE, PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.library import Library, load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.models import Settings
 from gitops_bg.spec.primary import read_primary
@@ -57,6 +58,8 @@ class Catalog:
         self._remembered = remembered
         self._namespaces = frozenset(namespaces)
         self._entries: dict[AppKey, Entry] = {}
+        self._library = Library()
+        self._users: dict[str, set[AppKey]] = {}
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
         self._parsed_offers: dict[tuple[AppKey, str], str] = {}
@@ -132,6 +135,8 @@ class Catalog:
         removed = {app for app in poll.removed if self.cares_for(app)}
         if poll.settings_changed or not self.seen:
             self._read_settings()
+        if ANALYSIS_FOLDER in poll.others_changed:
+            changed |= self._read_templates() - removed
         self._read_apps(changed, removed)
         dirty = changed | removed | self._read_promotions() | self.read_positions()
         self.rewritten = self._accepted(poll.rewritten or self._lost_before_us())
@@ -158,9 +163,17 @@ class Catalog:
         author = self.settings.commit_author
         self._repository.commit_as(author.name, author.email)
 
+    def _read_templates(self) -> set[AppKey]:
+        """Take over the AnalysisTemplates; the apps that use one that is different."""
+        files = self._repository.files_below(ANALYSIS_FOLDER)
+        library = load_library({path: file.content for path, file in files.items()})
+        different = self._library.changed(library)
+        self._library = library
+        return {app for name in different for app in self._users.get(name, ())}
+
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
         for app in removed:
-            self._entries.pop(app, None)
+            self._enter(app, None)
         if not changed:
             return
         files = self._repository.files_of(changed)
@@ -169,14 +182,24 @@ class Catalog:
         # A target is by whoever made it; a promotion is by whoever let it into main.
         sources = {**self._repository.sources(targets), **self._repository.landings(primaries)}
         for app in changed:
-            self._entries[app] = self._entry(app, files[app], sources)
+            self._enter(app, self._entry(app, files[app], sources))
+
+    def _enter(self, app: AppKey, entry: Entry | None) -> None:
+        """Keep what main says of an app, or that it says nothing, and who uses which template."""
+        before = self._entries.pop(app, None)
+        for name in before.config.templates if before else ():
+            self._users[name].discard(app)
+        if entry is not None:
+            self._entries[app] = entry
+            for name in entry.config.templates:
+                self._users.setdefault(name, set()).add(app)
 
     def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
         def source(name: str) -> Source:
             return sources.get((app, name)) or self._repository.source(app, name) or Source("")
 
         primary = files.get(PRIMARY_FILE)
-        config = load_app(app, {name: file.content for name, file in files.items()}, source)
+        config = load_app(app, {name: file.content for name, file in files.items()}, source, self._library)
         return Entry(config, primary.blob if primary else None)
 
     def _read_promotions(self) -> set[AppKey]:

@@ -71,3 +71,6 @@ class Plan:
 
     metrics: tuple[Metric, ...] = ()
     unknown: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    """`analysisRunMetadata`: shown with the run, and without effect."""

@@ -109,6 +109,8 @@ class AnalysisRun:
     named: bool = False
     """``primary.yaml`` named the version when the run ended: naming it is then no answer to the pause."""
     metrics: tuple[MetricRun, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
 
     @property
     def running(self) -> bool:
@@ -132,7 +134,7 @@ class AnalysisRun:
 def begin(run: AnalysisRun, plan: Plan, latest: str, stable: str, now: datetime) -> AnalysisRun:
     """The run with the plan's metrics, counting from ``now``; ``latest`` and ``stable`` are short digests."""
     metrics = tuple(MetricRun(metric.between(latest, stable)) for metric in plan.metrics)
-    return replace(run, started_at=now, metrics=metrics)
+    return replace(run, started_at=now, metrics=metrics, labels=plan.labels, annotations=plan.annotations)
 
 
 def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:

@@ -23,18 +23,21 @@ from gitops_bg.core.spec import (
     Suspension,
 )
 from gitops_bg.spec import models
-from gitops_bg.spec.models import NEVER
+from gitops_bg.spec.fields import NEVER
+from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document
 
+TEMPLATES_UNKNOWN = "the AnalysisTemplates were not read from Git yet"
 
-def to_core(app: AppKey, spec: models.AppSpec, target_min_ready_seconds: int = 0) -> AppSpec:
+
+def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_seconds: int = 0) -> AppSpec:
     """The core's view of an app. The target's minReadySeconds holds where app.yaml does not set its own."""
     min_ready = spec.min_ready_seconds
     window = spec.rollback_window
     return AppSpec(
         app=app,
-        strategy=_strategy(spec),
+        strategy=_strategy(spec, plans),
         promote_via=_promote_via(spec),
         min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
         progress_deadline_seconds=spec.progress_deadline_seconds,
@@ -47,7 +50,7 @@ def to_core(app: AppKey, spec: models.AppSpec, target_min_ready_seconds: int = 0
     )
 
 
-def _strategy(spec: models.AppSpec) -> Strategy:
+def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
     blue_green = spec.strategy.blue_green
     return Strategy(
         active_service=blue_green.active_service,
@@ -63,6 +66,8 @@ def _strategy(spec: models.AppSpec) -> Strategy:
         on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
         drain_seconds=blue_green.drain_seconds,
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
+        pre_promotion_analysis=plans.before,
+        post_promotion_analysis=plans.after,
     )
 
 
@@ -112,7 +117,7 @@ def spec_from_live(app: AppKey, live: Mapping[str, Any]) -> tuple[AppSpec | None
     body = copy.deepcopy(dict(live.get("spec") or {}))
     _remove_unknown_fields(body)
     model, problems = validate(models.AppSpec, Document(f"live BlueGreenDeployment {app}", body))
-    return (to_core(app, model), problems) if model else (None, problems)
+    return (to_core(app, model, unknown_plans(model, TEMPLATES_UNKNOWN)), problems) if model else (None, problems)
 
 
 def _remove_unknown_fields(body: dict[str, Any]) -> None:

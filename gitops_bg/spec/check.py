@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey, Source
 from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, SETTINGS_FILE, app_file, app_of, is_manifest
+from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.settings import read_settings
 
@@ -15,14 +16,17 @@ def check_repository(files: Iterable[tuple[str, File]]) -> list[Problem]:
     """Every problem of a repository, by path; empty where all is well. Paths have slashes and start at its root."""
     contents = dict(files)
     apps = _by_app(contents)
-    configs = [load_app(app, found, _no_source) for app, found in sorted(apps.items())]
+    library = load_library(contents)
+    configs = [load_app(app, found, _no_source, library) for app, found in sorted(apps.items())]
     problems = [
+        *library.all_problems(),
         *_check_settings(contents),
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
         *_check_shared_services(configs),
     ]
-    return sorted(problems, key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
+    # What is wrong with a template is said once, however many apps use it.
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
 
 
 def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:

@@ -6,6 +6,7 @@ from gitops_bg.core.model import AppKey
 
 SETTINGS_FILE = "gitops-bg.yaml"
 APPS_FOLDER = "apps"
+ANALYSIS_FOLDER = "analysis"
 APP_FILE = "app.yaml"
 PRIMARY_FILE = "primary.yaml"
 DEFAULT_TARGET_FILE = "target.yaml"
@@ -14,6 +15,7 @@ MANIFEST_SUFFIXES = (".yaml", ".yml")
 # Kubernetes: RFC 1123 labels and subdomains (concepts/overview/working-with-objects/names).
 DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 SERVICE_NAME = r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?"
+SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?"
 _DNS_LABEL = re.compile(DNS_LABEL)
 
 

@@ -21,11 +21,15 @@ from gitops_bg.spec.layout import (
     is_dns_label,
     is_manifest,
 )
+from gitops_bg.spec.library import Library
 from gitops_bg.spec.objects import Object, check_place, check_supported
+from gitops_bg.spec.plans import Plans, plans_of
 from gitops_bg.spec.primary import read_primary
 from gitops_bg.spec.target import TargetFile, read_target
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document, read, read_one
+
+NO_TEMPLATES = Library()
 
 Manifest = Mapping[str, Any]
 """A Kubernetes object as written, to be read only."""
@@ -51,11 +55,15 @@ class AppConfig:
     target_file: str = DEFAULT_TARGET_FILE
     whole: bool = True
     """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
+    templates: frozenset[str] = frozenset()
+    """The names of the AnalysisTemplates it depends on, also of those that are missing."""
 
 
-def load_app(app: AppKey, files: Mapping[str, bytes | Problem], source: SourceOf) -> AppConfig:
+def load_app(
+    app: AppKey, files: Mapping[str, bytes | Problem], source: SourceOf, library: Library = NO_TEMPLATES
+) -> AppConfig:
     """The app of a folder, from its files by name. A Problem stands for a file that Git already found unusable."""
-    return _Folder(app, files).load(source)
+    return _Folder(app, files, library).load(source)
 
 
 def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
@@ -68,9 +76,11 @@ def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
 class _Folder:
     """Reads one folder once, and collects what is wrong on the way."""
 
-    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem]) -> None:
+    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library) -> None:
         self.app = app
         self.files = files
+        self.library = library
+        self.templates: frozenset[str] = frozenset()
         self.problems: list[Problem] = []
 
     def load(self, source: SourceOf) -> AppConfig:
@@ -95,6 +105,7 @@ class _Folder:
             problems=tuple(self.problems),
             target_file=target_file,
             whole=not self.problems,
+            templates=self.templates,
         )
 
     def _check_folder(self) -> None:
@@ -143,7 +154,7 @@ class _Folder:
         self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None
     ) -> tuple[AppSpec, dict[str, Any]]:
         inherited = target.min_ready_seconds if target else 0
-        spec = to_core(self.app, model, inherited)
+        spec = to_core(self.app, model, self._plans(document, model), inherited)
         body = without_nulls(document.value["spec"])
         if inherited and "minReadySeconds" not in body:
             body["minReadySeconds"] = inherited
@@ -152,6 +163,12 @@ class _Folder:
             remedy = f"lower it below {spec.progress_deadline_seconds}, or set minReadySeconds in {APP_FILE}"
             self.problems.append(target_document.problem(("spec", "minReadySeconds"), message, remedy))
         return spec, body
+
+    def _plans(self, document: Document, model: models.AppSpec) -> Plans:
+        plans = plans_of(self.app, model, document, self.library)
+        self.templates = plans.templates
+        self.problems.extend(plans.problems)
+        return plans
 
     def _primary(self, source: SourceOf) -> Primary | None:
         document = self._document(PRIMARY_FILE)

@@ -4,71 +4,25 @@ Decides nothing and knows no places: `validation` turns its errors into Problems
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
 """
 
-from datetime import datetime
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainValidator,
-    WithJsonSchema,
-    model_validator,
+from pydantic import Field, model_validator
+
+from gitops_bg.spec.analysis_block import Analysis, FlaggerAnalysis
+from gitops_bg.spec.fields import (
+    Count,
+    Delay,
+    Digest,
+    DnsLabel,
+    Model,
+    Moment,
+    Positive,
+    ServiceName,
+    TargetFile,
+    Text,
 )
-from pydantic.alias_generators import to_camel
-from pydantic_core import PydanticCustomError
-
-from gitops_bg.spec.layout import APP_FILE, DEFAULT_TARGET_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME
+from gitops_bg.spec.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.validation import Conflict
-
-NEVER = "never"
-LARGEST = 2**31 - 1
-DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
-
-
-def _file_in_the_folder(name: str) -> str:
-    if "/" in name or not name.endswith((".yaml", ".yml")) or name in (APP_FILE, PRIMARY_FILE):
-        raise PydanticCustomError("file", "must name a YAML file in the app's own folder, such as target.yaml")
-    return name
-
-
-def _moment(value: Any) -> Any:
-    """RFC 3339 text to a datetime; anything else is left to the error of the type."""
-    if not isinstance(value, str):
-        return value
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None or "T" not in value:
-        raise PydanticCustomError("moment", "must be a time with its zone, such as 2026-03-01T12:00:00Z")
-    return moment
-
-
-def _delay(value: Any) -> int | str:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if value == NEVER or (whole and 0 <= value <= LARGEST):
-        return value  # type: ignore[no-any-return]
-    raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
-
-
-Text = Annotated[str, Field(min_length=1)]
-DnsLabel = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
-ServiceName = Annotated[str, Field(pattern=f"^{SERVICE_NAME}$")]
-Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
-Count = Annotated[int, Field(ge=0, le=LARGEST)]
-Positive = Annotated[int, Field(ge=1, le=LARGEST)]
-Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
-Moment = Annotated[datetime, BeforeValidator(_moment)]
-TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
-
-
-class Model(BaseModel):
-    """Base of all that users write: unknown fields and wrong types are errors, never guesses."""
-
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)
 
 
 class Metadata(Model):
@@ -155,6 +109,12 @@ class BlueGreen(Model):
         description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
         "ReplicaSet when that is created; no part of the version.",
     )
+    pre_promotion_analysis: Analysis | None = Field(
+        None, description="What must be good before traffic moves; begins when the pods of the new version are up."
+    )
+    post_promotion_analysis: Analysis | None = Field(
+        None, description="What must be good once traffic has moved; until then the old version keeps its pods."
+    )
 
     @model_validator(mode="after")
     def _ends_after_it_begins(self) -> Self:
@@ -236,6 +196,9 @@ class AppSpec(Model):
     revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
     rollback_window: RollbackWindow | None = None
     promotion: Promotion | None = None
+    analysis: FlaggerAnalysis | None = Field(
+        None, description="Flagger's analysis: prePromotionAnalysis in other words. Only one of the two may be there."
+    )
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
     )
@@ -247,6 +210,7 @@ class AppSpec(Model):
         self._check_deadline()
         self._check_limits()
         self._check_promotion()
+        self._check_analysis()
         return self
 
     def _check_deadline(self) -> None:
@@ -275,6 +239,11 @@ class AppSpec(Model):
                 "pullRequest waits for a merge, but autoPromotionEnabled is true",
                 "set strategy.blueGreen.autoPromotionEnabled: false, or via: commit",
             )
+
+    def _check_analysis(self) -> None:
+        if self.analysis and self.strategy.blue_green.pre_promotion_analysis:
+            remedy = "keep one of the two"
+            raise Conflict("analysis", "says the same as strategy.blueGreen.prePromotionAnalysis", remedy)
 
 
 class BlueGreenDeployment(Model):

@@ -11,8 +11,8 @@ from pydantic.alias_generators import to_camel
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
+from gitops_bg.spec.fields import Count, DnsLabel, Text
 from gitops_bg.spec.layout import folder_of
-from gitops_bg.spec.models import Count, DnsLabel, Text
 from gitops_bg.spec.yamlio import Document
 
 ALLOWED = {

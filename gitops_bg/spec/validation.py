@@ -51,15 +51,17 @@ def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -
     path = detail["loc"]
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "conflict":
-        return document.problem(
-            (*path, *filter(None, context["field"].split("."))), context["message"], context["remedy"]
-        )
+        return document.problem((*path, *_path(context["field"])), context["message"], context["remedy"])
     if kind == "extra_forbidden":
         return _unknown_field(model, document, path)
     if kind == "missing":
         return document.problem(path, "is required", f"add {path[-1]}")
     message, remedy = _words(kind, context, detail)
     return document.problem(path, message, remedy)
+
+
+def _path(dotted: str) -> Path:
+    return tuple(int(part) if part.isdecimal() else part for part in dotted.split(".") if part)
 
 
 def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Problem:
@@ -101,13 +103,15 @@ def _type_remedy(kind: str, value: Any) -> str:
 
 
 def _pattern_remedy(pattern: str) -> str:
+    if pattern.startswith("^[A-Za-z0-9"):
+        return "use letters, digits, - and _"
     if pattern.startswith("^[a-z"):
         return "use a DNS name: at most 63 small letters, digits and -" if ":" not in pattern else "use a full digest"
     return "use a full commit id: 40 or 64 hexadecimal digits"
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
-    """The names of the fields that the model at ``path`` below ``model`` has."""
+    """The names of the fields that the model at ``path`` below ``model`` has; items of lists have no name."""
     current = model
     for part in path:
         field = next((field for field in current.model_fields.values() if field.alias == part), None)

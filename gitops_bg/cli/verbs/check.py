@@ -17,7 +17,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.check import check_repository
 from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.layout import APPS_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.layout import ANALYSIS_FOLDER, APPS_FOLDER, SETTINGS_FILE
 
 Content = bytes | Problem
 
@@ -59,8 +59,9 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings
-    for path, file in repository.files_below(APPS_FOLDER).items():
-        yield path, file.content
+    for folder in (APPS_FOLDER, ANALYSIS_FOLDER):
+        for path, file in repository.files_below(folder).items():
+            yield path, file.content
 
 
 def _with_stray(problems: list[Problem], stray: list[Problem]) -> list[Problem]:
