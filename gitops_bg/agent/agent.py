@@ -27,6 +27,7 @@ from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.agent.workqueue import WorkQueue
+from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
 from gitops_bg.core.model import AppKey
@@ -71,10 +72,12 @@ class Agent:
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
+        self.hooks = HookCaller(self._secret_text, self.queue.add, clock)
         self._reconciler = Reconciler(
             catalog=self.catalog,
             cluster=self.cluster,
             git=self.git,
+            hooks=self.hooks,
             alarms=self._alarms,
             metrics=self.metrics,
             clock=clock,
@@ -118,6 +121,7 @@ class Agent:
             self.git.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
+        self.hooks.stop()
         self.cluster.stop()
         self.repository.close()
 
@@ -208,6 +212,15 @@ class Agent:
             self.repository.tidy()
         except GitopsBgError as error:
             LOGGER.warning("packing the mirror failed: %s", error)
+
+    def _secret_text(self, namespace: str, name: str, key: str) -> str:
+        """One key of a Secret, hidden in every log line from now on."""
+        data = self.cluster.secret(namespace, name)
+        if key not in data:
+            raise Refused(f"Secret {namespace}/{name} has no key {key}")
+        text = data[key].decode("utf-8", "replace").rstrip("\r\n")
+        mask(text)
+        return text
 
     def _remembered_commits(self) -> frozenset[str]:
         """The commits of main that live records come from."""

@@ -15,6 +15,7 @@ from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
@@ -22,6 +23,7 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.telling import WARNINGS
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -30,7 +32,6 @@ MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
-WARNINGS = (Event.FAILED, Event.INVALID, Event.DIVERGED, Event.ORPHANED, Event.HISTORY_REWRITTEN, Event.ROLLED_BACK)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
@@ -43,6 +44,7 @@ class Reconciler:
         catalog: Catalog,
         cluster: Cluster,
         git: GitLoop,
+        hooks: HookCaller,
         alarms: Alarms,
         metrics: Metrics,
         clock: Callable[[], datetime],
@@ -50,6 +52,7 @@ class Reconciler:
         self._catalog = catalog
         self._cluster = cluster
         self._git = git
+        self._hooks = hooks
         self._alarms = alarms
         self._metrics = metrics
         self._clock = clock
@@ -69,7 +72,8 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
+        observed = replace(facts.observed, refused=self._refused.get(app, ""), calls=self._hooks.answers(app))
+        facts = replace(facts, observed=observed)
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
@@ -80,6 +84,7 @@ class Reconciler:
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
+        self._hooks.take(facts.app, decision.calls)
         for entry in decision.record.ledger:
             if entry.sequence > facts.record.sequence:
                 self._tell(facts, entry)
@@ -145,6 +150,7 @@ class Reconciler:
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
+        self._hooks.take(app, ())
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)

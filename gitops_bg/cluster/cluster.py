@@ -1,7 +1,8 @@
 """The façade: one cluster, as the agent and the command line see it. Holds the parts together, does nothing itself."""
 
+import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from gitops_bg.cluster.act import Actor
@@ -11,7 +12,7 @@ from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
-from gitops_bg.cluster.kinds import APPS, Object
+from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
 from gitops_bg.cluster.reader import LiveReader, Reader
@@ -129,6 +130,13 @@ class Cluster:
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
         return observe(app, gather(self._reader, app, config), config, record, self._settled)
+
+    def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
+        """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""
+        found = self.client.get(SECRETS, namespace, name)
+        if found is None:
+            raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
+        return {key: base64.b64decode(data) for key, data in (found.get("data") or {}).items()}
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Carry out one action, see `Actor.carry_out`."""

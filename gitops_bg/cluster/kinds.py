@@ -38,6 +38,7 @@ class Kind:
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
 EVENTS = Kind("v1", "Event", "events")
+SECRETS = Kind("v1", "Secret", "secrets")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")

@@ -26,6 +26,7 @@ from gitops_bg.spec import models
 from gitops_bg.spec.fields import NEVER
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
+from gitops_bg.spec.webhooks import to_hook
 from gitops_bg.spec.yamlio import Document
 
 TEMPLATES_UNKNOWN = "the AnalysisTemplates were not read from Git yet"
@@ -68,6 +69,7 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
+        hooks=tuple(map(to_hook, blue_green.webhooks or ())),
     )
 
 

@@ -23,6 +23,7 @@ from gitops_bg.spec.fields import (
 )
 from gitops_bg.spec.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.validation import Conflict
+from gitops_bg.spec.webhooks import Webhook, check_names
 
 
 class Metadata(Model):
@@ -115,6 +116,9 @@ class BlueGreen(Model):
     post_promotion_analysis: Analysis | None = Field(
         None, description="What must be good once traffic has moved; until then the old version keeps its pods."
     )
+    webhooks: list[Webhook] | None = Field(
+        None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
+    )
 
     @model_validator(mode="after")
     def _ends_after_it_begins(self) -> Self:
@@ -124,6 +128,11 @@ class BlueGreen(Model):
         if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
             message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
             raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_name_one_hook(self) -> Self:
+        check_names(self.webhooks)
         return self
 
     @model_validator(mode="after")

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.durations import seconds_of
+from gitops_bg.spec.fields import Model, Positive, Text
 from gitops_bg.spec.layout import DNS_LABEL
-from gitops_bg.spec.models import Model, Positive, Text
 from gitops_bg.spec.validation import Conflict
 
 PLACEHOLDER = "{{"

@@ -36,7 +36,7 @@ NEEDED = {
     ("", "services", ""): {"get", "list", "watch", "create", "patch"},
     ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
     ("", "events", ""): {"create", "patch"},
-    ("", "secrets", ""): set(),
+    ("", "secrets", ""): {"get"},
     ("", "configmaps", ""): set(),
     ("", "pods", ""): set(),
     ("", "pods", "exec"): set(),
