@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.kinds import Kind
+from gitops_bg.cluster.kinds import PODS
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
-
-_PODS = Kind("v1", "Pod", "pods")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
     """The pods with the labels of the app, by name."""
     selector = f"{names.APP}={names.app_label(app)}"
     try:
-        found = cluster.client.list(_PODS, app.namespace, selector)
+        found = cluster.client.list(PODS, app.namespace, selector)
     except Refused:
         return []
     return sorted(map(_pod, found), key=lambda pod: pod.name)

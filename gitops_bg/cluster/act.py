@@ -7,7 +7,7 @@ decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, 
 from dataclasses import replace
 from typing import assert_never
 
-from gitops_bg.cluster import affinity
+from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.desired import (
     ServiceNames,
     desired_service,
@@ -20,7 +20,14 @@ from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
-from gitops_bg.cluster.patches import adopt_service, change_replicas, change_selector, replace_selector
+from gitops_bg.cluster.patches import (
+    adopt_service,
+    change_annotation,
+    change_replicas,
+    change_selector,
+    replace_selector,
+)
+from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
 from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects, service_manifest
@@ -35,6 +42,7 @@ from gitops_bg.core.actions import (
     CreateReplicaSet,
     DeleteApp,
     DeleteReplicaSet,
+    DressPods,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -48,11 +56,12 @@ from gitops_bg.spec.load import AppConfig
 class Actor:
     """Carries out actions of one cluster. Safe for many threads as long as each app has one at a time."""
 
-    def __init__(self, reader: Reader, memory: Memory, writer: Writer, settled: Settled) -> None:
+    def __init__(self, reader: Reader, memory: Memory, writer: Writer, settled: Settled, pods: Pods) -> None:
         self._reader = reader
         self._memory = memory
         self._writer = writer
         self._settled = settled
+        self._pods = pods
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
@@ -68,6 +77,8 @@ class Actor:
                 self._create_replica_set(app, config, action)
             case ScaleReplicaSet():
                 self._scale(app, config, action)
+            case DressPods():
+                self._dress_pods(app, action)
             case DeleteReplicaSet():
                 self._delete_replica_set(app, config, action)
             case ApplyService():
@@ -93,12 +104,15 @@ class Actor:
 
     def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
         existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
+        worn = None
         if existing is not None:
             self._refuse_if_deleting(existing)
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
-            action = replace(action, apart=affinity.read(replica_set_state(existing).apart))
-        manifest = replica_set_manifest(app, self._uid(app), action)
+            before = replica_set_state(existing)
+            action = replace(action, apart=affinity.read(before.apart))
+            worn = wearing.read(before.worn).changed(action.metadata)
+        manifest = replica_set_manifest(app, self._uid(app), action, worn)
         state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
         if not state.intact:
             self._settled.add(state, ())
@@ -108,6 +122,20 @@ class Actor:
         if action.replicas < action.current and not action.serving:
             self._refuse_if_serving(app, config, self._existing(REPLICA_SETS, app, name))
         self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action))
+
+    def _dress_pods(self, app: AppKey, action: DressPods) -> None:
+        """Only once the controller has seen the template: it makes no more pods of the old one then."""
+        body = self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
+        state = replica_set_state(body)
+        worn = wearing.read(state.worn)
+        if worn.metadata != action.metadata or not state.seen:
+            raise WorldChanged(f"ReplicaSet {state.meta.name} does not give {action.metadata} to its pods yet")
+        for pod in self._pods.of(app, action.digest):
+            change = wearing.change_of(pod, body["spec"]["template"], worn)
+            if change is not None:
+                self._pods.change(pod, change)
+        done = change_annotation(app, names.POD_METADATA, state.worn, wearing.written(worn.settled()))
+        self._writer.json_patch(REPLICA_SETS, app.namespace, state.meta.name, done)
 
     def _delete_replica_set(self, app: AppKey, config: AppConfig | None, action: DeleteReplicaSet) -> None:
         body = self._own(REPLICA_SETS, app, action.name)

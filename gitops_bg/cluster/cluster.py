@@ -15,6 +15,7 @@ from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
+from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import LiveReader, Reader
 from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.cluster.settled import Settled
@@ -64,7 +65,7 @@ class Cluster:
         client = Client(access)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         writer, settled = Writer(client, caches), Settled()
-        return cls(client, caches, writer, Actor(caches, caches, writer, settled), settled)
+        return cls(client, caches, writer, Actor(caches, caches, writer, settled, Pods(client)), settled)
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
@@ -72,7 +73,7 @@ class Cluster:
         client = Client(access)
         reader = LiveReader(client, SliceKind(client), tuple(namespaces))
         writer, settled = Writer(client, reader), Settled()
-        return cls(client, reader, writer, Actor(reader, reader, writer, settled), settled)
+        return cls(client, reader, writer, Actor(reader, reader, writer, settled, Pods(client)), settled)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""

@@ -23,6 +23,7 @@ from gitops_bg.core.actions import (
     CreateReplicaSet,
     DeleteApp,
     DeleteReplicaSet,
+    DressPods,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -135,6 +136,8 @@ def reason_of(action: ClusterAction) -> str:
             reason = "ReplicaSetRepaired" if action.repair else "NewReplicaSetCreated"
         case ScaleReplicaSet():
             reason = "ScalingReplicaSet"
+        case DressPods():
+            reason = "PodMetadataChanged"
         case DeleteReplicaSet():
             reason = "ReplicaSetDeleted"
         case PointPreview():

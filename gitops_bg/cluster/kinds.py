@@ -37,6 +37,7 @@ class Kind:
 
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
+PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
 SECRETS = Kind("v1", "Secret", "secrets")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)

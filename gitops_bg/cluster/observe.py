@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from gitops_bg.cluster import wearing
 from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import REPLICA_SETS, SERVICES, Object
@@ -103,6 +104,7 @@ class _Look:
         version = self._version(state)
         digest = state.full_digest or (version.digest if version is not None else "")
         owner = owner_of(REPLICA_SETS, state.meta, self.app)
+        worn = wearing.read(state.worn)
         return ReplicaSetView(
             name=state.meta.name,
             snapshot=Snapshot(digest, state.snapshot),
@@ -115,6 +117,8 @@ class _Look:
             deleting=state.meta.deleting,
             min_ready_seconds=state.min_ready_seconds,
             drifted=self._replica_set_drifted(state, version),
+            metadata=worn.metadata,
+            undressed=worn.pending and state.seen,
         )
 
     def service(self, name: str | None) -> ServiceView | None:

@@ -53,6 +53,13 @@ def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
     ]
 
 
+def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> list[Object]:
+    """Change an annotation of an object of ours from exactly what it was seen with; an empty text removes it."""
+    path = f"/metadata/annotations/{_escaped(annotation)}"
+    change = {"op": "replace", "path": path, "value": text} if text else {"op": "remove", "path": path}
+    return [*_still_ours(app), {"op": "test", "path": path, "value": current}, change]
+
+
 def _still_ours(app: AppKey) -> list[Object]:
     labels = {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
     return [

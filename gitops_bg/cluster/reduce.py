@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 from sys import intern
 
-from gitops_bg.cluster import affinity
+from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.render import pod_template, version_labels
@@ -44,6 +44,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         apart=annotations.get(names.APART, ""),
+        worn=annotations.get(names.POD_METADATA, ""),
         generation=generation,
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
@@ -96,6 +97,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
         state.color,
         state.number,
         state.apart,
+        state.worn,
     )
 
 
@@ -105,7 +107,7 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    rendered = pod_template(state.snapshot, labels)
+    rendered = wearing.dress(pod_template(state.snapshot, labels), wearing.read(state.worn).metadata, labels)
     return contains(template, affinity.keep_apart(rendered, app, affinity.read(state.apart)))
 
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_bg.cluster import affinity
+from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.drift import QUANTITIES
 from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.core import names
@@ -23,8 +23,12 @@ def app_manifest(app: AppKey, body: Mapping[str, Any]) -> Object:
     return {**_head(APPS, app, app.name), "spec": dict(body)}
 
 
-def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) -> Object:
-    """The ReplicaSet of a version: its pods are the snapshot, our labels added.
+def replica_set_manifest(
+    app: AppKey, app_uid: str, action: CreateReplicaSet, worn: wearing.Worn | None = None
+) -> Object:
+    """The ReplicaSet of a version: its pods are the snapshot, our labels and those of its role added.
+
+    ``worn`` is what its annotation is to remember of that; None for one that has no pods yet.
 
     The snapshot and its full digest stand in annotations, so that the version can be told from the object alone.
     """
@@ -33,20 +37,26 @@ def replica_set_manifest(app: AppKey, app_uid: str, action: CreateReplicaSet) ->
     manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
     manifest["metadata"] |= {
         "labels": {names.MANAGED_BY: names.MANAGER, **labels},
-        "annotations": {names.FULL_DIGEST: digest, names.SNAPSHOT: action.snapshot.text, **_apart(action)},
+        "annotations": {
+            names.FULL_DIGEST: digest,
+            names.SNAPSHOT: action.snapshot.text,
+            **_unless_empty(names.APART, affinity.written(action.apart)),
+            **_unless_empty(names.POD_METADATA, wearing.written(worn or wearing.Worn(action.metadata))),
+        },
         "ownerReferences": [owner_reference(app, app_uid)],
     }
+    template = wearing.dress(pod_template(action.snapshot.text, labels), action.metadata, labels)
     manifest["spec"] = {
         "replicas": action.replicas,
         "minReadySeconds": action.min_ready_seconds,
         "selector": {"matchLabels": names.selector(app, digest)},
-        "template": affinity.keep_apart(pod_template(action.snapshot.text, labels), app, action.apart),
+        "template": affinity.keep_apart(template, app, action.apart),
     }
     return manifest
 
 
-def _apart(action: CreateReplicaSet) -> dict[str, str]:
-    return {names.APART: affinity.written(action.apart)} if action.apart else {}
+def _unless_empty(annotation: str, text: str) -> dict[str, str]:
+    return {annotation: text} if text else {}
 
 
 def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:

@@ -66,6 +66,8 @@ class ReplicaSetState:
     """Whether its template and labels are what its own snapshot renders to."""
     apart: str = ""
     """The annotation that says what its pods are kept off (``cluster.affinity``)."""
+    worn: str = ""
+    """The annotation that says what its pods carry by their role (``cluster.wearing``)."""
     generation: int = field(compare=False, default=0)
 
 

@@ -7,7 +7,7 @@ place that must learn it.
 from dataclasses import dataclass
 
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import Apart, Color, Snapshot, Version
+from gitops_bg.core.model import NO_METADATA, Apart, Color, PodMetadata, Snapshot, Version
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 
 
@@ -50,12 +50,16 @@ class CreateReplicaSet:
     min_ready_seconds: int = 0
     repair: bool = False
     apart: Apart | None = None
+    metadata: PodMetadata = NO_METADATA
+    """What new pods get beside the snapshot; `DressPods` brings it to those that are there."""
+    reason: str = ""
 
     def __str__(self) -> str:
         verb = "repair" if self.repair else "create"
         apart = f", apart from {short(self.apart.digest)}" if self.apart else ""
         version = label(self.number, self.snapshot.digest)
-        return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}"
+        why = f": {self.reason}" if self.reason else ""
+        return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}{why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,18 @@ class ScaleReplicaSet:
 
     def __str__(self) -> str:
         return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class DressPods:
+    """Give the live pods of a version the metadata that its ReplicaSet gives to new ones; no pod is restarted."""
+
+    digest: str
+    number: int
+    metadata: PodMetadata
+
+    def __str__(self) -> str:
+        return f"give the pods of {label(self.number, self.digest)} {self.metadata}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +219,7 @@ ClusterAction = (
     | DeleteApp
     | CreateReplicaSet
     | ScaleReplicaSet
+    | DressPods
     | DeleteReplicaSet
     | ApplyService
     | PointPreview

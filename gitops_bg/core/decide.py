@@ -16,6 +16,7 @@ from gitops_bg.core.consulting import ask, calls_due, consult
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.draining import note_arrival
+from gitops_bg.core.dressing import dress
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.giving_up import give_up_expired, give_up_late
@@ -89,11 +90,11 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, then Git."""
+    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    return (*repair, *grow(world), *route(world), *shrink(world), *write_to_git(world))
+    return (*repair, *grow(world), *route(world), *shrink(world), *dress(world), *write_to_git(world))
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

@@ -67,6 +67,28 @@ class Apart:
 
 
 @dataclass(frozen=True, slots=True)
+class PodMetadata:
+    """Labels and annotations that pods carry as long as their version has a role; no part of the version.
+
+    Sorted pairs of key and value.
+    """
+
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """As sentences say it.
+
+        >>> str(PodMetadata((("role", "active"),))), str(PodMetadata())
+        ('role=active', 'no metadata of a role')
+        """
+        return ", ".join(f"{key}={value}" for key, value in self.labels + self.annotations) or "no metadata of a role"
+
+
+NO_METADATA = PodMetadata()
+
+
+@dataclass(frozen=True, slots=True)
 class Probation:
     """How a version does that was promoted, until it has proven itself (``core.probation``)."""
 

@@ -22,6 +22,7 @@ VERSION = f"{GROUP}/version"
 FULL_DIGEST = f"{GROUP}/full-digest"
 SNAPSHOT = f"{GROUP}/snapshot"
 APART = f"{GROUP}/apart-from"
+POD_METADATA = f"{GROUP}/pod-metadata"
 REQUEST = f"{GROUP}/request"
 RECONCILE = f"{GROUP}/reconcile-requested-at"
 

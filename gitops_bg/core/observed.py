@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.hooks import Called
-from gitops_bg.core.model import Color, Snapshot
+from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, Snapshot
 from gitops_bg.core.runs import Measured
 
 
@@ -30,6 +30,10 @@ class ReplicaSetView:
     """The colour it is labelled with; None where the label is gone."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
+    metadata: PodMetadata = NO_METADATA
+    """What its template gives to new pods, beside what the snapshot says."""
+    undressed: bool = False
+    """Older pods may not carry that yet, and no more of them are made."""
 
 
 @dataclass(frozen=True, slots=True)

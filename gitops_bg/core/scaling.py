@@ -1,6 +1,7 @@
 """Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last."""
 
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
+from gitops_bg.core.dressing import metadata_for
 from gitops_bg.core.model import Apart, Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import ReplicaSetView
@@ -41,10 +42,10 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
     gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
     if not snapshot.text or (gone_for_good and version.digest != world.goal):
         return ()
-    ready, color = world.spec.min_ready_seconds, version.color
+    ready, color, metadata = world.spec.min_ready_seconds, version.color, metadata_for(world, version)
     if version.was_active:
-        return (CreateReplicaSet(version.number, snapshot, color, size, ready),)
-    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world))
+        return (CreateReplicaSet(version.number, snapshot, color, size, ready, metadata=metadata),)
+    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world), metadata=metadata)
     if size == 0:
         return (created,)
     return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
@@ -63,8 +64,8 @@ def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
 
 
 def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
-    snapshot, ready = world.snapshot(version), world.spec.min_ready_seconds
-    return (CreateReplicaSet(version.number, snapshot, version.color, replicas, ready, repair=True),)
+    snapshot, ready, metadata = world.snapshot(version), world.spec.min_ready_seconds, metadata_for(world, version)
+    return (CreateReplicaSet(version.number, snapshot, version.color, replicas, ready, True, metadata=metadata),)
 
 
 def shrink(world: World) -> tuple[ClusterAction, ...]:

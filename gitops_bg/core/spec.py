@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.hooks import Hook
 from gitops_bg.core.metrics import Plan
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata
 
 
 class PreviewSwitch(StrEnum):
@@ -64,6 +64,9 @@ class Strategy:
     drain_seconds: int = 0
     hooks: tuple[Hook, ...] = ()
     """In the order of the file; a name is one hook."""
+    active_metadata: PodMetadata = NO_METADATA
+    """What the pods of the active version carry beside what its template says (``core.dressing``)."""
+    preview_metadata: PodMetadata = NO_METADATA
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 

@@ -24,6 +24,7 @@ from gitops_bg.sandbox.server import ApiServer
 from gitops_bg.sandbox.store import Store
 from gitops_bg.sandbox.traffic.pods import PodServers
 from gitops_bg.sandbox.traffic.proxy import ServiceProxy
+from gitops_bg.sandbox.traffic.routes import LateRoutes
 from gitops_bg.sandbox.wire import Acceptor
 from gitops_bg.sandbox.writing import Options, Writer
 
@@ -41,13 +42,15 @@ class Sandbox:
         drain_after: float = 1.0,
         history: int = 5_000,
         job_backoff: float = 10.0,
+        route_delay: float = 0.0,
     ) -> None:
         """Make a sandbox that is not running yet.
 
         `ready_after` is how many seconds a pod takes to get ready, `rules` how images behave otherwise,
         `drain_after` how many seconds an ending pod keeps idle connections, `history` how many changes
         of each resource a watch can resume over, `job_backoff` how many seconds a Job waits after its first
-        failed pod.
+        failed pod, `route_delay` how many seconds the nodes are late to route new connections as the
+        EndpointSlices say.
         """
         self._kinds = Kinds()
         self._store = Store(history)
@@ -63,14 +66,17 @@ class Sandbox:
         self.faults = Faults(self._store)
         self.requests = Requests()
         self._server = ApiServer(self._store, self._kinds, self._writer, self.faults, self.requests)
-        self._proxy = self._connect_traffic() if traffic else None
+        self._proxy = self._connect_traffic(route_delay) if traffic else None
         self._acceptor: Acceptor | None = None
         self._socket: socket.socket | None = None
 
-    def _connect_traffic(self) -> ServiceProxy:
+    def _connect_traffic(self, route_delay: float) -> ServiceProxy:
         pods = PodServers(self.kubelet.behaviour, self.kubelet.drained_now)
         self.kubelet.end, self.kubelet.close_idle = pods.end, pods.close_idle
-        return ServiceProxy(self._store, self._endpoints.pods_of, pods)
+        routes = LateRoutes(route_delay) if route_delay else None
+        if routes is not None:
+            self._store.listeners.append(routes.notice)
+        return ServiceProxy(self._store, self._endpoints.pods_of, pods, routes)
 
     def start(self) -> Sandbox:
         """Open the API port and start the controllers."""

@@ -22,7 +22,7 @@ from gitops_bg.core.spec import (
     Strategy,
     Suspension,
 )
-from gitops_bg.spec import models
+from gitops_bg.spec import models, pod_metadata
 from gitops_bg.spec.fields import NEVER
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
@@ -70,6 +70,8 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         hooks=tuple(map(to_hook, blue_green.webhooks or ())),
+        active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
 

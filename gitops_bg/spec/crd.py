@@ -93,6 +93,10 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
     result: Schema = {key: schema[key] for key in _KEPT if key in schema}
     if result.get("maximum") == 2**31 - 1:
         result["format"] = "int32"
+    if isinstance(schema.get("additionalProperties"), Mapping):
+        result["additionalProperties"] = _structural(schema["additionalProperties"], definitions)
+    if "items" in schema:
+        result["items"] = _structural(schema["items"], definitions)
     if "properties" in schema:
         result["properties"] = {key: _structural(each, definitions) for key, each in schema["properties"].items()}
         if schema.get("required"):

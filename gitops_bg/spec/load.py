@@ -24,8 +24,9 @@ from gitops_bg.spec.layout import (
 from gitops_bg.spec.library import Library
 from gitops_bg.spec.objects import Object, check_place, check_supported
 from gitops_bg.spec.plans import Plans, plans_of
+from gitops_bg.spec.pod_metadata import check_pod_metadata
 from gitops_bg.spec.primary import read_primary
-from gitops_bg.spec.target import TargetFile, read_target
+from gitops_bg.spec.target import TargetFile, read_target, selected_labels
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document, read, read_one
 
@@ -90,7 +91,7 @@ class _Folder:
         target_document, target = self._target(app_document, target_file)
         spec: AppSpec | None = None
         body: dict[str, Any] = {}
-        if app_document and model:
+        if app_document and model and self._fits(app_document, model, target_document):
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)
         services = self._manifests(target_file)
@@ -149,6 +150,12 @@ class _Folder:
         target, problems = read_target(document, self.app)
         self.problems.extend(problems)
         return document, target
+
+    def _fits(self, document: Document, model: models.AppSpec, target_document: Document | None) -> bool:
+        """Whether app.yaml says nothing that its target forbids; where it does, nothing of it is applied."""
+        problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
+        self.problems.extend(problems)
+        return not problems
 
     def _spec(
         self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None

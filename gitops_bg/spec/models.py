@@ -60,6 +60,13 @@ class AntiAffinity(Model):
         return self
 
 
+class PodMetadata(Model):
+    """Labels and annotations that pods carry as long as their version has a role."""
+
+    labels: dict[str, str] | None = Field(None, description="Labels; none of the target's selector.")
+    annotations: dict[str, str] | None = Field(None, description="Annotations.")
+
+
 class BlueGreen(Model):
     """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
 
@@ -118,6 +125,15 @@ class BlueGreen(Model):
     )
     webhooks: list[Webhook] | None = Field(
         None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
+    )
+
+    active_metadata: PodMetadata | None = Field(
+        None,
+        description="Labels and annotations that the pods of the live version carry beside those of its template; "
+        "changed in place, without a restart. No part of the version.",
+    )
+    preview_metadata: PodMetadata | None = Field(
+        None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
     )
 
     @model_validator(mode="after")

@@ -69,6 +69,19 @@ def value_at(value: Any, path: Path) -> Any:
     return value
 
 
+def selected_labels(document: Document | None) -> Mapping[str, str]:
+    """The labels that a target selects its pods by, each with the field that says so; usable or not as a whole."""
+    selector = value_at(document.value, ("spec", "selector")) if document else None
+    if not isinstance(selector, Mapping):
+        return {}
+    labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
+    found = dict.fromkeys(labels, "spec.selector.matchLabels") if isinstance(labels, Mapping) else {}
+    for each in expressions if isinstance(expressions, list) else []:
+        if isinstance(each, Mapping) and isinstance(each.get("key"), str):
+            found.setdefault(each["key"], "spec.selector.matchExpressions")
+    return found
+
+
 def _model(document: Document) -> type[Workload] | type[PodTemplateObject]:
     kind = document.value["kind"]
     if kind == POD_TEMPLATE:

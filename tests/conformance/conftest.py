@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import TestCluster
+from tests.support.command_line import Cli
 from tests.support.scenario import App, Scenario, scenario
 
 
@@ -21,3 +22,9 @@ def web(world: Scenario) -> App:
     """The app `web`, its v1 live; the agent runs."""
     world.start()
     return world.app().deploy("v1")
+
+
+@pytest.fixture
+def cli(world: Scenario, tmp_path: Path) -> Cli:
+    """The command line for that world."""
+    return Cli(world.remote, world.cluster.kubeconfig, tmp_path)

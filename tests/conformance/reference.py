@@ -33,7 +33,6 @@ class Section:
 
 _UNDER_WAY = "it is being written"
 _ANALYSIS = "its test comes with the analysis runs"
-_FIELDS = "its test comes with the field"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
 _SELECTOR = (
@@ -44,36 +43,36 @@ ARGO = Section(
     "Argo Rollouts",
     "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are those of our reference, with its gaps",
     (
-        Scenario("argo_01", "TestEphemeralMetadata", later=_FIELDS),
-        Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause", later=_UNDER_WAY),
-        Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause", later=_UNDER_WAY),
+        Scenario("argo_01", "TestEphemeralMetadata"),
+        Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause"),
+        Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause"),
         Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
         Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull", later=_UNDER_WAY),
         Scenario("argo_06", "TestBlueGreenAnalysis", later=_ANALYSIS),
         Scenario("argo_07", "TestBlueGreenPrePromotionFail", later=_ANALYSIS),
         Scenario("argo_08", "TestBlueGreenPostPromotionFail", later=_ANALYSIS),
         Scenario("argo_11", "TestBlueGreenPromoteFull", later=_ANALYSIS),
-        Scenario("argo_12", "TestBlueGreenUpdate", later=_UNDER_WAY),
+        Scenario("argo_12", "TestBlueGreenUpdate"),
         Scenario("argo_13", "TestBlueGreenToCanary", reason="blue-green is the only strategy"),
-        Scenario("argo_16", "TestBlueGreenScaleDownOnAbort", later=_UNDER_WAY),
-        Scenario("argo_17", "TestKubectlWaitForPaused", later=_UNDER_WAY),
-        Scenario("argo_18", "TestKubectlWaitForCompleted", later=_UNDER_WAY),
-        Scenario("argo_19", "TestWorkloadRefTemplate", later=_UNDER_WAY),
-        Scenario("argo_20", "TestWorkloadRef", later=_UNDER_WAY),
-        Scenario("argo_21", "TestScaleDownOnSuccess", later=_UNDER_WAY),
-        Scenario("argo_22", "TestScaleDownProgressively", later=_UNDER_WAY),
-        Scenario("argo_24", "TestNeverScaleDown", later=_UNDER_WAY),
-        Scenario("argo_25", "TestBlueGreenDuration_InitialRollout", later=_UNDER_WAY),
-        Scenario("argo_26", "TestBlueGreenDuration_SpecPaused", later=_UNDER_WAY),
-        Scenario("argo_27", "TestBlueGreenDuration_AutoPromotion", later=_UNDER_WAY),
-        Scenario("argo_28", "TestBlueGreenDuration_ManualPromotion", later=_UNDER_WAY),
+        Scenario("argo_16", "TestBlueGreenScaleDownOnAbort"),
+        Scenario("argo_17", "TestKubectlWaitForPaused"),
+        Scenario("argo_18", "TestKubectlWaitForCompleted"),
+        Scenario("argo_19", "TestWorkloadRefTemplate"),
+        Scenario("argo_20", "TestWorkloadRef"),
+        Scenario("argo_21", "TestScaleDownOnSuccess"),
+        Scenario("argo_22", "TestScaleDownProgressively"),
+        Scenario("argo_24", "TestNeverScaleDown"),
+        Scenario("argo_25", "TestBlueGreenDuration_InitialRollout"),
+        Scenario("argo_26", "TestBlueGreenDuration_SpecPaused"),
+        Scenario("argo_27", "TestBlueGreenDuration_AutoPromotion"),
+        Scenario("argo_28", "TestBlueGreenDuration_ManualPromotion"),
         Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted", later=_UNDER_WAY),
-        Scenario("argo_30", "TestBlueGreenDuration_Abort", later=_UNDER_WAY),
-        Scenario("argo_31", "TestBlueGreenDuration_Retry", later=_UNDER_WAY),
-        Scenario("argo_32", "TestBlueGreenDuration_SupersededRollout", later=_UNDER_WAY),
-        Scenario("argo_37", "TestBlueGreenDuration_ScalingOnly", later=_UNDER_WAY),
+        Scenario("argo_30", "TestBlueGreenDuration_Abort"),
+        Scenario("argo_31", "TestBlueGreenDuration_Retry"),
+        Scenario("argo_32", "TestBlueGreenDuration_SupersededRollout"),
+        Scenario("argo_37", "TestBlueGreenDuration_ScalingOnly"),
         Scenario("argo_38", "TestALBBlueGreenUpdate", reason="needs AWS; skipped without it there too"),
-        Scenario("argo_rollback_window", "rollback_window_test.go", later=_UNDER_WAY),
+        Scenario("argo_rollback_window", "rollback_window_test.go"),
     ),
 )
 
@@ -81,10 +80,10 @@ GAPS = Section(
     "What the tests of Argo Rollouts leave out",
     "the list at the end of §7 of our reference",
     (
-        Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover", later=_UNDER_WAY),
+        Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover"),
         Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion", later=_UNDER_WAY),
         Scenario("argo_gap_selector_wiped", "selector drift or wipe in the middle of an update", later=_UNDER_WAY),
-        Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds", later=_UNDER_WAY),
+        Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds"),
         Scenario("argo_gap_scale_down_delay_0", "scaleDownDelaySeconds: 0", later=_UNDER_WAY),
         Scenario(
             "argo_gap_replicas_before_promotion", "replicas change during the checks before promotion", later=_UNDER_WAY
@@ -110,20 +109,18 @@ WEAK_POINTS = Section(
     "Weak points of Argo Rollouts",
     "§2.5 of our reference, found by tracing its code",
     (
-        Scenario("W01", "a wiped selector is an instant promotion", later=_UNDER_WAY),
-        Scenario("W02", "an abort does not revert a broken cutover", later=_UNDER_WAY),
+        Scenario("W01", "a wiped selector is an instant promotion"),
+        Scenario("W02", "an abort does not revert a broken cutover"),
         Scenario("W03", "a retry after a failed post-promotion analysis aborts again", later=_ANALYSIS),
         Scenario("W04", "a retry after a failed pre-promotion analysis measures pods that are not up", later=_ANALYSIS),
-        Scenario("W05", "promote restarts the countdown of autoPromotionSeconds", later="its test comes with promote"),
-        Scenario("W06", "promote is lost while a pod is unready", later="its test comes with promote"),
-        Scenario("W07", "previewReplicaCount shrinks the warm version and defeats the fast rollback", later=_UNDER_WAY),
-        Scenario("W08", "another version's scale-down delay suppresses the progress deadline", later=_UNDER_WAY),
+        Scenario("W05", "promote restarts the countdown of autoPromotionSeconds"),
+        Scenario("W06", "promote is lost while a pod is unready"),
+        Scenario("W07", "previewReplicaCount shrinks the warm version and defeats the fast rollback"),
+        Scenario("W08", "another version's scale-down delay suppresses the progress deadline"),
         Scenario("W09", "a retry after an aborted rollback skips the analysis that failed", later=_ANALYSIS),
-        Scenario("W10", "undo leaks what was injected into the template", later=_UNDER_WAY),
-        Scenario("W11", "errors while scaling old versions are swallowed", later=_UNDER_WAY),
-        Scenario(
-            "W12", "the preview Service has no endpoints at the start of an update and after an abort", later=_UNDER_WAY
-        ),
+        Scenario("W10", "undo leaks what was injected into the template"),
+        Scenario("W11", "errors while scaling old versions are swallowed"),
+        Scenario("W12", "the preview Service has no endpoints at the start of an update and after an abort"),
     ),
 )
 

@@ -9,38 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import SandboxCluster
+from tests.support.mortal_story import SWITCHES, assert_end, tell, tell_for_every_n
 from tests.support.mortality import Mortals
-from tests.support.scenario import App, Scenario, scenario
+from tests.support.scenario import Scenario, scenario
 from tests.support.sightings import Sightings
-
-SWITCHES = ["deployed", "promoted", "rolled-back"]
-
-
-def _tell_a_story(web: App, agents: Mortals, *, first: str, second: str) -> None:
-    """A push, its merged promotion, its revert; agents live and die meanwhile."""
-    live = web.live_tag
-    if not live():
-        web.add(first)
-        agents.until(lambda: live() == first, f"{first} is live")
-        agents.until(lambda: web.primary_digest() == web.digest(first), f"{first} is in Git")
-    web.push_image(second)
-    agents.until(lambda: web.primary_digest(web.promotion_branch) == web.digest(second), f"{second} is offered")
-    promotion = web.merge_offer()
-    agents.until(lambda: live() == second, f"{second} is live")
-    agents.until(lambda: web.status["active"]["digest"] == web.digest(second), "the record says so")
-    web.revert(promotion)
-    agents.until(lambda: live() == first, f"{first} is live again")
-    agents.until(lambda: not web.record.switch and web.record.held(web.digest(second)), "the record says so")
-    agents.until(lambda: not web.offered(), "the promotion branch is gone")
-
-
-def _assert_end(web: App, first: str, second: str) -> None:
-    active = web.versions()[first]
-    assert (active.replicas, active.available) == (2, 2)
-    assert web.selected() == active.digest
-    assert web.primary_digest() == web.digest(first)
-    assert [hold.digest for hold in web.record.holds] == [web.digest(second)]
-    web.wait_phase("Held")
 
 
 def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once(world: Scenario) -> None:
@@ -48,12 +20,12 @@ def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_sw
     web = world.app()
     with Sightings(world.cluster, world.namespace) as seen:
         agents = Mortals(world, writes=1)
-        _tell_a_story(web, agents, first="v1", second="v2")
+        tell(web, agents, first="v1", second="v2")
         agents.until(web.is_told, "told")
     world.stop()
     world.start()
 
-    _assert_end(web, "v1", "v2")
+    assert_end(web, "v1", "v2")
     assert [event for event in web.told() if event in SWITCHES] == SWITCHES
     seen.assert_traffic_was_safe("web")
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2), (2, 2)]
@@ -85,17 +57,8 @@ def test_L6_G7_crash_after_the_nth_write_for_every_n(sandbox_cluster: SandboxClu
     with scenario(sandbox_cluster, tmp_path) as world, Sightings(sandbox_cluster, world.namespace) as seen:
         web = world.app()
         agents = Mortals(world, writes=1, mortal=0)
-        _tell_a_story(web, agents, first="v0", second="v-1")
-        n = 0
-        died = True
-        while died:
-            n += 1
-            world.stop()
-            agents = Mortals(world, writes=n, mortal=1)
-            _tell_a_story(web, agents, first="v0", second=f"v{n}")
-            died = agents.deaths == 1
-            world.restart()  # whoever survived the story may still be about to die
-            _assert_end(web, "v0", f"v{n}")
+        tell(web, agents, first="v0", second="v-1")
+        n = tell_for_every_n(web, first="v0")
         seen.assert_traffic_was_safe("web")
         web.wait_told()
         assert [event for event in web.told() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * (n + 1)

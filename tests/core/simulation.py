@@ -15,7 +15,7 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Primary, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks import Call, Called
-from gitops_bg.core.model import AppKey, Snapshot, Source
+from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
     GitView,
     Observed,
@@ -63,6 +63,10 @@ class Pods:
     replicas: int
     available: int = 0
     foreign: str = ""
+    metadata: PodMetadata = NO_METADATA
+    """What new pods get."""
+    worn: PodMetadata = NO_METADATA
+    """What those that are there carry."""
 
 
 @dataclass
@@ -214,7 +218,8 @@ class Simulation:
     def _replica_set(self, pods: Pods) -> ReplicaSetView:
         name = names.replica_set_name(APP, pods.snapshot.digest)
         ours = not pods.foreign
-        return ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
+        view = ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
+        return replace(view, metadata=pods.metadata, undressed=pods.worn != pods.metadata)
 
     def _service(self, name: str, digest: str | None) -> ServiceView | None:
         if digest is None:
@@ -275,6 +280,9 @@ class Simulation:
             case act.ScaleReplicaSet():
                 pods = self.pods[action.digest]
                 pods.replicas, pods.available = action.replicas, min(pods.available, action.replicas)
+            case act.DressPods():
+                assert self.pods[action.digest].metadata == action.metadata
+                self.pods[action.digest].worn = action.metadata
             case act.DeleteReplicaSet():
                 self.pods.pop(action.digest, None)
             case act.ApplyService():
@@ -300,7 +308,9 @@ class Simulation:
     def _create(self, action: act.CreateReplicaSet) -> None:
         existing = self.pods.get(action.snapshot.digest)
         available = min(existing.available, action.replicas) if existing else 0
-        self.pods[action.snapshot.digest] = Pods(action.snapshot, action.number, action.replicas, available)
+        made = Pods(action.snapshot, action.number, action.replicas, available, metadata=action.metadata)
+        made.worn = existing.worn if existing else action.metadata
+        self.pods[action.snapshot.digest] = made
 
     def _switch(self, action: act.SwitchTraffic) -> None:
         view = self._service("web", self.active)

@@ -8,7 +8,7 @@ from gitops_bg.core import actions as act
 from gitops_bg.core import errors
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import AppKey, Color
+from gitops_bg.core.model import AppKey, Color, PodMetadata
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 from tests.core.simulation import template
 from tests.core.worlds import NOW, candidate, digest
@@ -28,7 +28,14 @@ SENTENCES = {
     act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 10, repair=True): (
         f"repair the blue ReplicaSet of v2 ({S2}) at 3"
     ),
+    act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 0, True, reason="its pods get role=active"): (
+        f"repair the blue ReplicaSet of v2 ({S2}) at 3: its pods get role=active"
+    ),
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): f"scale v2 ({S2}) from 0 to 3: a new candidate",
+    act.DressPods(digest(2), 2, PodMetadata((("role", "active"),), (("note", "x"),))): (
+        f"give the pods of v2 ({S2}) role=active, note=x"
+    ),
+    act.DressPods(digest(2), 2, PodMetadata()): f"give the pods of v2 ({S2}) no metadata of a role",
     act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): (
         "delete ReplicaSet web-primary-1: beyond revisionHistoryLimit"
     ),

@@ -16,6 +16,7 @@ from gitops_bg.core import actions as act
 from gitops_bg.core.hooks import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.model import NO_METADATA, PodMetadata
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.runs import Measured
@@ -187,6 +188,9 @@ SPECS = st.sampled_from(
 )
 
 
+ROLES = {"active_metadata": PodMetadata((("role", "active"),)), "preview_metadata": PodMetadata((("role", "preview"),))}
+
+
 def run(spec: object, events: list[tuple[Callable[[Simulation], None], int]]) -> Simulation:
     world = Simulation(spec)  # type: ignore[arg-type]
     world.bad_tags.add("bad")
@@ -271,6 +275,19 @@ def test_live_traffic_ends_where_primary_says(events):
     calm_down(world)
     if world.primary:
         assert world.live == world.primary
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from([manual(**ROLES), automatic(scale_down_delay_seconds=0, **ROLES)]), HISTORIES)
+def test_pods_end_with_the_metadata_of_their_role(spec, events):
+    """Once the world is calm, whatever crashed in between; and only the live version is called active."""
+    world = run(spec, events)
+    calm_down(world)
+    for digest, pods in world.pods.items():
+        allowed = {ROLES["active_metadata"]} if digest == world.active else {ROLES["preview_metadata"], NO_METADATA}
+        # What serves first is dressed as the active version at once.
+        assert pods.worn in (allowed if world.active else set(ROLES.values()) | {NO_METADATA})
+        assert pods.worn == pods.metadata
 
 
 def _world(sim: Simulation) -> World:

@@ -38,8 +38,9 @@ def schemas(schema: Any) -> Iterator[dict[str, Any]]:
     yield schema
     for each in schema.get("properties", {}).values():
         yield from schemas(each)
-    if "items" in schema:
-        yield from schemas(schema["items"])
+    for inside in ("items", "additionalProperties"):
+        if inside in schema:
+            yield from schemas(schema[inside])
 
 
 def all_schemas() -> list[dict[str, Any]]:
@@ -51,6 +52,7 @@ def test_the_schema_is_structural() -> None:
         assert "type" in schema or schema.get("x-kubernetes-int-or-string")
         assert schema.get("additionalProperties", {"type": "string"}) == {"type": "string"}
         assert not {"$ref", "anyOf", "oneOf", "default", "title", "const"} & schema.keys()
+        assert not {"additionalProperties", "properties"} <= schema.keys(), "one of the two, says Kubernetes"
 
 
 def test_only_the_record_is_free_of_a_schema() -> None:

@@ -178,11 +178,13 @@ class SandboxCluster(TestCluster):
 
     @classmethod
     @contextmanager
-    def run(cls, folder: Path, ready_after: float = 0.0, traffic: bool = False) -> Iterator[SandboxCluster]:
+    def run(
+        cls, folder: Path, ready_after: float = 0.0, traffic: bool = False, route_delay: float = 0.0
+    ) -> Iterator[SandboxCluster]:
         """Start a sandbox of one's own, and stop it at the end."""
         from gitops_bg.sandbox import Sandbox
 
-        with Sandbox(ready_after=ready_after, traffic=traffic) as sandbox:
+        with Sandbox(ready_after=ready_after, traffic=traffic, route_delay=route_delay) as sandbox:
             cluster = cls(sandbox, folder)
             with contextlib.closing(cluster):
                 yield cluster

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import Any, NamedTuple, Self
 
 import urllib3
@@ -24,6 +25,8 @@ class Move(NamedTuple):
     to: str
     available_at_origin: int
     available_there: int
+    seen_at: float
+    """When a watcher heard of it, by ``time.monotonic``."""
 
 
 class Sightings:
@@ -31,7 +34,7 @@ class Sightings:
 
     def __init__(self, cluster: TestCluster, namespace: str) -> None:
         self._cluster = cluster
-        self._seen: list[tuple[int, str, Json]] = []
+        self._seen: list[tuple[int, float, str, Json]] = []
         self._watches: list[Watch] = []
         self._open = threading.Semaphore(0)
         paths = (services(namespace), replica_sets(namespace))
@@ -56,14 +59,15 @@ class Sightings:
         made: list[Move] = []
         current = ""
         available: dict[str, int] = {}
-        for kind, event in self._in_order():
+        for seen_at, kind, event in self._in_order():
             found, digest = event["object"], _digest(event["object"])
             if kind == "replicasets":
                 gone = event["type"] == "DELETED"
                 available[digest] = 0 if gone else found.get("status", {}).get("availableReplicas", 0)
             elif found["metadata"]["name"] == service and event["type"] != "DELETED" and digest != current:
                 if current:
-                    made.append(Move(current, digest, available.get(current, 0), available.get(digest, 0)))
+                    pods = available.get(current, 0), available.get(digest, 0)
+                    made.append(Move(current, digest, *pods, seen_at))
                 current = digest
         return made
 
@@ -71,7 +75,7 @@ class Sightings:
         """ReplicaSets that were scaled down or deleted while this Service selected their pods (I2)."""
         wrong, selected = [], ""
         sizes: dict[str, int] = {}
-        for kind, event in self._in_order():
+        for _, kind, event in self._in_order():
             found, digest = event["object"], _digest(event["object"])
             if kind == "services":
                 selected = digest if found["metadata"]["name"] == service else selected
@@ -90,8 +94,8 @@ class Sightings:
         assert not empty, f"traffic moved to no available pod: {empty}"
         assert not self.shrunk_while_selected(service)
 
-    def _in_order(self) -> list[tuple[str, Json]]:
-        return [(kind, event) for _, kind, event in sorted(self._seen, key=lambda each: each[0])]
+    def _in_order(self) -> list[tuple[float, str, Json]]:
+        return [(at, kind, event) for _, at, kind, event in sorted(self._seen, key=lambda each: each[0])]
 
     def _follow(self, path: str) -> None:
         kind = path.rpartition("/")[2]
@@ -110,7 +114,7 @@ class Sightings:
 
     def _note(self, kind: str, event: Json) -> None:
         if event["type"] in {"ADDED", "MODIFIED", "DELETED"}:
-            self._seen.append((int(event["object"]["metadata"]["resourceVersion"]), kind, event))
+            self._seen.append((int(event["object"]["metadata"]["resourceVersion"]), time.monotonic(), kind, event))
 
 
 def _digest(found: dict[str, Any]) -> str:

@@ -76,13 +76,14 @@ def answer_of(url: str) -> Answer:
 class Traffic:
     """Clients that send requests from `start` to `stop`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, requests_per_connection: Sequence[int] = REQUESTS_PER_CONNECTION) -> None:
+        """One client for each of ``requests_per_connection``; where the server ends a connection first, a new one."""
         self._url = url
         self._answers: list[Answer] = []
         self._stopped = threading.Event()
         self._clients = [
             threading.Thread(target=self._visit, args=(requests,), name=f"client-{number}", daemon=True)
-            for number, requests in enumerate(REQUESTS_PER_CONNECTION)
+            for number, requests in enumerate(requests_per_connection)
         ]
 
     def start(self) -> None:

@@ -1,30 +1,43 @@
 """Service ports: each new connection goes to a pod that is ready at that moment, as with kube-proxy.
 
-It must look at nothing but the Service and its pods. A Service without a ready pod closes the connection.
+It must look at nothing but the Service and its pods, or, where nodes are to be late, at `LateRoutes`. A Service
+without a ready pod closes the connection; so does a pod that has gone, or is going, before the nodes know.
 """
 
 from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Lock
+from typing import TypeVar
 
-from gitops_bg.sandbox.kinds import SERVICES
+from gitops_bg.sandbox.kinds import PODS, SERVICES
 from gitops_bg.sandbox.objects import Manifest, is_pod_ready
 from gitops_bg.sandbox.store import ObjectKey, Store
 from gitops_bg.sandbox.traffic.pods import PodServers
+from gitops_bg.sandbox.traffic.routes import LateRoutes
 from gitops_bg.sandbox.wire import Acceptor, Connection
+
+_T = TypeVar("_T")
 
 
 class ServiceProxy:
     """The local ports of Services, opened when somebody first asks for them."""
 
-    def __init__(self, store: Store, pods_of: Callable[[Manifest], list[Manifest]], pods: PodServers) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pods_of: Callable[[Manifest], list[Manifest]],
+        pods: PodServers,
+        routes: LateRoutes | None = None,
+    ) -> None:
+        """Make the ports of a store's Services; without `routes` they know of every change at once."""
         self._store = store
         self._pods_of = pods_of
         self._pods = pods
+        self._routes = routes
         self._lock = Lock()
         self._ports: dict[ObjectKey, socket.socket] = {}
         self._turns: Counter[ObjectKey] = Counter()
@@ -52,11 +65,18 @@ class ServiceProxy:
         service = self._store.get(SERVICES, key)
         if service is None:
             return None
-        ready = [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)]
-        if not ready:
-            return None
         self._turns[key] += 1
-        return ready[self._turns[key] % len(ready)]
+        if self._routes is not None:
+            return self._living(key[0], self._next(key, self._routes.pods_of(key)))
+        return self._next(key, [pod for pod in self._pods_of(service.obj) if _takes_traffic(pod)])
+
+    def _next(self, key: ObjectKey, choices: Sequence[_T]) -> _T | None:
+        return choices[self._turns[key] % len(choices)] if choices else None
+
+    def _living(self, namespace: str, name: str | None) -> Manifest | None:
+        """Return the pod of a name, if it still takes connections."""
+        found = self._store.get(PODS, (namespace, name)) if name else None
+        return found.obj if found and "deletionTimestamp" not in found.obj["metadata"] else None
 
 
 def _takes_traffic(pod: Manifest) -> bool:

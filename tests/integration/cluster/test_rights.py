@@ -14,9 +14,11 @@ from gitops_bg.core.actions import (
     ApplyService,
     DeleteApp,
     DeleteReplicaSet,
+    DressPods,
     ScaleReplicaSet,
 )
 from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.model import PodMetadata
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.record import Record
 from tests.integration.cluster.conftest import DEPLOY
@@ -38,7 +40,7 @@ NEEDED = {
     ("", "events", ""): {"create", "patch"},
     ("", "secrets", ""): {"get"},
     ("", "configmaps", ""): set(),
-    ("", "pods", ""): set(),
+    ("", "pods", ""): {"list", "patch"},
     ("", "pods", "exec"): set(),
     ("apps", "deployments", ""): set(),
     ("", "serviceaccounts", ""): set(),
@@ -74,6 +76,10 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.available(two)
     agent.do(switch(two, agent.selector(one), number=2), ScaleReplicaSet(one.digest, 1, 1, 0, "told to"))
     agent.do(DeleteReplicaSet(replica_set_name(agent.app, one.digest), one.digest, "told to"))
+    metadata = PodMetadata((("role", "active"),))
+    agent.do(create(two, number=2, repair=True, metadata=metadata))
+    agent.until(lambda seen: any(each.undressed for each in seen.replica_sets))
+    agent.do(DressPods(two.digest, 2, metadata))
     agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))
     agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
     events = collection("v1", "Event", agent.app.namespace)

@@ -48,6 +48,14 @@ def ask(url: str) -> Json:
         connection.close()
 
 
+def answers(url: str) -> str:
+    """Which version answers a new connection; empty where nobody does."""
+    try:
+        return str(ask(url)["labels"]["version"])
+    except (http.client.RemoteDisconnected, ConnectionResetError):
+        return ""
+
+
 class Load:
     """Users who ask without pause, and what they got."""
 
@@ -113,6 +121,23 @@ def test_a_kept_connection_stays_with_its_pod_after_a_switch(sandbox: Sandbox, a
         assert pool.request("GET", "/").json()["labels"] == {"version": "a"}
         api("PATCH", f"{SERVICES}/web", {"spec": {"selector": {"version": "b"}}}, MERGE)
         assert pool.request("GET", "/").json()["labels"] == {"version": "a"}
+
+
+def test_nodes_that_are_late_route_to_the_pods_of_before() -> None:
+    with Sandbox(ready_after=0.0, route_delay=0.5) as sandbox:
+        sandbox.create_namespace("shop")
+        api = Client(sandbox)
+        run(sandbox, api, "a")
+        run(sandbox, api, "b")
+        api("POST", SERVICES, service("web", "a"))
+        url = sandbox.service_url("shop", "web")
+        eventually(lambda: answers(url) == "a", what="the nodes know of the Service")
+        api("PATCH", f"{SERVICES}/web", {"spec": {"selector": {"version": "b"}}}, MERGE)
+        assert answers(url) == "a"
+        scale(api, "a", 0)
+        eventually(lambda: answers(url) == "", what="a's pod takes no connection any more, and the nodes do not know")
+        eventually(lambda: answers(url) == "b", what="the nodes know of the switch")
+        api.pool.clear()
 
 
 def test_no_request_fails_while_pods_come_and_go(sandbox: Sandbox, api: Client) -> None:

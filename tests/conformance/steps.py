@@ -1,0 +1,84 @@
+"""What users and nodes do in the scenarios, beside what every `App` can do: abort, retry, suspend, pods up and down."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime
+
+from gitops_bg.core import names
+from gitops_bg.core.digest import short
+from gitops_bg.core.observed import Request, Verb
+from tests.support.paths import pods
+from tests.support.rawapi import Json
+from tests.support.scenario import App
+
+_IDS = itertools.count(1)
+
+
+def abort(app: App, reason: str = "smells") -> None:
+    """`gitops-bg abort`."""
+    app.ask(Request(f"abort-{next(_IDS)}", Verb.ABORT, "ada", datetime.now(UTC), reason))
+
+
+def retry(app: App, tag: str) -> None:
+    """`gitops-bg retry` of a tag."""
+    number = app.spec.get("retry", {}).get("number", 0) + 1
+    app.spec["retry"] = {"digest": app.digest(tag), "number": number, "by": "ada"}
+    app.configure()
+
+
+def suspend(app: App) -> None:
+    """`gitops-bg suspend`, and wait until it is known."""
+    app.spec["suspend"] = {"reason": "freeze", "by": "ada"}
+    app.configure()
+    app.wait_condition("Suspended")
+
+
+def resume(app: App) -> None:
+    """`gitops-bg resume` of a suspended app."""
+    del app.spec["suspend"]
+    app.configure()
+    app.wait_condition("Suspended", "False")
+
+
+def wait_pods(app: App, tag: str, count: int = 2) -> None:
+    """Wait until a tag has so many pods, and each is known to its node."""
+    app.wait(
+        lambda: sum("podIP" in pod.get("status", {}) for pod in _pods(app, tag)) == count, f"{tag} has {count} pods"
+    )
+
+
+def set_ready(app: App, tag: str, ready: bool) -> None:
+    """Have the pods of a tag get ready, whatever their image, or become unready."""
+    app.scenario.cluster.set_ready(app.key.namespace, {names.DIGEST: short(app.digest(tag))}, ready)
+
+
+def come_up(app: App, tag: str, count: int = 2) -> None:
+    """Have the pods of a tag that cannot run get ready after all."""
+    wait_pods(app, tag, count)
+    set_ready(app, tag, True)
+
+
+def go_down(app: App, tag: str) -> None:
+    """Have the pods of a tag become unready, and wait until it shows."""
+    set_ready(app, tag, False)
+    app.wait(lambda: app.versions()[tag].available == 0, f"no pod of {tag} is available")
+
+
+def sizes(app: App) -> dict[str, int]:
+    """The replicas that each tag is to have."""
+    return {tag: version.replicas for tag, version in app.versions().items()}
+
+
+def wait_sizes(app: App, **expected: int) -> None:
+    """Wait until every tag has its replicas."""
+    app.wait(lambda: sizes(app) == expected, f"replicas {expected}")
+
+
+def rollouts(app: App) -> list[Json]:
+    """The book of rollouts in the status, newest first."""
+    return list(app.status.get("rollouts") or [])
+
+
+def _pods(app: App, tag: str) -> list[Json]:
+    return app.scenario.cluster.list(pods(app.key.namespace), labelSelector=f"{names.DIGEST}={short(app.digest(tag))}")

@@ -1,0 +1,236 @@
+"""People use an app all the while, on fresh and on kept connections: no request fails, none goes where I3 forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.cli.demo.traffic import answer_of
+from gitops_bg.core import names
+from gitops_bg.core.observed import Request, Verb
+from tests.integration.traffic.stage import Stage, stage
+from tests.support.mortal_story import tell_for_every_n
+from tests.support.paths import collection
+from tests.support.waiting import eventually
+
+DELAY, DEADLINE = 300, 60
+"""``scaleDownDelaySeconds`` and ``progressDeadlineSeconds`` of the app."""
+
+
+def promotion(on: Stage) -> None:
+    on.web.promote("v2")
+    on.wait_used("v2")
+
+
+def old_pods_end_while_connections_are_kept_to_them(on: Stage) -> None:
+    assert on.load.lately(0.3)["v1"], "kept connections stay with the pods they were made to"
+    on.world.advance(DELAY + 1)
+    on.web.wait(lambda: "v1" not in _pods(on), "the pods of v1 are gone")
+
+
+def revert_to_a_version_at_0(on: Stage) -> None:
+    head = on.world.remote.log()
+    on.web.revert(next(commit.sha for commit in head if commit.subject.startswith("Merge branch")))
+    on.web.wait_live("v1")
+    on.web.wait_told("rolled-back")
+
+
+def revert_to_a_warm_version(on: Stage) -> None:
+    merged = on.web.promote("v3")
+    on.web.revert(merged)
+    on.web.wait_live("v1")
+    on.web.wait_told("rolled-back", times=2)
+
+
+def abort_before_promotion(on: Stage) -> None:
+    mark = len(on.load)
+    on.web.push_image("v4")
+    on.web.wait_offered("v4")
+    _ask(on, Verb.ABORT)
+    on.web.wait(lambda: not on.web.offered(), "the promotion is withdrawn")
+    on.web.wait_told("aborted")
+    assert "v4" not in on.load.shares(mark)
+
+
+def abort_of_a_promotion_that_waits_for_its_pods(on: Stage) -> None:
+    mark = len(on.load)
+    labels = {names.DIGEST: on.web.digest("v5").removeprefix("v1:")[:10]}
+    on.web.push_image("v5")
+    on.web.wait_offered("v5")
+    on.cluster.set_ready(on.world.namespace, labels, False)
+    on.web.wait(lambda: on.web.versions()["v5"].available == 0, "the pods of v5 are unready")
+    on.web.merge_offer()
+    on.web.wait_phase("Promoting")
+    _ask(on, Verb.ABORT)
+    on.web.wait_primary("v1")
+    on.web.wait_told("aborted", times=2)
+    assert "v5" not in on.load.shares(mark)
+
+
+def abort_after_promotion(on: Stage) -> None:
+    on.web.promote("v6")
+    on.wait_used("v6")
+    on.law.permit_rollback("v1")
+    _ask(on, Verb.ABORT)
+    on.web.wait_live("v1")
+    on.web.wait_primary("v1")
+    on.web.wait_told("rolled-back", times=3)
+
+
+def superseding(on: Stage) -> None:
+    mark = len(on.load)
+    on.web.push_image("v7")
+    on.web.wait_offered("v7")
+    on.web.promote("v8")
+    on.wait_used("v8")
+    assert "v7" not in on.load.shares(mark)
+
+
+def superseding_of_a_promotion_under_way(on: Stage) -> None:
+    on.web.push_image("v9")
+    on.web.merge_promotion("v9")
+    on.web.push_image("v10")
+    on.web.wait_live("v9")
+    on.web.wait_offered("v10")
+
+
+def pods_that_fail_after_promotion(on: Stage) -> None:
+    on.web.merge_promotion("v10")
+    on.web.wait_live("v10")
+    on.web.wait_told()
+    on.law.permit_rollback("v9")
+    _let_one_pod_fail(on, "v10")
+    on.world.advance(DEADLINE + 1)
+    on.web.wait_live("v9")
+    on.web.wait_primary("v9")
+
+
+def rollback_while_git_is_down(on: Stage) -> None:
+    on.web.promote("v11")
+    on.world.remote.go_down()
+    on.law.permit_rollback("v9")
+    _ask(on, Verb.ROLLBACK)
+    on.web.wait_live("v9")
+    on.world.remote.come_back()
+    on.world.wake()
+    on.web.wait_primary("v9")
+
+
+def rescaling(on: Stage) -> None:
+    for replicas in (4, 1, 2):
+        on.web.replicas = replicas
+        on.web.push_image("v11")
+        on.web.wait(lambda size=replicas: len(_pods(on)["v9"]) == size, f"{replicas} pods of v9")
+
+
+ACTS: tuple[Callable[[Stage], None], ...] = (
+    promotion,
+    old_pods_end_while_connections_are_kept_to_them,
+    revert_to_a_version_at_0,
+    revert_to_a_warm_version,
+    abort_before_promotion,
+    abort_of_a_promotion_that_waits_for_its_pods,
+    abort_after_promotion,
+    superseding,
+    superseding_of_a_promotion_under_way,
+    pods_that_fail_after_promotion,
+    rollback_while_git_is_down,
+    rescaling,
+)
+
+
+def test_no_request_fails_and_none_reaches_a_version_that_I3_forbids(tmp_path: Path) -> None:
+    with stage(tmp_path) as on:
+        on.world.start()
+        on.web.spec["progressDeadlineSeconds"] = DEADLINE
+        on.web.strategy["scaleDownDelaySeconds"] = DELAY
+        on.web.deploy("v1")
+        on.load.start()
+        for act in ACTS:
+            mark = len(on.load)
+            act(on)
+            on.judge(act.__name__.replace("_", " "), mark)
+        print(f"{len(on.load)} requests")
+        assert len(on.load) > 2000
+
+
+def test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after(tmp_path: Path) -> None:
+    """A push, its promotion and its revert, for every n: one agent dies after its n-th write, another one goes on."""
+    with stage(tmp_path) as on:
+        on.world.start()
+        on.web.deploy("v0")
+        on.load.start()
+        mark = 0
+
+        def judge(tag: str) -> None:
+            nonlocal mark
+            mark, former = len(on.load), mark
+            on.judge(f"death after write {tag.removeprefix('v')}", former)
+
+        n = tell_for_every_n(on.web, first="v0", after_each=judge)
+        print(f"{len(on.load)} requests, {n} stories")
+        assert n > 15
+        assert len(on.load) > 2000
+
+
+@pytest.mark.parametrize(("seconds", "is_enough"), [(2, True), (0, False)], ids=["drained", "not drained"])
+def test_draining_covers_the_time_that_nodes_take_to_follow_a_switch(
+    tmp_path: Path, seconds: int, is_enough: bool
+) -> None:
+    """kube-proxy is a second late, the old pods go as soon as they may (``scaleDownDelaySeconds: 0``)."""
+    with stage(tmp_path, route_delay=1.0) as on:
+        on.world.start()
+        on.web.strategy |= {"scaleDownDelaySeconds": 0, "drainSeconds": seconds}
+        on.web.deploy("v1")
+        eventually(lambda: answer_of(on.url).version, what="the nodes know of the Service")
+        on.load.start()
+        on.web.promote("v2")
+        on.wait_used("v2")
+        on.web.wait(lambda: "v1" not in _pods(on), "the pods of v1 are gone")
+        assert bool(on.load.failures()) is not is_enough
+
+
+def test_a_service_that_is_led_astray_by_hand_is_seen_by_the_judge(tmp_path: Path) -> None:
+    """The judge of these tests is no rubber stamp."""
+    with stage(tmp_path) as on:
+        on.world.start()
+        on.web.deploy("v1")
+        on.web.push_image("v2")
+        on.web.wait_offered("v2")
+        on.world.stop()
+        on.load.start()
+        selector = {names.DIGEST: on.web.versions()["v2"].digest}
+        on.cluster.patch(f"{collection('v1', 'Service', on.world.namespace)}/web", {"spec": {"selector": selector}})
+        on.wait_used("v2")
+        assert any("v2 answered" in breach for breach in on.law.breaches(on.load.since(0)))
+
+
+def _ask(on: Stage, verb: Verb) -> None:
+    now = datetime.now(UTC)
+    on.web.ask(Request(now.isoformat(), verb, "ada", now, "5xx"))
+
+
+def _pods(on: Stage) -> dict[str, list[str]]:
+    """The names of the pods of the app by image tag."""
+    found: dict[str, list[str]] = {}
+    for pod in on.cluster.list(collection("v1", "Pod", on.world.namespace)):
+        tag = pod["spec"]["containers"][0]["image"].rpartition(":")[2]
+        found.setdefault(tag, []).append(pod["metadata"]["name"])
+    return found
+
+
+def _let_one_pod_fail(on: Stage, tag: str) -> None:
+    """One of the pods of a version gets unready for good; the others go on serving."""
+    path = f"{collection('v1', 'Pod', on.world.namespace)}/{_pods(on)[tag][0]}"
+    on.cluster.patch(path, {"metadata": {"labels": {"sick": tag}}})
+    on.cluster.set_ready(on.world.namespace, {"sick": tag}, False)
+    on.web.wait(lambda: on.web.versions()[tag].available == 1, f"one pod of {tag} is unready")
+
+    def is_seen() -> bool:
+        version = on.web.record.version(on.web.digest(tag))
+        return bool(version and version.probation and version.probation.unready)
+
+    on.web.wait(is_seen, "the agent has seen it")
