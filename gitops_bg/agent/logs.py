@@ -9,21 +9,19 @@ import logging
 import re
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, TextIO
-from urllib.parse import quote
 
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.digest import short
+from gitops_bg.core.masking import MASK, forms, pattern_of
 from gitops_bg.core.model import AppKey
 
 ROOT = "gitops_bg"
 """Every logger of ours is below this one: ``logging.getLogger(__name__)``."""
 
-MASK = "***"
-_SHORTEST_LINE = 8  # Of a multi-line secret, a traceback or a diff may show single lines.
 _FIELDS = "gitops_bg_fields"
 _log = logging.getLogger(__name__)
 
@@ -203,9 +201,8 @@ class _Secrets:
 
     def add(self, secret: str) -> None:
         with self._lock:
-            self._forms.update(_forms(secret))
-            longest_first = sorted(self._forms, key=len, reverse=True)
-            self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+            self._forms.update(forms(secret))
+            self._pattern = pattern_of(self._forms)
 
     def clear(self) -> None:
         with self._lock:
@@ -233,14 +230,3 @@ def masked(text: str) -> str:
 def forget_secrets() -> None:
     """Forget all registered secrets: for tests."""
     _secrets.clear()
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """The ways a secret turns up in texts: as it is, in a repr, in JSON, in a URL, and line by line."""
-    lines = [line.strip() for line in secret.splitlines()]
-    long_lines = [line for line in lines if len(line) >= _SHORTEST_LINE]
-    for text in filter(None, (secret.strip(), *long_lines)):
-        yield text
-        yield repr(text)[1:-1]
-        yield json.dumps(text)[1:-1]
-        yield quote(text, safe="")

@@ -72,7 +72,13 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        observed = replace(facts.observed, refused=self._refused.get(app, ""), calls=self._hooks.answers(app))
+        measured = self._cluster.measured(app, facts.record, started)
+        observed = replace(
+            facts.observed,
+            refused=self._refused.get(app, ""),
+            measurements=measured,
+            calls=self._hooks.answers(app),
+        )
         facts = replace(facts, observed=observed)
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
@@ -89,6 +95,7 @@ class Reconciler:
             if entry.sequence > facts.record.sequence:
                 self._tell(facts, entry)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        self._cluster.measure(facts.app, decision.record, decision.measurements, self._clock())
         try:
             wrote = self._write(facts, decision)
         finally:

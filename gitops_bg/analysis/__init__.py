@@ -1,1 +1,1 @@
-"""Metric providers and hooks: the place for them. Their word enters the engine as `core.observed.Verdict`."""
+"""Metric providers and hooks: measuring beside the reconciling. What comes out enters the engine as data."""

@@ -1,7 +1,7 @@
 """One app at a glance: the row of `get`, from the live object alone. Shows what the agent wrote; decides nothing."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from rich.table import Table
 from gitops_bg.cli.durations import spoken
 from gitops_bg.cli.output import said
 from gitops_bg.core.decision import Phase
+from gitops_bg.spec.codec import to_json
 
 _STYLES = {
     Phase.HEALTHY: "green",
@@ -41,7 +42,7 @@ class Row:
 
     def json(self) -> dict[str, Any]:
         """For programs."""
-        return asdict(self)
+        return to_json(self)
 
 
 def row_of(body: Mapping[str, Any]) -> Row:
@@ -72,7 +73,7 @@ def _promotion(gates: list[Mapping[str, Any]]) -> str:
     return f"{opened}, waits for {shut[0]}" if shut else opened
 
 
-def table_of(rows: list[Row], now: datetime) -> Table:
+def table_of(rows: Iterable[Row], now: datetime) -> Table:
     """The rows as a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("NAMESPACE", "NAME", "PHASE", "ACTIVE", "COLOUR", "IMAGE", "CANDIDATE", "PROMOTION", "AGE"):
@@ -84,16 +85,20 @@ def table_of(rows: list[Row], now: datetime) -> Table:
 
 def cells(row: Row, now: datetime) -> Iterator[Any]:
     """The cells of one row."""
-    known = row.phase in set(Phase)
     yield said(row.namespace)
     yield said(row.name, "bold")
-    yield said(row.phase, _STYLES.get(Phase(row.phase), "") if known else "dim")
+    yield said(row.phase, style_of(row.phase))
     yield said(f"v{row.version}" if row.version else "-")
     yield said(row.color or "-", row.color if row.color in ("blue", "green") else "")
     yield said(row.image or "-")
     yield said(f"v{row.candidate} {row.candidate_image}" if row.candidate else "-")
     yield said(row.promotion or "-")
     yield said(age(row.created, now))
+
+
+def style_of(phase: str) -> str:
+    """How a phase is printed."""
+    return _STYLES.get(Phase(phase), "") if phase in set(Phase) else "dim"
 
 
 def age(created: str, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""The pods of an app, read for `tree`. Where we may not list pods, there are none to show; nothing depends on them."""
+"""The pods of an app, read for the tree of `get`. Where we may not list them, there are none to show."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,11 +29,15 @@ class Pod:
         return self.containers > 0 and self.ready == self.containers
 
 
+def pod_labels(app: AppKey) -> str:
+    """The label selector of the pods of an app."""
+    return f"{names.APP}={names.app_label(app)}"
+
+
 def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
     """The pods with the labels of the app, by name."""
-    selector = f"{names.APP}={names.app_label(app)}"
     try:
-        found = cluster.client.list(PODS, app.namespace, selector)
+        found = cluster.client.list(PODS, app.namespace, pod_labels(app))
     except Refused:
         return []
     return sorted(map(_pod, found), key=lambda pod: pod.name)

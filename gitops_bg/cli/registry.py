@@ -25,6 +25,7 @@ from gitops_bg.cli.verbs import (
     status,
     suspend,
     tree,
+    undo,
 )
 
 START, LOOK, DECIDE = "Start", "Look", "Decide"
@@ -36,6 +37,7 @@ _VERBS = {
         set_image.set_image,
         promote.promote,
         rollback.rollback,
+        undo.undo,
         abort.abort,
         retry.retry,
         resume.resume,

@@ -12,6 +12,7 @@ from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
+from gitops_bg.cluster.jobs import Jobs
 from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
@@ -31,6 +32,7 @@ from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import Observed, Request
 from gitops_bg.core.record import Record
+from gitops_bg.core.runs import Measure, Measured
 from gitops_bg.spec.load import AppConfig
 
 
@@ -41,8 +43,17 @@ class Cluster:
     errors of `core.errors` only.
     """
 
-    def __init__(self, client: Client, reader: Reader, writer: Writer, actor: Actor, settled: Settled) -> None:
+    def __init__(
+        self,
+        client: Client,
+        reader: Reader,
+        writer: Writer,
+        actor: Actor,
+        settled: Settled,
+        jobs: Jobs | None = None,
+    ) -> None:
         self.client = client
+        self._jobs = jobs
         self._reader = reader
         self._writer = writer
         self._actor = actor
@@ -65,7 +76,8 @@ class Cluster:
         client = Client(access)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         writer, settled = Writer(client, caches), Settled()
-        return cls(client, caches, writer, Actor(caches, caches, writer, settled, Pods(client)), settled)
+        actor = Actor(caches, caches, writer, settled, Pods(client))
+        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace))
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
@@ -85,6 +97,8 @@ class Cluster:
         """End all threads and connections; Events that wait get two seconds."""
         if self._caches is not None:
             self._caches.stop()
+        if self._jobs is not None:
+            self._jobs.stop()
         self._events.stop()
         self.client.close()
 
@@ -100,7 +114,7 @@ class Cluster:
     @property
     def alive(self) -> bool:
         """Whether the watches run; False after a bug in one of them."""
-        return self._caches is None or self._caches.alive
+        return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
 
     def troubles(self) -> list[GitopsBgError]:
         """Why watches hear nothing just now; empty when all is well."""
@@ -159,6 +173,16 @@ class Cluster:
             return False
         self._writer.put_status(APPS, _locked(state, status))
         return True
+
+    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
+        """What the Jobs came to that the record waits for, see `Jobs.measured`."""
+        return self._jobs.measured(app, record, now) if self._jobs is not None else ()
+
+    def measure(self, app: AppKey, record: Record, measures: Sequence[Measure], now: datetime) -> None:
+        """Have Jobs started for the measurements of the provider ``job``, and others ended, see `Jobs.take`."""
+        state = self._reader.app(app)
+        if self._jobs is not None and state is not None:
+            self._jobs.take(app, state.meta.uid, record, measures, now)
 
     def record_event(self, app: AppKey, reason: str, message: str, now: datetime, *, warning: bool = False) -> None:
         """Have a Kubernetes Event written about the app; never fails, never waits."""

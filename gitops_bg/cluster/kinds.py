@@ -37,9 +37,10 @@ class Kind:
 
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
-PODS = Kind("v1", "Pod", "pods")
 EVENTS = Kind("v1", "Event", "events")
 SECRETS = Kind("v1", "Secret", "secrets")
+JOBS = Kind("batch/v1", "Job", "jobs")
+PODS = Kind("v1", "Pod", "pods")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
@@ -47,6 +48,13 @@ ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpoi
 
 OURS = f"{names.MANAGED_BY}={names.MANAGER}"
 """The label selector of what this agent made or was handed over."""
+
+
+JOB_NAME = "job-name"
+"""The label by which Kubernetes tells the pods of a Job."""
+
+PODS_OF_JOBS = f"{OURS},{JOB_NAME}"
+"""The label selector of the pods of Jobs that this agent made."""
 
 
 def name_of(body: Object) -> tuple[str, str]:

@@ -1,9 +1,11 @@
 """Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3)."""
 
 import hashlib
+import re
 
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.runs import MeasurementId
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -25,6 +27,9 @@ APART = f"{GROUP}/apart-from"
 POD_METADATA = f"{GROUP}/pod-metadata"
 REQUEST = f"{GROUP}/request"
 RECONCILE = f"{GROUP}/reconcile-requested-at"
+MEASUREMENT = f"{GROUP}/measurement"
+METRIC = f"{GROUP}/metric"
+DEADLINE = f"{GROUP}/deadline"
 
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
 LONGEST_NAME = 63
@@ -65,6 +70,19 @@ def pod_base(app: AppKey, digest: str) -> str:
     'web-primary-3f9c012345-'
     """
     return f"{replica_set_name(app, digest)}-"[: LONGEST_NAME - 5]
+
+
+def job_name(app: AppKey, measurement: MeasurementId) -> str:
+    """The name of the Job of a measurement: always the same, so that it is found again and never made twice.
+
+    >>> from gitops_bg.core.metrics import AnalysisStage
+    >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
+    'web-pre-smoke-test-d20c69ec03'
+    """
+    identity = "\0".join((app.namespace, app.name, measurement.epoch, str(measurement)))
+    tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
+    readable = re.sub("[^a-z0-9]+", "-", f"{app.name}-{measurement.stage}-{measurement.metric}".lower())
+    return f"{readable[: LONGEST_NAME - len(tail) - 1].strip('-')}-{tail}"
 
 
 def app_label(app: AppKey) -> str:

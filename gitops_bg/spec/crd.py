@@ -101,10 +101,6 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
         result["properties"] = {key: _structural(each, definitions) for key, each in schema["properties"].items()}
         if schema.get("required"):
             result["required"] = schema["required"]
-    if "items" in schema:
-        result["items"] = _structural(schema["items"], definitions)
-    if isinstance(schema.get("additionalProperties"), dict):
-        result["additionalProperties"] = _structural(schema["additionalProperties"], definitions)
     return result
 
 

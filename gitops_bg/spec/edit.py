@@ -4,6 +4,7 @@ The place comes from the parser, the bytes are replaced, the result is read agai
 changed, the edit is refused. Never writes a file; that is the caller's.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -13,10 +14,10 @@ from ruamel.yaml.events import AliasEvent, MappingStartEvent
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.spec import Retry, Suspension
 from gitops_bg.spec.compose import Node
-from gitops_bg.spec.emit import double_quoted, scalar
+from gitops_bg.spec.emit import double_quoted, scalar, to_yaml
 from gitops_bg.spec.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
 from gitops_bg.spec.paths import Path, written
-from gitops_bg.spec.target import template_path
+from gitops_bg.spec.target import template_path, value_at
 from gitops_bg.spec.textedit import Text
 from gitops_bg.spec.yamlio import Document, read_one
 
@@ -31,6 +32,45 @@ def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGE
     start, end = node.start + text.property_length(node), text.content_end(node)
     changed = text.replaced(start, end, _in_style(image, node.style))
     return _verified(document, changed, path, image)
+
+
+def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_TARGET_FILE, like: bytes = b"") -> bytes:
+    """The target with another pod template. Raises `InvalidInput` where that is unsafe.
+
+    ``like`` is the file as it was when it had this template: its lines are taken over, with their comments. Where it
+    had another, or wrote it in a way that does not fit, the template is written anew.
+    """
+    text, document = Text(data), _document(file, data)
+    path = template_path(document.value)
+    node, parent = text.find(path), text.find(path[:-1])
+    if node is None or parent is None or node.key_start is None:
+        raise _refusal(document, path, "there is no pod template", "write one")
+    _refuse_what_is_shared(document, path, node)
+    if parent.flow:
+        return _verified(document, text.with_value(node, json.dumps(template)), path, template)
+    indent = " " * (node.key_column - 1)
+    for lines in filter(None, (_lines_like(like, path, template, indent), _lines_anew(path, template, indent))):
+        try:
+            return _verified(document, text.with_entry_lines(node, lines), path, template)
+        except InvalidInput as error:
+            refused = error
+    raise refused
+
+
+def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: str) -> str:
+    """The template's lines of another state of the file; empty where they do not say it, or stand elsewhere."""
+    document, _ = read_one(DEFAULT_TARGET_FILE, like)
+    if document is None or value_at(document.value, path) != template:
+        return ""
+    text = Text(like)
+    node = text.node(path)
+    block = not text.node(path[:-1]).flow and node.kind is not AliasEvent
+    return text.entry_lines(node) if block and node.key_column - 1 == len(indent) else ""
+
+
+def _lines_anew(path: Path, template: Mapping[str, Any], indent: str) -> str:
+    lines = to_yaml({str(path[-1]): template}).splitlines()
+    return "\n".join(indent + line if line else "" for line in lines)
 
 
 def set_suspend(data: bytes, suspension: Suspension | None, file: str = APP_FILE) -> bytes:

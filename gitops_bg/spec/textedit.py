@@ -62,6 +62,18 @@ class Text:
         indent = " " * (min(self._child_columns(path[:-1])) - 1)
         return self.replaced(below, below, f"{self._line_break()}{indent}{entry}")
 
+    def entry_lines(self, node: Node) -> str:
+        """The lines of an entry of a block mapping, comments included, from its key on; with plain line breaks."""
+        return self._text[slice(*self._entry_place(node))].replace("\r\n", "\n")
+
+    def with_entry_lines(self, node: Node, lines: str) -> bytes:
+        """The file with an entry of a block mapping replaced by such lines."""
+        return self.replaced(*self._entry_place(node), lines.replace("\n", self._line_break()))
+
+    def _entry_place(self, node: Node) -> tuple[int, int]:
+        start = node.key_start or 0
+        return self._text.rfind("\n", 0, start) + 1, self._line_end(self.content_end(node))
+
     def without(self, node: Node, parent: Node) -> bytes:
         """The file without an entry of a mapping: its lines, or in a flow mapping its text and one comma."""
         start, end = node.key_start or 0, self.content_end(node)

@@ -89,6 +89,8 @@ _SAME_NAMES = (
     "blueGreen.scaleDownDelayRevisionLimit",
     "blueGreen.abortScaleDownDelaySeconds",
     "blueGreen.antiAffinity",
+    "blueGreen.prePromotionAnalysis",
+    "blueGreen.postPromotionAnalysis",
     "blueGreen.activeMetadata",
     "blueGreen.previewMetadata",
     "minReadySeconds",
@@ -99,8 +101,6 @@ _SAME_NAMES = (
 )
 _NAMES_TO_COME = (
     "blueGreen.maxUnavailable",
-    "blueGreen.prePromotionAnalysis",
-    "blueGreen.postPromotionAnalysis",
     "restartAt",
     "analysis.successfulRunHistoryLimit",
     "analysis.unsuccessfulRunHistoryLimit",
@@ -126,7 +126,10 @@ FLAGGER = (
     Theirs("skipAnalysis", words="`gitops-bg promote --full`, for one version: no switch that is forgotten"),
     Theirs("service.name, service.port, …", words="the Services of the app's folder, as their author writes them"),
     Theirs("service.portDiscovery", words="a Service without a manifest takes the ports of the containers"),
-    Theirs("analysis.interval, iterations, threshold, metrics", words=_LATER),
+    Theirs("analysis.interval"),
+    Theirs("analysis.iterations"),
+    Theirs("analysis.threshold"),
+    Theirs("analysis.metrics"),
     Theirs("analysis.webhooks", "hooks", words=_LATER),
     Theirs("analysis.alerts", words="not yet: notifications are an issue of their own"),
     Theirs(

@@ -12,6 +12,7 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import PromoteVia
 from gitops_bg.spec.check import check_repository
 from gitops_bg.spec.layout import app_of
+from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import load_app
 from gitops_bg.spec.models import Author
 from gitops_bg.spec.settings import default_settings, load_settings
@@ -51,6 +52,32 @@ def template_files() -> dict[str, bytes]:
 
 def test_the_repository_to_copy_has_no_problem() -> None:
     assert check_repository(template_files().items()) == []
+
+
+def test_the_repository_to_copy_shows_analyses_that_work_as_they_stand() -> None:
+    files = template_files()
+    app = files["apps/shop/web/app.yaml"].decode()
+    first = app.index("      # prePromotionAnalysis")
+    last = app.index("  promotion:")
+    used = app[:first] + app[first:last].replace("      # ", "      ") + app[last:]
+    files["apps/shop/web/app.yaml"] = used.encode()
+    assert check_repository(files.items()) == []
+    config = load_app(AppKey("shop", "web"), {"app.yaml": used.encode()}, source_of, load_library(files))
+    assert config.templates == {"smoke", "error-rate"}
+
+
+def test_what_is_wrong_with_a_template_is_said_once_however_many_apps_use_it() -> None:
+    broken = "apiVersion: gitops-bg.dev/v1alpha1\nkind: AnalysisTemplate\nmetadata: {name: t}\nspec: {}\n"
+    use = APP + "      prePromotionAnalysis: {templates: [{templateName: t}]}\n"
+    other = {
+        "apps/shop/zoo/app.yaml": use.replace(": web", ": zoo"),
+        "apps/shop/zoo/target.yaml": TARGET.replace("name: web", "name: zoo", 1),
+        "apps/shop/web/app.yaml": use,
+        "analysis/t.yaml": broken,
+    }
+    assert check(**other) == ["analysis/t.yaml:4: spec: has neither metrics nor templates (add metrics)"]
+    assert check(**{**other, "analysis/t.yaml": "a: ["})[0].startswith("analysis/t.yaml:2: a: this is not YAML")
+    assert check(analysis__t__deep="x") == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.spec import Retry, Suspension
-from gitops_bg.spec.edit import set_image, set_retry, set_settings_history, set_suspend
+from gitops_bg.spec.edit import set_image, set_retry, set_settings_history, set_suspend, set_template
 from tests.spec.texts import APP, TARGET
 
 NEW = "registry.example/shop/web:2.0.0"
@@ -189,3 +189,132 @@ ACCEPTED = {
 @pytest.mark.parametrize("before", ACCEPTED)
 def test_an_accepted_history_is_written_to_the_settings(before: str) -> None:
     assert set_settings_history(before.encode(), "12e4").decode() == ACCEPTED[before]
+
+
+# --- the pod template ---
+
+OLD = """\
+kind: Deployment
+spec:
+  replicas: 3
+  template:  # what runs
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        # the one
+        - name: web
+          image: web:1   # the tag
+          args: ["a",  'b']
+"""
+
+NOW = """\
+# é
+kind: Deployment
+spec:
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        - name: web
+          image: web:2
+          env:
+            - name: BANNER
+              value: |
+                two
+                lines
+  # how many
+  replicas: 5
+  paused: false
+"""
+
+BACK = """\
+# é
+kind: Deployment
+spec:
+  template:  # what runs
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+        # the one
+        - name: web
+          image: web:1   # the tag
+          args: ["a",  'b']
+  # how many
+  replicas: 5
+  paused: false
+"""
+
+TEMPLATE = {
+    "metadata": {"labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "web", "image": "web:1", "args": ["a", "b"]}]},
+}
+
+ANEW = """\
+  template:
+    metadata:
+      labels:
+        app: web
+    spec:
+      containers:
+        - name: web
+          image: web:1
+          args:
+            - a
+            - b
+"""
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=["LF", "CRLF"])
+def test_a_template_comes_back_as_it_was_written_and_all_around_it_stays(line_break: str) -> None:
+    data = NOW.replace("\n", line_break).encode()
+    assert set_template(data, TEMPLATE, like=OLD.encode()) == BACK.replace("\n", line_break).encode()
+
+
+@pytest.mark.parametrize(
+    "like",
+    [
+        "",
+        OLD.replace("web:1", "web:0"),
+        OLD.replace("  template:", " template:").replace("  replicas", " replicas"),
+        "kind: Deployment\nspec: {template: {metadata: {labels: {app: web}}, spec: {containers: "
+        "[{name: web, image: 'web:1', args: [a, b]}]}}}\n",
+    ],
+    ids=["nothing", "another template", "other columns", "flow style"],
+)
+def test_a_template_that_is_nowhere_to_be_copied_from_is_written_anew(like: str) -> None:
+    changed = set_template(NOW.encode(), TEMPLATE, like=like.encode()).decode()
+    assert changed.startswith("# é\nkind: Deployment\nspec:\n  template:\n")
+    assert changed.endswith("  # how many\n  replicas: 5\n  paused: false\n")
+    assert ANEW in changed
+
+
+def test_a_template_whose_old_text_needs_an_anchor_from_elsewhere_is_written_anew() -> None:
+    like = "x: &app {app: web}\n" + OLD.replace("labels: {app: web}", "labels: *app")
+    assert ANEW in set_template(NOW.encode(), TEMPLATE, like=like.encode()).decode()
+
+
+def test_a_template_in_flow_style_stays_on_its_line() -> None:
+    data = b"kind: Deployment\nspec: {replicas: 2, template: {spec: {}}, paused: true} # all\n"
+    assert set_template(data, {"spec": {"a": 1}}) == (
+        b'kind: Deployment\nspec: {replicas: 2, template: {"spec": {"a": 1}}, paused: true} # all\n'
+    )
+
+
+def test_the_template_of_a_podtemplate_is_at_its_top() -> None:
+    assert set_template(b"kind: PodTemplate\ntemplate:\n  spec: {a: 1}\n", {"b": 2}) == (
+        b"kind: PodTemplate\ntemplate:\n  b: 2\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("kind: Deployment\nspec: {replicas: 1}\n", "there is no pod template"),
+        ("x: &t {a: 1}\nspec:\n  template: *t\n", "the value is an alias"),
+        ("spec:\n  template: {a: &x 1}\n  other: *x\n", "cannot be changed without changing more than spec.template"),
+    ],
+)
+def test_a_template_that_cannot_be_replaced_safely_is_refused(data: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        set_template(data.encode(), TEMPLATE)
+    assert words in str(caught.value)

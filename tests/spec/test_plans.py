@@ -143,8 +143,8 @@ def test_nested_templates_belong_to_the_one_that_names_them() -> None:
 def test_a_template_of_another_namespace_is_not_for_us() -> None:
     foreign = ERRORS.replace("{name: errors}", "{name: errors, namespace: pay}", 1)
     assert complaints(app_with(blue_green=USE), foreign) == [
-        "app.yaml:8: spec.strategy.blueGreen.prePromotionAnalysis.templates[0].templateName: AnalysisTemplate errors is "
-        "for the namespace pay only (remove the namespace from its metadata, or use another)"
+        "app.yaml:8: spec.strategy.blueGreen.prePromotionAnalysis.templates[0].templateName: AnalysisTemplate errors "
+        "is for the namespace pay only (remove the namespace from its metadata, or use another)"
     ]
     assert plan(app_with(blue_green=USE), foreign.replace("pay", "shop"))
 
@@ -176,8 +176,8 @@ WRONG: dict[str, tuple[str, list[str], list[str]]] = {
     "a template that is broken": (
         use("errors"),
         [ERRORS + "  zzz: 1\n"],
-        ["analysis/0.yaml:7: spec.zzz: there is no such field (known here: args, dryRun, measurementRetention, metrics, "
-         "templates)"],
+        ["analysis/0.yaml:7: spec.zzz: there is no such field (known here: args, dryRun, measurementRetention, "
+         "metrics, templates)"],
     ),
     "a metric name twice": (
         use("errors", "more"),
@@ -392,7 +392,8 @@ FLAGGER_WRONG = {
         "app.yaml:8: spec.analysis.metrics[0].templateRef: is required (add templateRef)",
     ),
 }
-TWO = template("two", metrics="[{name: a, provider: {web: {url: 'http://a'}}}, {name: b, provider: {web: {url: 'http://b'}}}]")  # fmt: skip
+TWO = template("two", metrics="[{name: a, provider: {web: {url: 'http://a'}}}, "
+               "{name: b, provider: {web: {url: 'http://b'}}}]")  # fmt: skip
 
 
 @pytest.mark.parametrize("mistake", FLAGGER_WRONG)

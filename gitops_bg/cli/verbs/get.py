@@ -1,103 +1,137 @@
-"""`get`: where apps are, one line each; with -w as it changes. Shows what the agent wrote last; computes nothing."""
+"""`get`: where apps are, a line each, or one app as a tree; with -w as it changes. It only looks."""
 
-import json
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import math
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.live import Live
+from rich.table import Table
 
-from gitops_bg.cli.durations import seconds
-from gitops_bg.cli.errors import NoSuch
+from gitops_bg.cli.durations import positive_seconds
 from gitops_bg.cli.following import changes
 from gitops_bg.cli.glance import Row, row_of, table_of
+from gitops_bg.cli.live import Frames, JsonLines, Screen, follow, terminal
 from gitops_bg.cli.opening import access
-from gitops_bg.cli.options import ClusterOptions, LiveOptions
-from gitops_bg.cli.output import Output, clean
+from gitops_bg.cli.options import LiveOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.picture import picture_of
 from gitops_bg.cli.session import Session
+from gitops_bg.cli.sight import Sight, look
+from gitops_bg.cli.sight_json import json_of
 from gitops_bg.cluster.kinds import APPS
+from gitops_bg.core.model import AppKey
 
 
 def get(
     at: LiveOptions,
-    app: Annotated[str, typer.Argument(metavar="[APP]", help="NAME or NAMESPACE/NAME; none: all.")] = "",
+    app: Annotated[str, typer.Argument(metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")] = "",
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing what changes, until Ctrl-C.")] = False,
     everywhere: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="Of all namespaces; so it is without -n, too.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option(parser=seconds, metavar="DURATION", show_default="none", help="End --watch after it.")
-    ] = 0.0,
+        float,
+        typer.Option(parser=positive_seconds, metavar="DURATION", show_default="none", help="End --watch after it."),
+    ] = math.inf,
 ) -> None:
-    """List apps: phase, active version, candidate, and what its promotion waits for.
+    """List apps, or show one as a tree: its versions, what runs of them, what measures them, what it waits for.
 
-    Example: gitops-bg get -n shop -w
+    Example: gitops-bg get shop/web -w
     """
-    namespace, _, name = app.rpartition("/")
-    namespace = namespace or ("" if everywhere else at.place.namespace)
     output = Output(at.out)
-    with Session(kube=at.kube) as session:
+    namespace = "" if everywhere else at.place.namespace
+    with Session(kube=at.kube, place=at.place) as session:
+        key = session.app(app) if app else None
         if watch:
-            _watch(session, at.kube, output, (namespace, name), timeout)
-            return
-        rows = _rows(session, namespace, name)
-        if app and not rows:
-            raise NoSuch(f"the cluster runs no app {app}")
-        if output.json:
-            output.data({"apps": [row.json() for row in rows]})
-        elif rows:
-            output.show(table_of(rows, session.now))
+            _watch(session, at, output, key, key.namespace if key else namespace, timeout)
+        elif key:
+            show_app(output, look(session, key), session.now)
         else:
-            output.note("no apps here yet: the agent makes them from the repository")
+            _show_list(output, _rows(session, namespace), session.now)
 
 
-def _rows(session: Session, namespace: str, name: str) -> list[Row]:
+def show_app(output: Output, sight: Sight, now: datetime) -> None:
+    """One app, in either form."""
+    if output.json:
+        output.data({"apps": [json_of(sight)]})
+    output.show(picture_of(sight, now))
+
+
+def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
+    if output.json:
+        output.data({"apps": [row.json() for row in rows]})
+    elif rows:
+        output.show(table_of(rows, now))
+    else:
+        output.note("no apps here yet: the agent makes them from the repository")
+
+
+def _rows(session: Session, namespace: str) -> tuple[Row, ...]:
     bodies: list[dict[str, Any]] = session.cluster.client.list(APPS, namespace)
-    rows = [row_of(body) for body in bodies if not name or body["metadata"]["name"] == name]
-    return sorted(rows, key=lambda row: (row.namespace, row.name))
+    return tuple(sorted(map(row_of, bodies), key=lambda row: (row.namespace, row.name)))
 
 
-def _watch(session: Session, kube: ClusterOptions, output: Output, what: tuple[str, str], timeout: float) -> None:
-    """Show the rows again whenever the watch says that something is different."""
-    until = time.monotonic() + timeout if timeout else None
+# --- as it changes ---
+
+
+def _watch(
+    session: Session, at: LiveOptions, output: Output, app: AppKey | None, namespace: str, timeout: float
+) -> None:
+    """Show it again whenever a watch says that something is different, until Ctrl-C."""
     try:
-        with changes(access(kube), what[0]) as wait, _screen(session, output) as show:
-            while wait(until and max(0.0, until - time.monotonic())):
-                show(_rows(session, *what))
+        with changes(access(at.kube), namespace, app) as wait:
+            if app:
+                with _app_screen(output) as screen:
+                    follow(lambda: look(session, app), screen, wait, timeout)
+            else:
+                with _list_screen(output) as screen:
+                    follow(lambda: _rows(session, namespace), screen, wait, timeout)
     except KeyboardInterrupt:
         return
 
 
+def _app_screen(output: Output) -> AbstractContextManager[Screen[Sight]]:
+    if output.json:
+        return _as_it_is(JsonLines(output, json_of))
+    return terminal(output, picture_of) if output.console.is_terminal else _as_it_is(Frames(output, picture_of))
+
+
+def _list_screen(output: Output) -> AbstractContextManager[Screen[tuple[Row, ...]]]:
+    if output.console.is_terminal and not output.json:
+        return terminal(output, _table)
+    return _as_it_is(_Lines(output))
+
+
+def _table(rows: tuple[Row, ...], now: datetime) -> Table:
+    return table_of(rows, now)
+
+
 @contextmanager
-def _screen(session: Session, output: Output) -> Iterator[Callable[[list[Row]], None]]:
-    """A table that is drawn anew on a terminal; elsewhere each row that is different, as a line."""
-    if output.json or not output.console.is_terminal:
-        yield _Lines(output.json).show
-        return
-    with Live(console=output.console, auto_refresh=False) as live:
-        yield lambda rows: live.update(table_of(rows, session.now), refresh=True)
+def _as_it_is(screen: Screen[Any]) -> Iterator[Screen[Any]]:
+    yield screen
 
 
 class _Lines:
     """Prints rows as they change: one JSON object or one text a line, as `kubectl get -w` does."""
 
-    def __init__(self, as_json: bool) -> None:
-        self._as_json = as_json
+    tick = math.inf
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
         self._shown: set[Row] = set()
 
-    def show(self, rows: list[Row]) -> None:
+    def show(self, rows: tuple[Row, ...]) -> None:
         for row in rows:
             if row not in self._shown:
-                sys.stdout.write(self._line(row) + "\n")
-        sys.stdout.flush()
+                self._say(row)
         self._shown = set(rows)
 
-    def _line(self, row: Row) -> str:
-        if self._as_json:
-            return json.dumps(row.json(), ensure_ascii=False)
+    def _say(self, row: Row) -> None:
+        if self._output.json:
+            self._output.data_line(row.json())
+            return
         candidate = f"candidate v{row.candidate} {row.candidate_image}" if row.candidate else "no candidate"
         active = f"v{row.version} {row.color} {row.image}" if row.version else "nothing live"
-        return clean(f"{row.namespace}/{row.name}  {row.phase}  {active}  {candidate}  {row.promotion}".rstrip())
+        self._output.line(f"{row.namespace}/{row.name}  {row.phase}  {active}  {candidate}  {row.promotion}".rstrip())

@@ -35,30 +35,47 @@ def test_get_of_an_unknown_app_is_not_found(cli: Cli, web: App) -> None:
     assert "runs no app" in cli("get", f"{web.key.namespace}/nobody", code=5)
 
 
-def test_get_watch_shows_every_change_as_a_line(cli: Cli, web: App) -> None:
-    lines = cli("get", str(web.key), "-w", "--timeout", "300ms", "-o", "json").splitlines()
+def test_get_watch_of_a_list_shows_every_change_as_a_line(cli: Cli, web: App) -> None:
+    where = ("-n", web.key.namespace, "-w", "--timeout", "300ms")
+    lines = cli("get", *where, "-o", "json").splitlines()
     assert json.loads(lines[0])["phase"] == "Healthy"
-    assert cli("get", str(web.key), "-w", "--timeout", "300ms").startswith(f"{web.key}  Healthy  v1 blue")
+    assert json.loads(lines[0])["candidateImage"] == ""
+    assert cli("get", *where).startswith(f"{web.key}  Healthy  v1 blue")
 
 
-def test_tree_shows_versions_pods_services_and_gates(cli: Cli, waiting: App) -> None:
-    shown = cli("tree", str(waiting.key))
-    assert "v2" in shown
-    assert "candidate" in shown
+@pytest.mark.parametrize("verb", ["get", "tree"])
+def test_one_app_is_a_tree_of_versions_pods_services_and_gates(cli: Cli, waiting: App, verb: str) -> None:
+    shown = " ".join(cli(verb, str(waiting.key)).split())
+    assert "Phase: ॥ AwaitingPromotion" in shown
+    assert "registry.example/web:v2 (preview, green)" in shown
+    assert "registry.example/web:v1 (active, blue)" in shown
+    assert "desired 2 current 4 updated 2 ready 2 available 2" in shown
+    assert "green Version candidate" in shown
     assert "2/2 available" in shown
-    assert "Service web (active) → v1 (blue), 2 ready endpoints" in shown
-    assert "Service web-preview (preview) → v2 (green)" in shown
-    assert "shut approval" in shown
-    answer = cli.json("tree", str(waiting.key))
+    assert shown.count("Pod Running") == 4
+    assert "⇄ web Service active → v1 (blue), 2 ready endpoints" in shown
+    assert "⇄ web-preview Service preview → v2 (green)" in shown
+    assert "⊞ approval Gate shut waiting for the promotion branch to be merged" in shown
+    [answer] = cli.json(verb, str(waiting.key))["apps"]
     assert [(each["version"], each["live"], len(each["pods"])) for each in answer["versions"]] == [
         (1, True, 2),
         (2, False, 2),
     ]
 
 
-def test_tree_tells_how_long_an_old_version_stays_warm(cli: Cli, web: App) -> None:
+def test_an_old_version_shows_how_long_it_stays_warm(cli: Cli, web: App) -> None:
     web.promote("v2")
-    assert "warm for 4m" in cli("tree", str(web.key))
+    assert "delay:4m" in cli("get", str(web.key))
+
+
+def test_a_candidate_that_was_cancelled_is_none_any_more(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.push_image("v1")
+    web.wait_told("cancelled")
+    shown = " ".join(cli("tree", str(web.key)).split())
+    assert "green Version withdrawn" in shown
+    assert "Version candidate" not in shown
 
 
 def test_explain_shows_each_gate_its_reason_and_what_to_do(cli: Cli, waiting: App) -> None:

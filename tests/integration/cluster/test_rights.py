@@ -18,11 +18,13 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
 )
 from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import PodMetadata
-from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.names import METRIC, replica_set_name
 from gitops_bg.core.record import Record
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import Scene, create, snapshot, switch, watching
+from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.clusters import ControlPlaneCluster
 from tests.support.paths import collection
 from tests.support.rawapi import RawApi
@@ -40,7 +42,11 @@ NEEDED = {
     ("", "events", ""): {"create", "patch"},
     ("", "secrets", ""): {"get"},
     ("", "configmaps", ""): set(),
-    ("", "pods", ""): {"list", "patch"},
+    ("batch", "jobs", ""): {"get", "list", "watch", "create", "delete"},
+    ("batch", "jobs", "status"): set(),
+    ("batch", "cronjobs", ""): set(),
+    ("", "pods", ""): {"list", "watch", "patch"},
+    ("", "pods", "log"): set(),
     ("", "pods", "exec"): set(),
     ("apps", "deployments", ""): set(),
     ("", "serviceaccounts", ""): set(),
@@ -88,6 +94,18 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)
     assert agent.subject.troubles() == []
+
+
+def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:
+    agent.do(ApplyApp())
+    lab = Lab(agent)
+    lab.measure(record(metric()))
+    assert lab.result(record(metric())).finding is Finding.SUCCESSFUL
+    lab.measure(record(metric(FOR_EVER, name="slow")))
+    lab.wait_live(2)
+    lab.measure(Record(epoch="e1"))
+    names = lambda: [job["metadata"]["annotations"][METRIC] for job in lab.live()]  # noqa: E731
+    eventually(lambda: names() == ["smoke"], timeout=90, what="the Job that runs is ended")
 
 
 def test_an_app_is_applied_again_and_again(agent: Scene) -> None:

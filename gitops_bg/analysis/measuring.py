@@ -1,0 +1,63 @@
+"""Takes one measurement from beginning to end: Secrets, provider, conditions; what comes out holds no secret."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.analysis.judge import judge
+from gitops_bg.analysis.provider import Context, MeasuringFailed, Reading, Value
+from gitops_bg.analysis.registry import Registry
+from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.metrics import Finding
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.runs import Measure, Measured
+
+LOGGER = logging.getLogger(__name__)
+
+LONGEST_TEXT = 200
+"""Characters of a value or a message that go into the record."""
+
+
+class Measuring:
+    """Takes measurements, one a call; safe for many threads. ``clock`` gives UTC."""
+
+    def __init__(self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime]) -> None:
+        self._registry = registry
+        self._read_secret = read_secret
+        self._clock = clock
+
+    def measure(self, app: AppKey, measure: Measure) -> Measured:
+        """Whatever goes wrong is an error of the measurement, never of the agent: providers are others' code too."""
+        secrets = Secrets(app.namespace, self._read_secret)
+        value = ""
+        try:
+            reading = self._reading(app, measure, secrets)
+            value = _text(reading)
+            finding, message = judge(measure.metric, reading)
+        except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
+            finding, message = Finding.ERROR, str(error)
+        except Exception as error:
+            LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
+            finding, message = Finding.ERROR, f"the provider broke: {type(error).__name__}: {error}"
+        return Measured(measure.id, finding, self._clock(), _cut(secrets.clean(value)), _cut(secrets.clean(message)))
+
+    def _reading(self, app: AppKey, measure: Measure, secrets: Secrets) -> Reading:
+        provider = self._registry.provider(measure.metric.provider)
+        block = secrets.fill(json.loads(measure.metric.query))
+        return provider.measure(block, Context(app, self._clock(), secrets))
+
+
+def _text(reading: Reading) -> str:
+    return json.dumps(reading.result, ensure_ascii=False, default=_odd) if isinstance(reading, Value) else ""
+
+
+def _odd(value: Any) -> str:
+    raise MeasuringFailed(f"the provider gave a {type(value).__name__}, which is no JSON")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"

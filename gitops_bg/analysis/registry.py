@@ -1,0 +1,57 @@
+"""Which providers there are: ours, and those that other packages bring as entry points. Measures nothing."""
+
+import threading
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+
+from gitops_bg.analysis.cloudwatch import CloudWatch
+from gitops_bg.analysis.datadog import Datadog
+from gitops_bg.analysis.graphite import Graphite
+from gitops_bg.analysis.influxdb import Influxdb
+from gitops_bg.analysis.newrelic import NewRelic
+from gitops_bg.analysis.prometheus import Prometheus
+from gitops_bg.analysis.provider import ENTRY_POINTS, MeasuringFailed, Provider
+from gitops_bg.analysis.web import Web
+
+OURS: Mapping[str, Callable[[], Provider]] = {
+    "prometheus": Prometheus,
+    "web": Web,
+    "datadog": Datadog,
+    "cloudWatch": CloudWatch,
+    "newRelic": NewRelic,
+    "graphite": Graphite,
+    "influxdb": Influxdb,
+}
+"""The providers that measure over HTTP; Jobs are another matter (`gitops_bg.cluster.jobs`)."""
+
+
+class Registry:
+    """Finds providers by name, and makes each once. ``more`` stand before all others. Safe for many threads."""
+
+    def __init__(self, more: Mapping[str, Provider] | None = None) -> None:
+        self._made: dict[str, Provider] = dict(more or {})
+        self._lock = threading.Lock()
+
+    def provider(self, name: str) -> Provider:
+        """The provider of this name. Raises ``MeasuringFailed`` where there is none, or where it cannot be loaded."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = OURS[name]() if name in OURS else _installed(name)
+            return self._made[name]
+
+
+def _installed(name: str) -> Provider:
+    """An entry point of another package; what goes wrong in its code is its author's, and no bug of ours."""
+    found = list(entry_points(group=ENTRY_POINTS, name=name))
+    if not found:
+        known = ", ".join(sorted({*OURS, *entry_points(group=ENTRY_POINTS).names}))
+        raise MeasuringFailed(f"the agent has no provider {name}; it has {known}")
+    if len(found) > 1:
+        raise MeasuringFailed(f"several packages bring a provider {name}: {', '.join(each.value for each in found)}")
+    try:
+        provider: Provider = found[0].load()()
+    except Exception as error:
+        raise MeasuringFailed(f"the provider {name} ({found[0].value}) cannot be loaded: {error}") from error
+    if not callable(getattr(provider, "measure", None)):
+        raise MeasuringFailed(f"the provider {name} ({found[0].value}) has no measure()")
+    return provider

@@ -1,0 +1,120 @@
+"""Draws one app for people: a header and a tree, both made of what `sight` and `branches` say. Reads nothing."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+
+from rich.console import Group
+from rich.table import Table
+
+from gitops_bg.cli.branches import Branch, root_of
+from gitops_bg.cli.glance import style_of
+from gitops_bg.cli.output import said
+from gitops_bg.cli.sight import Sight
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.model import Version
+from gitops_bg.core.spec import Strategy
+
+_SIGNS = {
+    Phase.HEALTHY: "✔",
+    Phase.DEGRADED: "✖",
+    Phase.INVALID: "✖",
+    Phase.PAUSED: "॥",
+    Phase.SUSPENDED: "॥",
+    Phase.AWAITING_PROMOTION: "॥",
+    Phase.HELD: "॥",
+}
+"""As Argo Rollouts has them; what is on its way has another."""
+
+
+def picture_of(sight: Sight, now: datetime) -> Group:
+    """The app as it was seen; ages and countdowns are those of ``now``."""
+    return Group(_header(sight), "", _tree(root_of(sight, now)))
+
+
+def _header(sight: Sight) -> Table:
+    row = sight.row
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("Name:", said(f"{row.namespace}/{row.name}", "bold"))
+    table.add_row("Phase:", said(f"{_sign(row.phase)} {row.phase}", style_of(row.phase)))
+    if row.message:
+        table.add_row("Message:", said(row.message))
+    if sight.strategy:
+        table.add_row("Strategy:", said(", ".join(_strategy(sight.strategy))))
+    for title, image in zip(_titles("Images:"), _images(sight), strict=False):
+        table.add_row(title, said(image))
+    table.add_row("Replicas:", said(_replicas(sight)))
+    return table
+
+
+def _sign(phase: str) -> str:
+    return _SIGNS.get(Phase(phase), "◌") if phase in set(Phase) else "◌"
+
+
+def _titles(first: str) -> Iterator[str]:
+    """A title for the first of several rows."""
+    yield first
+    while True:
+        yield ""
+
+
+def _strategy(strategy: Strategy) -> Iterator[str]:
+    yield "blue-green"
+    if not strategy.auto_promotion_enabled:
+        yield "promoted by a person"
+    elif strategy.auto_promotion_seconds:
+        yield f"promoted by itself after {strategy.auto_promotion_seconds} s"
+    else:
+        yield "promoted by itself"
+
+
+def _images(sight: Sight) -> Iterator[str]:
+    """What runs, with its role: ``active``, ``preview``."""
+    for version in sight.versions:
+        roles = [role for role, digest in _roles(sight) if digest == version.digest]
+        for image in images_of(version):
+            if roles or any(each.desired for each in sight.replica_sets_of(version)):
+                yield f"{image} ({', '.join([*roles, str(version.color)])})"
+
+
+def _roles(sight: Sight) -> Iterator[tuple[str, str]]:
+    yield "active", sight.record.traffic
+    yield "preview", sight.record.preview
+
+
+def images_of(version: Version) -> Iterator[str]:
+    """The images of a version's containers; none where its text is only in its ReplicaSet."""
+    template = json.loads(version.snapshot.text) if version.snapshot.text else {}
+    for container in (template.get("spec") or {}).get("containers") or []:
+        yield str(container.get("image", ""))
+
+
+def _replicas(sight: Sight) -> str:
+    """As Argo Rollouts counts: ready and available are those that serve, updated those of the newest version."""
+    active, newest = sight.replica_sets_of(sight.active), sight.replica_sets_of(sight.newest)
+    counts = {
+        "desired": sight.record.replicas or 0,
+        "current": sum(each.current for each in sight.replica_sets),
+        "updated": sum(each.current for each in newest),
+        "ready": sum(each.ready for each in active),
+        "available": sum(each.available for each in active),
+    }
+    return "  ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _tree(root: Branch) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("NAME", "KIND", "STATUS", "AGE", "INFO"):
+        table.add_column(title, no_wrap=title != "INFO", overflow="fold")
+    for prefix, branch in _lines(root, "", ""):
+        cells = (prefix + branch.name, branch.kind, branch.status, branch.age, branch.info)
+        table.add_row(*(said(cell, branch.style) for cell in cells))
+    return table
+
+
+def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, Branch]]:
+    """Each branch with what stands before its name: of its own line, and of those below it."""
+    yield first, branch
+    for child in branch.children:
+        last = child is branch.children[-1]
+        yield from _lines(child, others + ("└─ " if last else "├─ "), others + ("   " if last else "│  "))

@@ -1,0 +1,88 @@
+"""All that people are shown of one app, read at one moment from the live objects. Decides nothing, draws nothing.
+
+Two sights are equal where nothing changed but the time.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.cli.errors import NoSuch
+from gitops_bg.cli.glance import Row, row_of
+from gitops_bg.cli.pods import Pod, pods_of
+from gitops_bg.cli.replica_sets import ReplicaSet, replica_sets_of
+from gitops_bg.cli.session import Session
+from gitops_bg.cluster.kinds import APPS
+from gitops_bg.core.digest import short
+from gitops_bg.core.model import AppKey, Stage, Version
+from gitops_bg.core.observed import ServiceView
+from gitops_bg.core.record import Record
+from gitops_bg.core.runs import AnalysisRun
+from gitops_bg.core.spec import Strategy
+from gitops_bg.spec.load import app_config_from_live
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One app. ``strategy`` is None where its live spec cannot be read."""
+
+    row: Row
+    gates: tuple[Mapping[str, Any], ...]
+    record: Record
+    strategy: Strategy | None
+    services: tuple[tuple[str, ServiceView], ...]
+    """By role."""
+    replica_sets: tuple[ReplicaSet, ...]
+    pods: tuple[Pod, ...]
+
+    @property
+    def versions(self) -> list[Version]:
+        """The newest first."""
+        return sorted(self.record.versions, key=lambda each: -each.number)
+
+    @property
+    def active(self) -> Version | None:
+        """The version that live traffic goes to."""
+        return self.record.version(self.record.traffic) if self.record.traffic else None
+
+    @property
+    def newest(self) -> Version | None:
+        """The version that is next, or, where none is, the one that serves: what Argo Rollouts calls updated."""
+        coming = [each for each in self.versions if each.stage is Stage.CANDIDATE and not each.retiring]
+        return next(iter(coming), self.active)
+
+    def replica_sets_of(self, version: Version | None) -> list[ReplicaSet]:
+        """The ReplicaSets of a version (None: none)."""
+        return [each for each in self.replica_sets if version and each.digest == short(version.digest)]
+
+    def pods_of(self, replica_set: ReplicaSet) -> Iterator[Pod]:
+        """The pods of a ReplicaSet."""
+        return (pod for pod in self.pods if pod.digest == replica_set.digest)
+
+    def runs_of(self, version: Version) -> list[AnalysisRun]:
+        """The analysis runs of a version's present rollout."""
+        runs = self.record.analysis
+        return [run for run in runs if (run.digest, run.rollout) == (version.digest, version.rollout)]
+
+    def version_of(self, short_digest: str) -> Version | None:
+        """The version that a selector names."""
+        return next((each for each in self.record.versions if short(each.digest) == short_digest), None)
+
+
+def look(session: Session, app: AppKey) -> Sight:
+    """Read all of it. Raises ``NoSuch`` and what a cluster may say."""
+    body = session.cluster.client.get(APPS, app.namespace, app.name)
+    if body is None:
+        raise NoSuch(f"the cluster runs no app {app}")
+    record, config = session.cluster.record(app), app_config_from_live(app, body)
+    observed = session.cluster.observe(app, config, record)
+    roles = (("active", observed.active_service), ("preview", observed.preview_service))
+    return Sight(
+        row=row_of(body),
+        gates=tuple((body.get("status") or {}).get("gates") or ()),
+        record=record,
+        strategy=config.spec.strategy if config.spec else None,
+        services=tuple((role, view) for role, view in roles if view is not None),
+        replica_sets=replica_sets_of(session.cluster, app),
+        pods=tuple(pods_of(session.cluster, app)),
+    )

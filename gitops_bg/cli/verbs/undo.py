@@ -1,0 +1,121 @@
+"""`undo`: the target gets the pod template of an older version again, as a commit on main.
+
+It moves no traffic: the version comes forward through every gate, as a push of it would. `rollback` moves traffic.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import typer
+
+from gitops_bg.agent.gathering import Facts
+from gitops_bg.cli.commits import commit_change, in_app
+from gitops_bg.cli.errors import NoSuch, NotSo
+from gitops_bg.cli.old_primary import version_in
+from gitops_bg.cli.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session import Session
+from gitops_bg.cli.user_git import author
+from gitops_bg.core.actions import label
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.model import Version
+from gitops_bg.core.world import World
+from gitops_bg.spec.edit import set_template
+from gitops_bg.spec.layout import app_file
+from gitops_bg.spec.target import template_path, value_at
+from gitops_bg.spec.yamlio import read_one
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A version's pod template as Git had it, and the file that had it, where that is still to be found."""
+
+    template: Mapping[str, Any]
+    file: bytes = b""
+
+
+def undo(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    to_version: Annotated[
+        int | None,
+        typer.Option("--to-version", min=1, metavar="N", help="The version. Default: the one wanted before this."),
+    ] = None,
+) -> None:
+    """Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.
+
+    Example: gitops-bg undo shop/web --to-version 7 -m 'the new search is too slow'
+    """
+    output = Output(at.out)
+    by = author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by) as session:
+        key = session.app_in_git(app)
+        facts = session.facts(key)
+        world = facts.world(session.now)
+        version = _older(session, facts, world, to_version)
+        shown, made = label(version.number, version.digest), ""
+        if version.digest != world.target_digest:
+            made = _commit(session, facts, version, commit.message)
+            session.nudge(key)
+    hold = world.record.held(version.digest)
+    if hold:
+        output.note(f"{shown} is on hold: {hold.reason}; `gitops-bg resume {key}` lifts it")
+    output.both(
+        {"app": str(key), "to": version.number, "digest": version.digest, "commit": made, "changed": bool(made)},
+        f"{key}: the target is {shown} again by commit {made[:10]}"
+        if made
+        else f"{key}: the target is {shown} already",
+    )
+
+
+def _older(session: Session, facts: Facts, world: World, number: int | None) -> Version:
+    """The version to undo to, with the text of its template. Raises `NoSuch`, `NotSo`."""
+    if facts.desired.target is None:
+        raise NotSo(f"{facts.app}: the target cannot be read; `gitops-bg check` says why, `git revert` brings it back")
+    version = _before(world) if number is None else world.record.numbered(number)
+    if version is not None and world.snapshot(version).text:
+        return replace(version, snapshot=world.snapshot(version))
+    wanted = version.number if version else number
+    content = session.repository.find_primary(facts.app, version=wanted) if wanted else None
+    if content is None:
+        missing = f"version {wanted}" if wanted else "older version that was not given up"
+        raise NoSuch(f"{facts.app}: neither the record nor main's history has a template of {missing}")
+    return version_in(content, facts.app)
+
+
+def _before(world: World) -> Version | None:
+    """The version whose rollout was the last before the target's, of those that nobody gave up."""
+    record = world.record
+    others = [each for each in record.versions if each.digest != world.target_digest]
+    sound = [
+        each for each in others if not (record.held(each.digest) or each.rolled_back or each.aborted or each.failure)
+    ]
+    return max(sound, key=lambda each: each.rollout, default=None)
+
+
+def _commit(session: Session, facts: Facts, version: Version, why: str) -> str:
+    filename = facts.config.target_file
+    file = app_file(facts.app, filename)
+    past = _as_written(session, facts, version)
+
+    def change(data: bytes) -> bytes:
+        return set_template(data, past.template, file, past.file)
+
+    subject = f"undo to {label(version.number, version.digest)}"
+    return commit_change(session, in_app(facts.app, filename, change, subject, why))
+
+
+def _as_written(session: Session, facts: Facts, version: Version) -> _Past:
+    """The template as the commit that brought the version had it; else the snapshot, which says the same."""
+    snapshot = _Past(json.loads(version.snapshot.text))
+    if not session.repository.contains(version.source.commit):
+        return snapshot
+    content = session.repository.files(facts.app, version.source.commit).get(facts.config.target_file)
+    document, _ = read_one(facts.config.target_file, content if isinstance(content, bytes) else b"")
+    template = value_at(document.value, template_path(document.value)) if document else None
+    if isinstance(content, bytes) and template and snapshot_of(template).digest == version.digest:
+        return _Past(template, content)
+    return snapshot

@@ -1,0 +1,98 @@
+"""What a Job and its pods say of a measurement (reference argo-rollouts.md §3, the provider ``job``). Pure.
+
+Complete is good, failed is bad. An image that cannot be had says nothing of the version: inconclusive.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from sys import intern
+
+from gitops_bg.cluster.kinds import JOB_NAME, Object
+from gitops_bg.cluster.states import Meta, meta_of
+from gitops_bg.core import names
+from gitops_bg.core.metrics import Finding
+
+IMAGE_TROUBLE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """A Job. ``end`` is the condition that says it has ended, empty while it has not; ``ended`` says when."""
+
+    meta: Meta
+    metric: str
+    number: int
+    """Which measurement of its metric it is."""
+    created: str
+    own_deadline: bool
+    """Whether its deadline is its author's, not ours."""
+    end: str = ""
+    reason: str = ""
+    message: str = ""
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """A pod of a Job: why its image cannot be had; empty where it can."""
+
+    meta: Meta
+    job: str
+    trouble: str = ""
+
+
+def job_state(body: Object, _known: JobState | None = None) -> JobState:
+    """The state of a Job."""
+    metadata, status = body["metadata"], body.get("status") or {}
+    annotations = metadata.get("annotations") or {}
+    ends = [each for each in status.get("conditions") or () if _is_end(each)]
+    end = ends[0] if ends else {}
+    return JobState(
+        meta=meta_of(body),
+        metric=intern(annotations.get(names.METRIC, "")),
+        number=int(annotations.get(names.MEASUREMENT, "").rpartition(".")[2] or 0),
+        created=metadata["creationTimestamp"],
+        own_deadline=names.DEADLINE not in annotations,
+        end=intern(end.get("type", "")),
+        reason=intern(end.get("reason") or ""),
+        message=end.get("message") or "",
+        ended=end.get("lastTransitionTime") or "",
+    )
+
+
+def pod_state(body: Object, _known: PodState | None = None) -> PodState:
+    """The state of a pod of a Job."""
+    job = (body["metadata"].get("labels") or {}).get(JOB_NAME, "")
+    status = body.get("status") or {}
+    statuses = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    waits = [(each.get("state") or {}).get("waiting") or {} for each in statuses]
+    troubles = [_sentence(each) for each in waits if each.get("reason") in IMAGE_TROUBLE]
+    return PodState(meta_of(body), job, next(iter(troubles), ""))
+
+
+def finding_of(job: JobState, trouble: str) -> tuple[Finding, str]:
+    """What a Job came to, and why, in a sentence; ``RUNNING`` while nobody can say. ``trouble`` is that of its pods."""
+    name = f"Job {job.meta.name}"
+    if job.end == "Complete":
+        return Finding.SUCCESSFUL, f"{name} is complete"
+    if job.end and job.reason == "DeadlineExceeded" and not job.own_deadline:
+        return (
+            Finding.ERROR,
+            f"{name} did not end in an hour; give its spec activeDeadlineSeconds if it is to take longer",
+        )
+    if job.end:
+        return Finding.FAILED, f"{name} failed: {job.reason}: {job.message}".rstrip(": ")
+    return (Finding.INCONCLUSIVE, f"{name}: {trouble}") if trouble else (Finding.RUNNING, "")
+
+
+def ended_at(job: JobState, otherwise: datetime) -> datetime:
+    """When a Job ended, by the clock of the cluster."""
+    return datetime.fromisoformat(job.ended) if job.ended else otherwise
+
+
+def _is_end(condition: Object) -> bool:
+    return condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True"
+
+
+def _sentence(waiting: Object) -> str:
+    return f"{waiting['reason']}: {waiting.get('message') or ''}".rstrip(": ")

@@ -1,0 +1,250 @@
+"""Measures by running Jobs: starts them, hears how they end, ends and deletes those that nobody needs any more.
+
+Which measurement a Job belongs to is its name, and what came out is read from the Job itself each time: nothing is
+kept here that a restart would lose, and no measurement has two Jobs. A Job costs no thread while it runs: one thread
+writes, and two watches hear of all of them; they begin with the first Job that is asked for.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.cluster.cache import WatchCache
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.errors import ForeignObject
+from gitops_bg.cluster.job_manifest import job_manifest
+from gitops_bg.cluster.job_state import JobState, PodState, ended_at, finding_of, job_state, pod_state
+from gitops_bg.cluster.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
+from gitops_bg.cluster.ownership import controlling_app
+from gitops_bg.cluster.states import meta_of
+from gitops_bg.cluster.watch import Pace, Watch
+from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError, Transient, WorldChanged
+from gitops_bg.core.metrics import Finding
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Record
+from gitops_bg.core.runs import Measure, Measured, MeasurementId, id_of
+
+PROVIDER = "job"
+_RETENTION = 10
+_SYNC_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+_STOP_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each."""
+
+    uid: str
+    start: dict[str, Measure]
+    awaited: frozenset[str]
+    retention: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the cluster cannot say of an app's awaited Jobs: which were there once, and why some could not be made."""
+
+    made: set[str] = field(default_factory=set)
+    errors: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+
+
+class Jobs:
+    """The Jobs of all apps in ``namespaces`` (none: all). ``on_change`` hears which app has news.
+
+    Safe for many threads; `take` and `measured` never wait for the API server.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        namespaces: Sequence[str],
+        on_change: Callable[[AppKey], None],
+        pace: Pace | None = None,
+    ) -> None:
+        self._client = client
+        self._on_change = on_change
+        self._jobs: WatchCache[JobState] = WatchCache(job_state, _app_of, on_change)
+        self._pods: WatchCache[PodState] = WatchCache(pod_state, _job_of, self._pod_changed)
+        self._watches = [
+            watch
+            for namespace in namespaces or ("",)
+            for watch in (
+                Watch(client, lambda: JOBS, namespace, OURS, self._jobs.scope(namespace), pace),
+                Watch(client, lambda: PODS, namespace, PODS_OF_JOBS, self._pods.scope(namespace), pace),
+            )
+        ]
+        self._done: dict[AppKey, _Wish] = {}
+        self._memories: dict[AppKey, _Memory] = {}
+        self._queue: queue.SimpleQueue[tuple[AppKey, _Wish, datetime] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def stop(self) -> None:
+        """End the thread and the watches, within about two seconds; the Jobs run on."""
+        self._stopping.set()
+        thread = self._thread
+        if thread is None:
+            return
+        self._queue.put(None)
+        for watch in self._watches:
+            watch.begin_stop()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for watch in self._watches:
+            watch.stop(max(0.1, deadline - time.monotonic()))
+        thread.join(max(0.1, deadline - time.monotonic()))
+
+    @property
+    def alive(self) -> bool:
+        """Whether all that was started runs: False is a bug."""
+        return self._thread is None or (self._thread.is_alive() and all(watch.alive for watch in self._watches))
+
+    # --- what comes out ---
+
+    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
+        """What the awaited measurements of an app came to, of those that have an answer."""
+        if self._thread is None:
+            return ()
+        found = (self._look(app, measurement, now) for measurement in _awaited(record))
+        return tuple(each for each in found if each is not None)
+
+    def _look(self, app: AppKey, measurement: MeasurementId, now: datetime) -> Measured | None:
+        name, memory = names.job_name(app, measurement), self._memories.get(app, _Memory())
+        if error := memory.errors.get(name):
+            return Measured(measurement, Finding.ERROR, error[0], message=error[1])
+        job = self._jobs.get(app.namespace, name)
+        if job is None:
+            gone = name in memory.made
+            return Measured(measurement, Finding.INCONCLUSIVE, now, message=f"Job {name} was deleted") if gone else None
+        finding, message = finding_of(job, self._trouble(app.namespace, name))
+        if finding is Finding.RUNNING:
+            return None
+        return Measured(measurement, finding, ended_at(job, now), value=job.end, message=message)
+
+    def _trouble(self, namespace: str, job: str) -> str:
+        return next((pod.trouble for pod in self._pods.of(AppKey(namespace, job)) if pod.trouble), "")
+
+    def _pod_changed(self, job: AppKey) -> None:
+        state = self._jobs.get(job.namespace, job.name)
+        if state is not None and self._trouble(job.namespace, job.name):
+            self._on_change(_app_of(state))
+
+    # --- what goes in ---
+
+    def take(self, app: AppKey, app_uid: str, record: Record, measures: Sequence[Measure], now: datetime) -> None:
+        """Have the Jobs of these measurements started, unless they are, and those of runs that are over ended.
+
+        Call it after ``record`` was saved: a Job is only made for a measurement that is remembered.
+        """
+        metrics = [one.metric for run in record.analysis for one in run.metrics if one.metric.provider == PROVIDER]
+        if not metrics and app not in self._done:
+            return
+        start = {names.job_name(app, each.id): each for each in measures if each.metric.provider == PROVIDER}
+        awaited = frozenset(names.job_name(app, each) for each in _awaited(record))
+        wish = _Wish(app_uid, start, awaited, {metric.name: metric.retention for metric in metrics})
+        if self._done.get(app) != wish:
+            self._begin()
+            self._queue.put((app, wish, now))
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._thread is not None or self._stopping.is_set():
+                return
+            for watch in self._watches:
+                watch.start()
+            self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        for app, wish, now in iter(self._queue.get, None):
+            if not self._stopping.is_set() and self._done.get(app) != wish:
+                self._bring(app, wish, now)
+
+    def _bring(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+        """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""
+        memory = self._memories.get(app, _Memory())
+        memory = _Memory(memory.made & wish.awaited, {k: v for k, v in memory.errors.items() if k in wish.awaited})
+        self._memories[app] = memory
+        for name, measure in wish.start.items():
+            try:
+                self._ensure(app, name, wish.uid, measure)
+            except GitopsBgError as error:
+                memory.errors[name] = (now, str(error))
+                self._on_change(app)
+        with contextlib.suppress(GitopsBgError):  # the next look at the app tries again
+            self._clean_up(app, wish)
+            self._done[app] = wish
+
+    def _ensure(self, app: AppKey, name: str, app_uid: str, measure: Measure) -> None:
+        memory = self._memories[app]
+        self._wait_for_lists()
+        if name in memory.made or name in memory.errors:
+            return
+        if self._jobs.get(app.namespace, name) is None:
+            try:
+                body = self._client.create(JOBS, job_manifest(app, app_uid, measure))
+            except WorldChanged:  # it exists, and the watch has not come as far
+                body = self._existing(app, name)
+            self._jobs.remember(body, instead_of="")
+        memory.made.add(name)
+        self._on_change(app)  # it may have ended in a former life of this process
+
+    def _existing(self, app: AppKey, name: str) -> Object:
+        body = self._client.get(JOBS, app.namespace, name)
+        if body is None:
+            raise Transient(f"{JOBS.called(app.namespace, name)} is just being deleted")
+        if controlling_app(meta_of(body)) != app:
+            raise ForeignObject(f"{JOBS.called(app.namespace, name)} is somebody else's, and has the name we need")
+        return body
+
+    def _wait_for_lists(self) -> None:
+        """Until both watches have listed, nobody knows which Jobs there are."""
+        deadline = time.monotonic() + _SYNC_SECONDS
+        caches: tuple[WatchCache[Any], ...] = (self._jobs, self._pods)
+        for listed in (event for cache in caches for event in cache.first_lists()):
+            while not listed.wait(_LOOK_SECONDS):
+                troubles = [error for cache in caches for error in cache.troubles()]
+                if troubles:
+                    raise troubles[0]
+                if self._stopping.is_set() or time.monotonic() > deadline:
+                    raise Transient("the cluster did not list its Jobs in time")
+
+    def _clean_up(self, app: AppKey, wish: _Wish) -> None:
+        for job in list(self._of_no_use(app, wish)):
+            self._client.delete(JOBS, app.namespace, job.meta.name, job.meta.uid)
+            self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
+
+    def _of_no_use(self, app: AppKey, wish: _Wish) -> Iterator[JobState]:
+        """Jobs whose run is over or was dropped before they ended, and old ones beyond the retention."""
+        ended = Counter[str]()
+        for job in sorted(self._jobs.of(app), key=lambda each: (each.created, each.number), reverse=True):
+            if job.meta.name in wish.awaited:
+                continue
+            ended[job.metric] += bool(job.end)
+            if not job.end or ended[job.metric] > wish.retention.get(job.metric, _RETENTION):
+                yield job
+
+
+def _awaited(record: Record) -> Iterator[MeasurementId]:
+    """The measurements by Jobs that the record waits for, or soon will."""
+    for run in record.analysis:
+        for one in run.metrics:
+            if run.running and one.finding is Finding.RUNNING and one.metric.provider == PROVIDER:
+                yield id_of(run, record.epoch, one)
+
+
+def _app_of(job: JobState) -> AppKey:
+    return controlling_app(job.meta) or AppKey(job.meta.namespace, job.meta.app)
+
+
+def _job_of(pod: PodState) -> AppKey:
+    """Pods are found by their Job: the key of an app stands for it."""
+    return AppKey(pod.meta.namespace, pod.job)

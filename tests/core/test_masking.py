@@ -1,0 +1,41 @@
+"""Secrets are hidden in every form in which they turn up in a text."""
+
+from __future__ import annotations
+
+import base64
+import json
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from gitops_bg.core.masking import hidden
+
+SECRET = 'p"ss wörd/+\\'
+
+FORMS = {
+    "as it is": SECRET,
+    "repr": repr(SECRET),
+    "JSON": json.dumps({"token": SECRET}),
+    "JSON in UTF-8": json.dumps({"token": SECRET}, ensure_ascii=False),
+    "a path": quote(SECRET),
+    "a query": quote_plus(SECRET),
+    "base64": base64.b64encode(SECRET.encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_secret_is_hidden_in_the_form_of(form: str) -> None:
+    told = hidden(f"before {FORMS[form]} after", [SECRET])
+    assert told.startswith("before ")
+    assert told.endswith(" after")
+    assert "***" in told
+    assert "rd" not in told
+
+
+def test_the_longest_of_several_secrets_is_hidden_whole() -> None:
+    assert hidden("abcdef abc", ["abc", "abcdef"]) == "*** ***"
+
+
+def test_nothing_is_hidden_where_nothing_is_secret() -> None:
+    assert hidden("as it was", []) == "as it was"
+    assert hidden("as it was", ["", "  "]) == "as it was"

@@ -1,0 +1,209 @@
+"""The tree of one app: every line of it, from a sight made by hand; time alone changes ages and countdowns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from rich.console import Console
+
+from gitops_bg.cli.branches import Branch, root_of, standing_of
+from gitops_bg.cli.glance import Row
+from gitops_bg.cli.picture import picture_of
+from gitops_bg.cli.pods import Pod
+from gitops_bg.cli.replica_sets import ReplicaSet
+from gitops_bg.cli.sight import Sight
+from gitops_bg.cli.sight_json import json_of
+from gitops_bg.core.digest import short, snapshot_of
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.model import Color, Source, Stage, Version
+from gitops_bg.core.observed import ServiceView
+from gitops_bg.core.record import Hold, Record
+from gitops_bg.core.runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.spec import Strategy
+
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+
+
+def ago(seconds: float) -> datetime:
+    return NOW - timedelta(seconds=seconds)
+
+
+def stamp(seconds: float) -> str:
+    return ago(seconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def version(number: int, stage: Stage, **more: object) -> Version:
+    snapshot = snapshot_of({"spec": {"containers": [{"name": "web", "image": f"shop/web:{number}"}]}})
+    color = Color.BLUE if number % 2 else Color.GREEN
+    made = Version(number, snapshot, color, stage, Source(f"c{number}"), number, ago(100 * (9 - number)))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+OLD = version(6, Stage.LEGACY, retiring=True, scale_down_at=NOW + timedelta(seconds=21))
+LIVE = version(7, Stage.ACTIVE)
+NEXT = version(8, Stage.CANDIDATE)
+
+ERRORS = MetricRun(
+    Metric("errors", "prometheus", count=5, interval=30),
+    successful=2,
+    failed=1,
+    error=1,
+    last_at=ago(18),
+    measurements=(Measurement(Finding.SUCCESSFUL, ago(18), "0.01"),),
+)
+LATENCY = MetricRun(Metric("latency", "web", count=1, dry_run=True), Finding.INCONCLUSIVE, inconclusive=1)
+RUN = AnalysisRun(AnalysisStage.PRE, NEXT.digest, 8, attempt=2, started_at=ago(75), metrics=(ERRORS, LATENCY))
+
+
+def replica_set(of: Version, desired: int, available: int) -> ReplicaSet:
+    name = f"web-primary-{short(of.digest)}"
+    return ReplicaSet(name, short(of.digest), desired, desired, available, available, stamp(90))
+
+
+SIGHT = Sight(
+    row=Row("shop", "web", "AwaitingPromotion", 7, "blue", "shop/web:7", 8, "shop/web:8", "1/2", "nobody", stamp(3600)),
+    gates=(
+        {"kind": "availability", "open": True, "reason": "its pods are available", "until": stamp(-5)},
+        {"kind": "pause", "open": False, "reason": "autoPromotionSeconds: 60", "until": stamp(-42)},
+        {"kind": "approval", "open": False, "reason": "nobody merged"},
+    ),
+    record=Record(versions=(OLD, LIVE, NEXT), traffic=LIVE.digest, preview=NEXT.digest, replicas=2, analysis=(RUN,)),
+    strategy=Strategy("web", "web-preview", auto_promotion_enabled=True, auto_promotion_seconds=60),
+    services=(("active", ServiceView("web", short(LIVE.digest), (), ready_endpoints=2)),),
+    replica_sets=(replica_set(OLD, 2, 2), replica_set(LIVE, 2, 2), replica_set(NEXT, 2, 1)),
+    pods=(
+        Pod("web-8-a", short(NEXT.digest), "Running", 1, 1, 3, stamp(60)),
+        Pod("web-8-b", short(NEXT.digest), "ImagePullBackOff", 0, 1, 0, stamp(60)),
+    ),
+)
+
+
+def drawn(sight: Sight, now: datetime = NOW) -> list[str]:
+    console = Console(width=200, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(picture_of(sight, now))
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def words(line: str) -> str:
+    return " ".join(line.split())
+
+
+def test_the_whole_picture() -> None:
+    assert [words(line) for line in drawn(SIGHT)] == [
+        "Name: shop/web",
+        "Phase: ॥ AwaitingPromotion",
+        "Message: nobody",
+        "Strategy: blue-green, promoted by itself after 60 s",
+        "Images: shop/web:8 (preview, green)",
+        "shop/web:7 (active, blue)",
+        "shop/web:6 (green)",
+        "Replicas: desired 2 current 6 updated 2 ready 2 available 2",
+        "",
+        "NAME KIND STATUS AGE INFO",
+        "⟳ web App AwaitingPromotion 1h",
+        f"├─ # v8 ({short(NEXT.digest)}) green Version candidate 1m40s preview, of c8",
+        f"│ ├─ ⧉ web-primary-{short(NEXT.digest)} ReplicaSet Progressing 1m30s 1/2 available",
+        "│ │ ├─ □ web-8-a Pod Running 1m ready:1/1, restarts:3",
+        "│ │ └─ □ web-8-b Pod ImagePullBackOff 1m ready:0/1",
+        "│ └─ α pre-promotion analysis #2 AnalysisRun Running 1m15s ✔2 ✖1 ?1 ⚠1",
+        "│ ├─ errors Metric Running ✔2 ✖1 ?0 ⚠1 of 5, last 0.01, next in 12s",
+        "│ └─ latency Metric Inconclusive ✔0 ✖0 ?1 ⚠0 of 1, dry run",
+        f"├─ # v7 ({short(LIVE.digest)}) blue Version active 3m20s live, of c7",
+        f"│ └─ ⧉ web-primary-{short(LIVE.digest)} ReplicaSet Healthy 1m30s 2/2 available",
+        f"├─ # v6 ({short(OLD.digest)}) green Version legacy 5m of c6",
+        f"│ └─ ⧉ web-primary-{short(OLD.digest)} ReplicaSet Healthy 1m30s 2/2 available, delay:21s",
+        "├─ ⇄ web Service active → v7 (blue), 2 ready endpoints",
+        "├─ ⊞ availability Gate open its pods are available",
+        "├─ ⊞ pause Gate shut autoPromotionSeconds: 60, 42s left",
+        "└─ ⊞ approval Gate shut nobody merged",
+    ]
+
+
+def test_deadlines_count_down() -> None:
+    later = "\n".join(drawn(SIGHT, NOW + timedelta(seconds=5)))
+    assert "delay:16s" in later
+    assert "37s left" in later
+    assert "next in 7s" in later
+    passed = "\n".join(drawn(SIGHT, NOW + timedelta(seconds=60)))
+    assert "delay:passed" in passed
+    assert "measuring" in passed
+    assert "0s left" in passed
+
+
+def branches(branch: Branch) -> Iterator[Branch]:
+    yield branch
+    for child in branch.children:
+        yield from branches(child)
+
+
+def of_version(changed: Version, **record: object) -> Branch:
+    sight = replace(SIGHT, record=replace(SIGHT.record.with_version(changed), **record))  # type: ignore[arg-type]
+    found = (each for each in branches(root_of(sight, NOW)) if each.name.startswith(f"# v{changed.number} "))
+    return next(found)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (NEXT, "candidate"),
+        (replace(NEXT, retiring=True), "withdrawn"),
+        (replace(NEXT, retiring=True, aborted=True), "aborted"),
+        (LIVE, "active"),
+        (OLD, "legacy"),
+        (replace(OLD, stage=Stage.ARCHIVED), "archived"),
+    ],
+)
+def test_a_candidate_that_is_not_wanted_any_more_is_none(changed: Version, said: str) -> None:
+    assert standing_of(changed) == said
+
+
+def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
+    failed = replace(NEXT, failure="ProgressDeadlineExceeded")
+    branch = of_version(failed, holds=(Hold(NEXT.digest, "it burned", NOW),))
+    assert branch.info == "preview, on hold: it burned, failed: ProgressDeadlineExceeded, of c8"
+    assert branch.children[0].status == "Degraded"
+
+
+@pytest.mark.parametrize(
+    ("desired", "available", "status"), [(2, 2, "Healthy"), (2, 0, "Progressing"), (0, 0, "ScaledDown")]
+)
+def test_the_status_of_a_replica_set_is_in_argo_s_words(desired: int, available: int, status: str) -> None:
+    assert replica_set(LIVE, desired, available).status == status
+
+
+def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
+    branch = of_version(replace(OLD, scale_down_at=None))
+    assert branch.children[0].info.endswith("delay:none")
+
+
+def test_a_run_that_waits_for_its_metrics_says_so() -> None:
+    waiting = replace(RUN, started_at=None, metrics=())
+    branch = of_version(NEXT, analysis=(waiting,))
+    assert (branch.children[1].age, branch.children[1].info) == ("-", "waiting for its metrics")
+
+
+def test_a_run_of_an_earlier_rollout_is_not_shown() -> None:
+    assert [child.kind for child in of_version(replace(NEXT, rollout=9)).children] == ["ReplicaSet"]
+
+
+def test_what_others_wrote_cannot_drive_the_terminal() -> None:
+    sight = replace(SIGHT, row=replace(SIGHT.row, message="a\x1b[2Jb"))
+    assert "Message:   a [2Jb" in drawn(sight)
+
+
+def test_programs_get_moments_and_counts_in_camel_case() -> None:
+    data = json.loads(json.dumps(json_of(SIGHT)))
+    assert data["candidateImage"] == "shop/web:8"
+    oldest, _, newest = data["versions"]
+    assert (oldest["scaleDownAt"], oldest["retiring"]) == ("2026-05-04T12:00:21+00:00", True)
+    [run] = newest["analysisRuns"]
+    assert (run["stage"], run["attempt"], run["finding"]) == ("pre", 2, "Running")
+    errors = run["metrics"][0]
+    assert [errors[key] for key in ("successful", "failed", "inconclusive", "error", "count")] == [2, 1, 0, 1, 5]
+    assert errors["nextAt"] == "2026-05-04T12:00:12+00:00"
+    assert errors["measurements"] == [{"finding": "Successful", "at": "2026-05-04T11:59:42Z", "value": "0.01"}]

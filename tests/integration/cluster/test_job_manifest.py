@@ -1,0 +1,108 @@
+"""What the Job of a measurement looks like, and what its states mean: tables, without a cluster."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gitops_bg.cluster.job_manifest import LONGEST, job_manifest
+from gitops_bg.cluster.job_state import finding_of, job_state
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.runs import Measure, MeasurementId
+
+APP = AppKey("shop", "web")
+
+
+def made(container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    """The manifest for a Job with this container and these fields of its spec."""
+    pod = {"containers": [{"name": "check", "image": "check:v1", **(container or {})}]}
+    block = {"metadata": {"labels": {"team": "shop"}}, "spec": {"template": {"spec": pod}, **spec}}
+    identity = MeasurementId("e1", 3, AnalysisStage.POST, 1, "smoke", 0)
+    return job_manifest(APP, "uid", Measure(identity, Metric("smoke", "job", json.dumps(block))))
+
+
+def test_names_differ_where_anything_of_the_measurement_differs() -> None:
+    one = MeasurementId("e1", 3, AnalysisStage.PRE, 1, "smoke", 0)
+    others = [
+        MeasurementId("e2", 3, AnalysisStage.PRE, 1, "smoke", 0),
+        MeasurementId("e1", 4, AnalysisStage.PRE, 1, "smoke", 0),
+        MeasurementId("e1", 3, AnalysisStage.POST, 1, "smoke", 0),
+        MeasurementId("e1", 3, AnalysisStage.PRE, 2, "smoke", 0),
+        MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke", 0),
+        MeasurementId("e1", 3, AnalysisStage.PRE, 1, "smoke", 1),
+    ]
+    assert len({names.job_name(APP, each) for each in [one, *others]}) == 7
+    assert names.job_name(APP, one) != names.job_name(AppKey("other", "web"), one)
+
+
+@pytest.mark.parametrize("app", ["a", "a" * 253, "a.b"])
+@pytest.mark.parametrize("metric", ["m", "m" * 200, "Latency (p99) – über", "…"])
+def test_a_name_is_a_label_value_whatever_app_and_metric_are_called(app: str, metric: str) -> None:
+    name = names.job_name(AppKey("shop", app), MeasurementId("e1", 3, AnalysisStage.PRE, 1, metric, 0))
+    assert len(name) <= 63
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-")
+    assert name[0].isalnum()
+
+
+def test_a_job_without_a_deadline_gets_one_and_another_keeps_its_own() -> None:
+    assert made()["spec"]["activeDeadlineSeconds"] == LONGEST
+    assert made(activeDeadlineSeconds=60)["spec"]["activeDeadlineSeconds"] == 60
+
+
+def test_a_job_stays_until_it_is_counted() -> None:
+    assert "ttlSecondsAfterFinished" not in made(ttlSecondsAfterFinished=0)["spec"]
+
+
+def test_labels_of_the_author_are_kept() -> None:
+    assert made()["metadata"]["labels"]["team"] == "shop"
+
+
+def test_a_secret_arg_in_an_env_variable_becomes_a_reference() -> None:
+    manifest = made({"env": [{"name": "TOKEN", "value": "{{secret:api/token}}"}, {"name": "PLAIN", "value": "x"}]})
+    assert manifest["spec"]["template"]["spec"]["containers"][0]["env"] == [
+        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "api", "key": "token"}}},
+        {"name": "PLAIN", "value": "x"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [{"args": ["--token={{secret:api/token}}"]}, {"env": [{"name": "AUTH", "value": "Bearer {{secret:api/token}}"}]}],
+)
+def test_a_secret_arg_anywhere_else_is_refused_with_the_remedy(container: dict[str, Any]) -> None:
+    with pytest.raises(Refused, match="let the whole value of an env variable be the arg"):
+        made(container)
+
+
+@pytest.mark.parametrize(
+    ("condition", "own_deadline", "trouble", "expected"),
+    [
+        ({}, True, "", Finding.RUNNING),
+        ({}, True, "ErrImagePull: no such tag", Finding.INCONCLUSIVE),
+        ({"type": "Complete", "status": "True"}, True, "", Finding.SUCCESSFUL),
+        ({"type": "Complete", "status": "True"}, True, "ErrImagePull: an older pod", Finding.SUCCESSFUL),
+        ({"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}, True, "", Finding.FAILED),
+        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, True, "", Finding.FAILED),
+        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, False, "", Finding.ERROR),
+        ({"type": "Failed", "status": "False"}, True, "", Finding.RUNNING),
+        ({"type": "Suspended", "status": "True"}, True, "", Finding.RUNNING),
+        ({"type": "FailureTarget", "status": "True"}, True, "", Finding.RUNNING),
+    ],
+)
+def test_a_state_of_a_job_means(condition: dict[str, str], own_deadline: bool, trouble: str, expected: Finding) -> None:
+    manifest = made(**({"activeDeadlineSeconds": 60} if own_deadline else {}))
+    server = {"uid": "1", "resourceVersion": "1", "creationTimestamp": datetime(2026, 1, 2, tzinfo=UTC).isoformat()}
+    body = {
+        **manifest,
+        "metadata": manifest["metadata"] | server,
+        "status": {"conditions": [condition] * bool(condition)},
+    }
+    finding, message = finding_of(job_state(body), trouble)
+    assert finding is expected
+    assert bool(message) == (expected is not Finding.RUNNING)
