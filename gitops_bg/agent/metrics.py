@@ -1,7 +1,8 @@
 """What the agent counts and measures, as verbs; the names are what dashboards and alerts are built on.
 
 It must not decide anything, read a clock, or use a global registry: two agents in one process count apart.
-Series per app are counters and gauges; histograms carry no app, or 2,000 apps would be 100,000 series.
+Histograms with the name of an app are those of rollouts, and only of apps that had one (`agent.series`): of decisions
+and requests, 2,000 apps would be 100,000 series.
 """
 
 import threading
@@ -11,13 +12,17 @@ from datetime import datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
 
+from gitops_bg.agent.series import AppHistogram
 from gitops_bg.core.decision import Phase
+from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.milestones import Stretch
 from gitops_bg.core.model import AppKey, Color
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Ending, Event, Lane
 
 _APP = ("namespace", "app")
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_ROLLOUT = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
@@ -51,6 +56,23 @@ class Metrics:
     def event(self, app: AppKey, event: Event) -> None:
         """The ledger of the app got an entry."""
         self._apps.events.labels(*_labels(app), event).inc()
+
+    def told(self, app: AppKey, kind: str, reason: str) -> None:
+        """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
+        self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
+
+    def rollout_passed(self, app: AppKey, stretch: Stretch, seconds: float) -> None:
+        """A rollout has come to the end of a stretch, which took so long."""
+        self._apps.stretches.observe(app, stretch, seconds)
+
+    def rollout_ended(self, app: AppKey, outcome: Ending, seconds: float, waited: float) -> None:
+        """A rollout has ended, ``seconds`` after it began; for ``waited`` of them it waited for people."""
+        self._apps.rollouts.observe(app, outcome, seconds)
+        self._apps.waits.observe(app, outcome, waited)
+
+    def analysed(self, app: AppKey, stage: AnalysisStage, finding: Finding) -> None:
+        """An analysis run has ended."""
+        self._apps.analyses.labels(*_labels(app), stage, finding).inc()
 
     def app_info(
         self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
@@ -104,6 +126,31 @@ class _AppSeries:
         self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
         self.events = counter("events", "Ledger entries made, by their event.", "event")
         self.switches = counter("switches", "Switches of live traffic, by lane.", "lane")
+        self.kubernetes_events = counter(
+            "kubernetes_events", "Kubernetes Events about the app, by type and reason.", "type", "reason"
+        )
+        self.analyses = counter("analysis_runs", "Analysis runs that ended, by what they found.", "stage", "finding")
+        self.stretches = AppHistogram(
+            "gitops_bg_rollout_stage_duration_seconds",
+            "Time a rollout took from one stage to the next: available, promoted, switched, settled; and in total.",
+            "stage",
+            _ROLLOUT,
+            registry,
+        )
+        self.rollouts = AppHistogram(
+            "gitops_bg_rollout_duration_seconds",
+            "Time from the beginning of a rollout to its end, by how it ended.",
+            "outcome",
+            _ROLLOUT,
+            registry,
+        )
+        self.waits = AppHistogram(
+            "gitops_bg_rollout_waiting_duration_seconds",
+            "Time that a rollout waited for people, by how it ended.",
+            "outcome",
+            _ROLLOUT,
+            registry,
+        )
         self.suspended = Gauge(
             "gitops_bg_app_suspended_since_timestamp_seconds",
             "When the app was suspended, in seconds since 1970; absent while it is not.",
@@ -136,6 +183,8 @@ class _AppSeries:
             self._described.pop(app, None)
             for family in self._families():
                 family.remove_by_labels(_names(app))
+        for histogram in (self.stretches, self.rollouts, self.waits):
+            histogram.forget(app)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
         return (value for value in vars(self).values() if isinstance(value, MetricWrapperBase))

@@ -15,15 +15,14 @@ from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.telling import Teller
 from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import InvalidInput, Refused
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.telling import WARNINGS
+from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -31,7 +30,6 @@ LOGGER = logging.getLogger(__name__)
 MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
 
-MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
@@ -56,6 +54,7 @@ class Reconciler:
         self._alarms = alarms
         self._metrics = metrics
         self._clock = clock
+        self._teller = Teller(cluster, metrics, clock)
         self._refused: dict[AppKey, str] = {}
 
     def reconcile(self, app: AppKey) -> bool:
@@ -91,9 +90,7 @@ class Reconciler:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
         self._hooks.take(facts.app, decision.calls)
-        for entry in decision.record.ledger:
-            if entry.sequence > facts.record.sequence:
-                self._tell(facts, entry)
+        self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
         self._cluster.measure(facts.app, decision.record, decision.measurements, self._clock())
         try:
@@ -103,7 +100,7 @@ class Reconciler:
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
             is_new = self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
             self._log(facts, decision, is_new)
-        self._measure(facts, decision)
+        self._teller.stands(facts.app, decision)
         return saved or wrote
 
     def _write(self, facts: Facts, decision: Decision) -> bool:
@@ -129,31 +126,13 @@ class Reconciler:
         log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit)
 
     def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
-        self._cluster.carry_out(app, config, action)
-        self._metrics.acted(app, type(action).__name__)
-        if reason_of(action):
-            self._cluster.record_event(app, reason_of(action), str(action), self._clock())
-
-    def _tell(self, facts: Facts, entry: LedgerEntry) -> None:
-        """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
-        self._metrics.event(facts.app, entry.event)
-        decided = facts.record.switch
-        if decided and entry.event in MOVES:
-            self._metrics.moved(facts.app, decided.lane, (entry.at - decided.decided_at).total_seconds())
-        message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
-        reason, warning = "".join(part.capitalize() for part in entry.event.split("-")), entry.event in WARNINGS
-        self._cluster.record_event(facts.app, reason, message, self._clock(), warning=warning)
-
-    def _measure(self, facts: Facts, decision: Decision) -> None:
-        record = decision.record
-        active, candidate = record.version(record.traffic), record.version(record.preview)
-        self._metrics.app_info(
-            facts.app,
-            decision.phase,
-            active.color if active else None,
-            active.number if active else None,
-            candidate.number if candidate and candidate != active else None,
-        )
+        try:
+            self._cluster.carry_out(app, config, action)
+        except (Refused, InvalidInput) as error:
+            if app not in self._refused:
+                self._teller.refused(app, action, error)
+            raise
+        self._teller.did(app, action)
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")

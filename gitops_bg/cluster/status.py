@@ -73,14 +73,22 @@ def _summary(version: Version | None) -> Object | None:
 
 def _rollout(rollout: Rollout) -> Object:
     """What `status.duration` is in Argo Rollouts, of the last few rollouts (reference argo-rollouts.md §4)."""
+    moments = {
+        "startedAt": rollout.started_at,
+        "availableAt": rollout.available_at,
+        "promotedAt": rollout.promoted_at,
+        "switchedAt": rollout.switched_at,
+        "settledAt": rollout.settled_at,
+        "finishedAt": rollout.finished_at,
+        "waitingSince": rollout.waiting_since,
+    }
     shown = {
         "number": rollout.number,
         "version": rollout.version,
         "digest": rollout.digest,
-        "startedAt": _time(rollout.started_at),
-        "waitingSince": _time(rollout.waiting_since) if rollout.waiting_since else None,
+        **{name: _time(moment) for name, moment in moments.items() if moment},
         "waitedSeconds": rollout.waited_seconds,
-        "finishedAt": _time(rollout.finished_at) if rollout.finished_at else None,
+        "commit": rollout.commit or None,
         "outcome": str(rollout.outcome) if rollout.outcome else None,
     }
     return {key: value for key, value in shown.items() if value is not None}

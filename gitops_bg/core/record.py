@@ -138,6 +138,16 @@ class Rollout:
     finished_at: datetime | None = None
     outcome: Ending | None = None
     """None while it is under way."""
+    available_at: datetime | None = None
+    """When its pods were available for the first time."""
+    promoted_at: datetime | None = None
+    """When ``primary.yaml`` was first seen to name its version."""
+    commit: str = ""
+    """The commit of main that did so."""
+    switched_at: datetime | None = None
+    """When live traffic moved to it."""
+    settled_at: datetime | None = None
+    """When it was promoted for good, and the endpoints had followed (``core.milestones``)."""
 
 
 @dataclass(frozen=True, slots=True)

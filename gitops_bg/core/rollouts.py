@@ -1,4 +1,4 @@
-"""The step that keeps the book of rollouts: when each began, how long it waited for people, how and when it ended.
+"""The step that keeps the book of rollouts: when each got how far, how long it waited for people, how it ended.
 
 It reads what the steps before it decided, so that no way for a rollout to end can be forgotten here. Decides nothing.
 """
@@ -9,6 +9,7 @@ from datetime import datetime
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.milestones import reached
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Ending, Rollout
 from gitops_bg.core.world import World
@@ -44,12 +45,15 @@ def _begun(version: Version) -> Rollout:
 
 def _noted(world: World, rollout: Rollout) -> Rollout:
     if rollout.outcome is Ending.PROMOTED:
-        return _left(world, rollout)
+        return reached(world, _left(world, rollout))
     if rollout.outcome is not None:
         return rollout
+    rollout = reached(world, rollout)
     outcome = _outcome(world, rollout)
     rollout = _with_waiting(world, rollout, outcome is None and _waits_for_people(world))
-    return rollout if outcome is None else replace(rollout, outcome=outcome, finished_at=_finished_at(world, rollout))
+    if outcome is None:
+        return rollout
+    return reached(world, replace(rollout, outcome=outcome, finished_at=_finished_at(world, rollout)))
 
 
 def _finished_at(world: World, rollout: Rollout) -> datetime:
@@ -76,7 +80,7 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
         return Ending.SUPERSEDED
     if version.digest == world.record.traffic:
         return None if _is_judged(world, rollout) else Ending.PROMOTED
-    if version.rolled_back:
+    if version.rolled_back and version.activated_at and version.activated_at >= rollout.started_at:
         return Ending.ROLLED_BACK
     if world.record.held(version.digest):
         return Ending.ABORTED

@@ -20,6 +20,7 @@ MOST_DELIVERIES = 100
 """More than these are not kept for hooks that are away: the oldest go."""
 
 WARNINGS = (
+    Event.ABORTED,
     Event.FAILED,
     Event.INVALID,
     Event.DIVERGED,

@@ -154,8 +154,13 @@ def _rollout() -> Schema:
         version=_NUMBER,
         digest=_TEXT,
         startedAt=_MOMENT,
+        availableAt=_MOMENT,
+        promotedAt={**_MOMENT, "description": "When primary.yaml was first seen to name its version."},
+        switchedAt=_MOMENT,
+        settledAt={**_MOMENT, "description": "When it was promoted for good, and the endpoints had followed."},
         waitingSince=_MOMENT,
         waitedSeconds=waited,
+        commit={**_TEXT, "description": "The commit of main that named its version in primary.yaml."},
         finishedAt=_MOMENT,
         outcome=outcome,
     )

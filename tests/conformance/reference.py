@@ -20,6 +20,8 @@ class Scenario:
     """Why there is no test: it does not apply here."""
     later: str = ""
     """What its test waits for; of no account once there is one."""
+    test: str = ""
+    """The name of a test that proves it, and that has another scenario's name, or none."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class Section:
 
 _UNDER_WAY = "it is being written"
 _ANALYSIS = "its test comes with the analysis runs"
+_TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
+_TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
+_DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
 _SELECTOR = (
@@ -81,27 +86,19 @@ GAPS = Section(
     "the list at the end of §7 of our reference",
     (
         Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover"),
-        Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion", later=_UNDER_WAY),
-        Scenario("argo_gap_selector_wiped", "selector drift or wipe in the middle of an update", later=_UNDER_WAY),
+        Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion"),
+        Scenario("argo_gap_selector_wiped", "selector drift or wipe in the middle of an update"),
         Scenario("argo_gap_promote_in_countdown", "promote during autoPromotionSeconds"),
-        Scenario("argo_gap_scale_down_delay_0", "scaleDownDelaySeconds: 0", later=_UNDER_WAY),
-        Scenario(
-            "argo_gap_replicas_before_promotion", "replicas change during the checks before promotion", later=_UNDER_WAY
-        ),
-        Scenario("argo_gap_replicas_during_abort", "replicas change during an abort", later=_UNDER_WAY),
-        Scenario(
-            "argo_gap_replicas_after_promotion", "replicas change during the checks after promotion", later=_UNDER_WAY
-        ),
-        Scenario("argo_gap_rollback_at_new_size", "fast rollback when replicas changed since", later=_UNDER_WAY),
-        Scenario("argo_gap_suspend_and_abort", "spec.paused and abort", later=_UNDER_WAY),
-        Scenario("argo_gap_crash", "controller crash between every two writes", later=_UNDER_WAY),
-        Scenario("argo_gap_name_collision", "hash collision", later=_UNDER_WAY),
-        Scenario(
-            "argo_gap_promote_while_pushed", "promote and a change of the template at the same time", later=_UNDER_WAY
-        ),
-        Scenario(
-            "argo_gap_service_recreated", "Service deleted and recreated in the middle of an update", later=_UNDER_WAY
-        ),
+        Scenario("argo_gap_scale_down_delay_0", "scaleDownDelaySeconds: 0"),
+        Scenario("argo_gap_replicas_before_promotion", "replicas change during the checks before promotion"),
+        Scenario("argo_gap_replicas_during_abort", "replicas change during an abort"),
+        Scenario("argo_gap_replicas_after_promotion", "replicas change during the checks after promotion"),
+        Scenario("argo_gap_rollback_at_new_size", "fast rollback when replicas changed since"),
+        Scenario("argo_gap_suspend_and_abort", "spec.paused and abort"),
+        Scenario("argo_gap_crash", "controller crash between every two writes", test=_DEATHS),
+        Scenario("argo_gap_name_collision", "hash collision"),
+        Scenario("argo_gap_promote_while_pushed", "promote and a change of the template at the same time"),
+        Scenario("argo_gap_service_recreated", "Service deleted and recreated in the middle of an update"),
     ),
 )
 
@@ -128,40 +125,30 @@ FLAGGER = Section(
     "Flagger",
     "fluxcd/flagger `15bd6ad5`: its scripts, its unit tables, and what its scripts leave out",
     (
+        Scenario("flagger_init", "init: the primary is ready, then takes traffic (test-deployment.sh)"),
+        Scenario("flagger_adopted_service", "a Service that was there before is adopted"),
+        Scenario("flagger_new_revision", "a new revision mid-run starts the run anew"),
+        Scenario("flagger_rollback", "a failed run leaves the primary untouched (nginx/test-lifecycle.sh)"),
+        Scenario("flagger_revert_to_primary", "the target set back to the promoted spec triggers nothing"),
+        Scenario("flagger_fail_again", "after a failure another bad revision fails, too"),
+        Scenario("flagger_retry", "the failed revision again"),
+        Scenario("flagger_promotion", "promotion: the primary runs the checked spec, the run is Succeeded"),
+        Scenario("flagger_primary_not_ready", "promotion while the primary is not ready"),
+        Scenario("flagger_failed_after_shift", "failure after traffic was shifted"),
+        Scenario("flagger_phases", "the phases of a blue-green run, in order"),
+        Scenario("flagger_target_at_0", "the target sits at 0 after init, success and rollback"),
+        Scenario("flagger_has_target_changed", "what counts as a change of the target"),
+        Scenario("flagger_readiness", "readiness and its deadline"),
+        Scenario("flagger_service_update", "Services are reconciled, metadata of others is kept"),
+        Scenario("flagger_checksum_stability", "the checksum is the same for the same spec"),
+        Scenario("flagger_deletion", "deletion of the Canary"),
         Scenario(
-            "flagger_init", "init: the primary is ready, then takes traffic (test-deployment.sh)", later=_UNDER_WAY
+            "flagger_gates_closed", "closed gates", test="test_L19_manual_gate_waits_and_history_tells_everything"
         ),
-        Scenario("flagger_adopted_service", "a Service that was there before is adopted", later=_UNDER_WAY),
-        Scenario("flagger_new_revision", "a new revision mid-run starts the run anew", later=_UNDER_WAY),
-        Scenario(
-            "flagger_rollback", "a failed run leaves the primary untouched (nginx/test-lifecycle.sh)", later=_UNDER_WAY
-        ),
-        Scenario(
-            "flagger_revert_to_primary", "the target set back to the promoted spec triggers nothing", later=_UNDER_WAY
-        ),
-        Scenario("flagger_fail_again", "after a failure another bad revision fails, too", later=_UNDER_WAY),
-        Scenario("flagger_retry", "the failed revision again", later=_UNDER_WAY),
-        Scenario(
-            "flagger_promotion", "promotion: the primary runs the checked spec, the run is Succeeded", later=_UNDER_WAY
-        ),
-        Scenario("flagger_primary_not_ready", "promotion while the primary is not ready", later=_UNDER_WAY),
-        Scenario("flagger_failed_after_shift", "failure after traffic was shifted", later=_UNDER_WAY),
-        Scenario("flagger_phases", "the phases of a blue-green run, in order", later=_UNDER_WAY),
-        Scenario("flagger_target_at_0", "the target sits at 0 after init, success and rollback", later=_UNDER_WAY),
-        Scenario("flagger_has_target_changed", "what counts as a change of the target", later=_UNDER_WAY),
-        Scenario("flagger_readiness", "readiness and its deadline", later=_UNDER_WAY),
-        Scenario("flagger_service_update", "Services are reconciled, metadata of others is kept", later=_UNDER_WAY),
-        Scenario("flagger_checksum_stability", "the checksum is the same for the same spec", later=_UNDER_WAY),
-        Scenario("flagger_deletion", "deletion of the Canary", later=_UNDER_WAY),
-        Scenario("flagger_gates_closed", "closed gates", later=_UNDER_WAY),
-        Scenario("flagger_controller_restart", "restart of the controller", later=_UNDER_WAY),
-        Scenario("flagger_suspend", "suspend", later=_UNDER_WAY),
-        Scenario(
-            "flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched", later=_UNDER_WAY
-        ),
-        Scenario(
-            "flagger_traffic", "a probe of zero downtime", later="one test keeps traffic flowing through every move"
-        ),
+        Scenario("flagger_controller_restart", "restart of the controller", test=_DEATHS),
+        Scenario("flagger_suspend", "suspend"),
+        Scenario("flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched"),
+        Scenario("flagger_traffic", "a probe of zero downtime", test=_TRAFFIC),
         Scenario("flagger_webhooks", "webhook payload, status, retries, TLS", later="its test comes with the hooks"),
         Scenario("flagger_alerts", "alerts", reason="alerts come with the notifications, an issue of their own"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", reason=_KEDA),
@@ -191,36 +178,28 @@ BEATS = Section(
     "What beats Flagger",
     "§9 of our reference",
     (
-        Scenario(
-            "flagger_beat_a", "true cutover on plain Services with zero failed requests", later="as flagger_traffic"
-        ),
-        Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object", later=_UNDER_WAY),
-        Scenario(
-            "flagger_beat_c", "immutable, stored promoted revision: drift repair, one-write rollback", later=_UNDER_WAY
-        ),
-        Scenario("flagger_beat_d", "the start of a run is recorded in the write that detects it", later=_UNDER_WAY),
+        Scenario("flagger_beat_a", "true cutover on plain Services with zero failed requests", test=_TRAFFIC),
+        Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object"),
+        Scenario("flagger_beat_c", "immutable, stored promoted revision: drift repair, one-write rollback"),
+        Scenario("flagger_beat_d", "the start of a run is recorded in the write that detects it"),
         Scenario(
             "flagger_beat_e",
             "a change of configuration restarts green",
             reason="ConfigMaps are not copied yet: until they are, their digest cannot be part of the version's",
         ),
-        Scenario(
-            "flagger_beat_f", "revert to the promoted version cancels the run and clears Failed", later=_UNDER_WAY
-        ),
-        Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis", later=_UNDER_WAY),
+        Scenario("flagger_beat_f", "revert to the promoted version cancels the run and clears Failed"),
+        Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis"),
         Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits", later=_ANALYSIS),
-        Scenario("flagger_beat_i", "deadlines on every wait", later=_UNDER_WAY),
-        Scenario(
-            "flagger_beat_j",
-            "status with commit, revision, reason, serving side, observedGeneration, history",
-            later=_UNDER_WAY,
-        ),
-        Scenario("flagger_beat_k", "safe deletion by default", later=_UNDER_WAY),
+        Scenario("flagger_beat_i", "deadlines on every wait"),
+        Scenario("flagger_beat_j", "status with commit, revision, reason, serving side, observedGeneration, history"),
+        Scenario("flagger_beat_k", "safe deletion by default"),
         Scenario(
             "flagger_beat_l", "asynchronous hooks, captured output, 2xx is good", later="its test comes with the hooks"
         ),
         Scenario(
-            "flagger_beat_m", "continuous traffic through every transition, and a killed controller", later=_UNDER_WAY
+            "flagger_beat_m",
+            "continuous traffic through every transition, and a killed controller",
+            test=_TRAFFIC_AND_DEATHS,
         ),
     ),
 )

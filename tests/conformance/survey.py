@@ -55,6 +55,7 @@ def _proofs_in(path: Path) -> Iterator[Proof]:
         if not isinstance(found, ast.FunctionDef) or not found.name.startswith("test_"):
             continue
         scenarios, words = split(found.name)
+        scenarios += tuple(each.id for each in EVERY.values() if each.test == found.name)
         if scenarios:
             paragraph = " ".join((ast.get_docstring(found) or "").partition("\n\n")[0].split())
             asserts = paragraph or f"{words[:1].upper()}{words[1:]}."

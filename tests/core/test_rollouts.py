@@ -87,6 +87,23 @@ def test_rollout_ends_as_it_does(what_happens: Callable[[Simulation], None], end
     assert [one.finished_at is not None for one in book] == [ending is not None for ending in endings]
 
 
+@pytest.mark.parametrize(
+    ("what_happens", "ending"), [(nothing, None), (promote, Ending.PROMOTED), (abort, Ending.ABORTED)]
+)
+def test_retry_of_what_was_rolled_back_ends_as_it_does_itself(
+    what_happens: Callable[[Simulation], None], ending: Ending | None
+) -> None:
+    world = pushed(manual())
+    promote_and_revert(world)
+    world.settle()
+    world.later(minutes=1)
+    world.retry()
+    world.settle()
+    what_happens(world)
+    world.settle()
+    assert [one.outcome for one in world.record.rollouts] == [Ending.PROMOTED, Ending.ROLLED_BACK, ending]
+
+
 def test_retry_of_what_is_on_its_way_supersedes_the_rollout() -> None:
     world = pushed(manual())
     world.retry()

@@ -9,8 +9,10 @@ import pytest
 
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.core.decision import Phase
+from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.milestones import Stretch
 from gitops_bg.core.model import AppKey, Color
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Ending, Event, Lane
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 OF_WEB = {"namespace": "shop", "app": "web"}
@@ -41,6 +43,10 @@ def everything(metrics: Metrics, app: AppKey) -> None:
     metrics.failed(app, "Transient")
     metrics.moved(app, Lane.ROLLBACK, 0.2)
     metrics.event(app, Event.PROMOTED)
+    metrics.told(app, "Normal", "RolloutCompleted")
+    metrics.rollout_passed(app, Stretch.PROMOTED, 90)
+    metrics.rollout_ended(app, Ending.PROMOTED, 120, 60)
+    metrics.analysed(app, AnalysisStage.PRE, Finding.FAILED)
     metrics.app_info(app, Phase.HEALTHY, Color.BLUE, 3, None)
     metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))
 
@@ -56,7 +62,32 @@ def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
     assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.25") == 1
     assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.1") == 0
     assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
+    assert value(metrics, "kubernetes_events_total", **OF_WEB, type="Normal", reason="RolloutCompleted") == 1
+    assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", finding="Failed") == 1
     assert value(metrics, "app_suspended_since_timestamp_seconds", **OF_WEB) == 1772323200
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "sum_", "at_most"),
+    [
+        ("rollout_stage_duration_seconds", {"stage": "promoted"}, 90, {"60.0": 0, "300.0": 1, "+Inf": 1}),
+        ("rollout_duration_seconds", {"outcome": "Promoted"}, 120, {"60.0": 0, "300.0": 1, "+Inf": 1}),
+        ("rollout_waiting_duration_seconds", {"outcome": "Promoted"}, 60, {"15.0": 0, "60.0": 1, "+Inf": 1}),
+    ],
+)
+def test_histogram_of_an_app(
+    metrics: Metrics, name: str, label: dict[str, str], sum_: float, at_most: dict[str, float]
+) -> None:
+    everything(metrics, WEB)
+    assert value(metrics, f"{name}_count", **OF_WEB, **label) == 1
+    assert value(metrics, f"{name}_sum", **OF_WEB, **label) == sum_
+    assert {le: value(metrics, f"{name}_bucket", **OF_WEB, **label, le=le) for le in at_most} == at_most
+
+
+def test_an_app_that_never_rolled_has_no_histogram(metrics: Metrics) -> None:
+    metrics.decided(WEB, Phase.HEALTHY, 0.001)
+    metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
+    assert series_of(metrics, WEB) == {"gitops_bg_decisions_total", "gitops_bg_decisions_created", "gitops_bg_app_info"}
 
 
 def test_each_verb_about_the_agent_moves_its_series(metrics: Metrics) -> None:

@@ -1,0 +1,85 @@
+"""Flagger's table of what counts as a change of the target, and that its checksum is stable."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conformance.steps import rollouts
+from tests.support.scenario import App
+
+
+def _set_image(target: dict[str, Any]) -> None:
+    target["spec"]["template"]["spec"]["containers"][0]["image"] = "registry.example/web:v2"
+
+
+def _set_env(target: dict[str, Any]) -> None:
+    target["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "LEVEL", "value": "debug"}]
+
+
+def _annotate_pods(target: dict[str, Any]) -> None:
+    target["spec"]["template"]["metadata"]["annotations"] = {"example.com/restarted": "now"}
+
+
+def _set_grace_period(target: dict[str, Any]) -> None:
+    target["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = 5
+
+
+def _scale(target: dict[str, Any]) -> None:
+    target["spec"]["replicas"] = 3
+
+
+def _set_strategy(target: dict[str, Any]) -> None:
+    target["spec"]["strategy"] = {"type": "Recreate"}
+
+
+def _label_workload(target: dict[str, Any]) -> None:
+    target["metadata"]["labels"] = {"team": "shop"}
+
+
+def _write_empty_maps(target: dict[str, Any]) -> None:
+    target["spec"]["template"]["spec"]["nodeSelector"] = {}
+
+
+@pytest.mark.parametrize("change", [_set_image, _set_env, _annotate_pods, _set_grace_period])
+def test_flagger_has_target_changed_by_anything_in_the_pod_template(web: App, change) -> None:
+    """Image, environment, annotation of the pods, grace period: a new version and one rollout."""
+    _change(web, change)
+    web.wait_told("candidate", times=2)
+    assert [one["version"] for one in rollouts(web)] == [2, 1]
+
+
+@pytest.mark.parametrize("change", [_scale, _set_strategy, _label_workload, _write_empty_maps])
+def test_flagger_has_target_changed_by_nothing_else(web: App, change) -> None:
+    """Replicas, the workload's strategy and labels, an empty map: no version, no rollout, no ledger entry."""
+    before = (rollouts(web), web.told())
+    commit = _change(web, change)
+    web.wait(lambda: web.scenario.agent.catalog.seen, "Git is read")
+    web.scenario.wait_idle()
+    assert web.scenario.remote.head() == commit
+    assert (rollouts(web), web.told()) == before
+    assert len(web.versions()) == 1
+
+
+def _change(web: App, change) -> str:
+    target = yaml.safe_load(web.target_yaml("v1"))
+    change(target)
+    return web.scenario.publish("change the target", {f"{web.folder}/target.yaml": yaml.safe_dump(target)})
+
+
+def test_flagger_checksum_stability_through_formatting_and_restarts(web: App) -> None:
+    """Other order, quotes, comments, flow style, an agent with a new mirror: same digest, no write, no rollout."""
+    world = web.scenario
+    digest, book = web.versions()["v1"].digest, rollouts(web)
+    target = yaml.safe_load(web.target_yaml("v1"))
+    turned = {key: target[key] for key in reversed(target)}
+    text = f"# the same\n{json.dumps(turned, indent=3)}\n"
+    world.publish("format the target", {f"{web.folder}/target.yaml": text})
+    world.wait_idle()
+    before = world.writes()
+    world.restart(fresh_mirror=True)
+    world.wait_idle()
+    assert world.writes() == before
+    assert web.condition("InvalidSpec")["status"] == "False"
+    assert (web.versions()["v1"].digest, rollouts(web)) == (digest, book)

@@ -1,0 +1,120 @@
+"""What people hear of rollouts and analyses: once each, in the words of Argo Rollouts (argo-rollouts.md §4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.news import ended, news, waited
+from gitops_bg.core.record import Ending, Record, Rollout
+from gitops_bg.core.runs import AnalysisRun, Measurement, MetricRun
+from tests.core.simulation import deployed, manual
+from tests.core.worlds import EARLIER, digest
+
+MINUTE = timedelta(minutes=1)
+BEGUN = Rollout(7, 2, digest(2), EARLIER)
+WAITING = replace(BEGUN, waiting_since=EARLIER)
+PROMOTED = replace(BEGUN, outcome=Ending.PROMOTED, finished_at=EARLIER)
+SETTLED = replace(PROMOTED, settled_at=EARLIER + MINUTE)
+BACK = replace(SETTLED, outcome=Ending.ROLLED_BACK)
+
+ERRORS = MetricRun(Metric("errors", "web"))
+DRY = MetricRun(Metric("slow", "web", dry_run=True), Finding.FAILED, failed=1)
+RUN = AnalysisRun(AnalysisStage.POST, digest(2), 7, started_at=EARLIER, metrics=(ERRORS,))
+FAILED_METRIC = replace(
+    ERRORS, finding=Finding.FAILED, failed=1, measurements=(Measurement(Finding.FAILED, EARLIER, "9", "9 > 1"),)
+)
+
+
+def book(rollout: Rollout | None) -> dict[str, Any]:
+    return {"rollouts": (rollout,) if rollout else ()}
+
+
+def analysis(run: AnalysisRun | None) -> dict[str, Any]:
+    return {"analysis": (run,) if run else ()}
+
+
+CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] = {
+    "nothing": (book(BEGUN), book(BEGUN), []),
+    "a rollout begins": (book(None), book(BEGUN), [("RolloutStarted", False)]),
+    "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
+    "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
+    "it was promoted, and the endpoints have not followed": (book(BEGUN), book(PROMOTED), []),
+    "it is complete": (book(PROMOTED), book(SETTLED), [("RolloutCompleted", False)]),
+    "traffic went back from it": (book(SETTLED), book(BACK), [("RolloutNotCompleted", False)]),
+    "it was aborted": (book(BEGUN), book(replace(BEGUN, outcome=Ending.ABORTED)), [("RolloutNotCompleted", False)]),
+    "a run that waits for its metrics": (analysis(None), analysis(replace(RUN, started_at=None, metrics=())), []),
+    "a run begins": (analysis(None), analysis(RUN), [("AnalysisRunRunning", False)]),
+    "a metric fails, and with it the run": (
+        analysis(RUN),
+        analysis(replace(RUN, finding=Finding.FAILED, metrics=(FAILED_METRIC,))),
+        [("MetricFailed", True), ("AnalysisRunFailed", True)],
+    ),
+    "a dry run fails": (analysis(RUN), analysis(replace(RUN, metrics=(ERRORS, DRY))), [("MetricFailed", False)]),
+    "a run is good": (
+        analysis(RUN),
+        analysis(replace(RUN, finding=Finding.SUCCESSFUL)),
+        [("AnalysisRunSuccessful", False)],
+    ),
+    "a run has no answer": (
+        analysis(RUN),
+        analysis(replace(RUN, finding=Finding.INCONCLUSIVE)),
+        [("AnalysisRunInconclusive", True)],
+    ),
+    "a fresh attempt": (
+        analysis(replace(RUN, finding=Finding.INCONCLUSIVE)),
+        analysis(replace(RUN, attempt=2)),
+        [("AnalysisRunRunning", False)],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_news_where(case: str) -> None:
+    before, after, expected = CASES[case]
+    assert [(one.reason, one.warning) for one in news(Record(**before), Record(**after))] == expected
+    assert list(news(Record(**after), Record(**after))) == []
+
+
+def test_sentence_says_which_rollout_and_why() -> None:
+    failed = replace(RUN, finding=Finding.FAILED, metrics=(FAILED_METRIC,))
+    said = [one.message for one in news(Record(**analysis(RUN)), Record(**analysis(failed)))]
+    assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1"
+
+
+def test_clean_update_is_told_in_order() -> None:
+    world = deployed(manual())
+    before = world.record
+    said = []
+    world.push("2")
+    for act in (lambda: None, world.merge):
+        act()
+        for _ in range(20):
+            world.step()
+            world.pods_come_up()
+            said += [one.reason for one in news(before, world.record)]
+            before = world.record
+    assert said == ["RolloutStarted", "RolloutPaused", "RolloutResumed", "RolloutCompleted"]
+
+
+def test_rollout_that_is_rolled_back_ends_twice() -> None:
+    first = [one.outcome for one in ended(Record(**book(BEGUN)), Record(**book(PROMOTED)))]
+    second = [one.outcome for one in ended(Record(**book(SETTLED)), Record(**book(BACK)))]
+    assert (first, second) == ([Ending.PROMOTED], [Ending.ROLLED_BACK])
+    assert list(ended(Record(**book(BACK)), Record(**book(BACK)))) == []
+
+
+@pytest.mark.parametrize(
+    ("rollout", "seconds"),
+    [
+        (replace(PROMOTED, waited_seconds=7), 7),
+        (replace(BEGUN, waited_seconds=7, waiting_since=EARLIER), 7),
+        (replace(WAITING, waited_seconds=7, finished_at=EARLIER + MINUTE), 67),
+    ],
+)
+def test_waited_for_people(rollout: Rollout, seconds: int) -> None:
+    assert waited(rollout) == seconds
