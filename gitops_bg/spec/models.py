@@ -147,11 +147,6 @@ class BlueGreen(Model):
         return self
 
     @model_validator(mode="after")
-    def _one_name_one_hook(self) -> Self:
-        check_names(self.webhooks)
-        return self
-
-    @model_validator(mode="after")
     def _two_services(self) -> Self:
         if self.preview_service == self.active_service:
             raise Conflict("previewService", "must be another Service than activeService", "name a second Service")
@@ -236,6 +231,7 @@ class AppSpec(Model):
         self._check_limits()
         self._check_promotion()
         self._check_analysis()
+        self._check_hooks()
         return self
 
     def _check_deadline(self) -> None:
@@ -269,6 +265,12 @@ class AppSpec(Model):
         if self.analysis and self.strategy.blue_green.pre_promotion_analysis:
             remedy = "keep one of the two"
             raise Conflict("analysis", "says the same as strategy.blueGreen.prePromotionAnalysis", remedy)
+
+    def _check_hooks(self) -> None:
+        own = self.strategy.blue_green.webhooks or []
+        check_names("strategy.blueGreen.webhooks", own)
+        if self.analysis:
+            check_names("analysis.webhooks", self.analysis.webhooks or [], beside=own)
 
 
 class BlueGreenDeployment(Model):

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from gitops_bg.core.hooks import Hook, HookType
-from gitops_bg.spec.analysis_block import SecretKeyRef
 from gitops_bg.spec.durations import seconds_of
 from gitops_bg.spec.fields import Count, Model, Period, Positive, Text, whole_seconds
 from gitops_bg.spec.providers import LONGEST_TIMEOUT, WebAddress
+from gitops_bg.spec.secret_ref import SecretKeyRef
 from gitops_bg.spec.validation import Conflict
 
 TIMEOUT = "10s"
@@ -124,32 +124,35 @@ class Webhook(Model):
         return self
 
 
-def check_names(webhooks: Sequence[Webhook] | None) -> None:
+def check_names(place: str, webhooks: Sequence[Webhook], beside: Sequence[Webhook] = ()) -> None:
     """Raise ``Conflict`` where two hooks have one name: their answers could not be told apart."""
-    seen: set[str] = set()
-    for number, webhook in enumerate(webhooks or ()):
+    seen = {webhook.name for webhook in beside}
+    for number, webhook in enumerate(webhooks):
         if webhook.name in seen:
-            raise Conflict(
-                f"webhooks.{number}.name", f"there are two hooks called {webhook.name}", "rename one of them"
-            )
+            message = f"there are two hooks called {webhook.name}"
+            raise Conflict(f"{place}.{number}.name", message, "rename one of them")
         seen.add(webhook.name)
 
 
-def to_hook(webhook: Webhook) -> Hook:
-    """The hook as the core sees it."""
+def to_hook(webhook: Webhook, interval: int = INTERVAL, iterations: int = 1, failure_limit: int = 0) -> Hook:
+    """The hook as the core sees it; the limits are those of a hook that has none of its own."""
     kind = HookType(webhook.type)
     return Hook(
         name=webhook.name,
         type=kind,
         request=json.dumps(_request(webhook), sort_keys=True, separators=(",", ":")),
         manual=webhook.url is None,
-        interval=INTERVAL if webhook.interval is None else whole_seconds(webhook.interval),
+        interval=interval if webhook.interval is None else whole_seconds(webhook.interval),
         retries=webhook.retries,
-        iterations=webhook.iterations or 1,
-        failure_limit=webhook.failure_limit or 0,
+        iterations=(webhook.iterations or iterations) if kind is HookType.ROLLOUT else 1,
+        failure_limit=_limit(webhook, failure_limit) if kind.counts_refusals else 0,
         deadline=_deadline(webhook, kind),
         mute_alert=webhook.mute_alert,
     )
+
+
+def _limit(webhook: Webhook, default: int) -> int:
+    return default if webhook.failure_limit is None else webhook.failure_limit
 
 
 def _deadline(webhook: Webhook, kind: HookType) -> int | None:

@@ -160,3 +160,35 @@ def test_two_hooks_of_one_name_are_a_mistake() -> None:
     assert problems == [
         "app.yaml:10: spec.strategy.blueGreen.webhooks[1].name: there are two hooks called a (rename one of them)"
     ]
+
+
+def flagger(*lines: str) -> str:
+    """The app with Flagger's ``analysis``."""
+    return app_with("analysis:", *(f"  {line}" for line in lines))
+
+
+def test_flaggers_analysis_webhooks_take_its_interval_iterations_and_threshold() -> None:
+    hooks = "webhooks: [{name: load, url: http://a}, {name: gate, type: confirm-promotion, url: http://a}]"
+    spec, problems = loaded(flagger("interval: 20s", "threshold: 5", "iterations: 10", hooks))
+    assert (spec is not None, problems) == (True, [])
+    load, gate = spec.strategy.hooks if spec else ()
+    assert (load.interval, load.iterations, load.failure_limit) == (20, 10, 4)
+    assert (gate.interval, gate.iterations, gate.failure_limit) == (20, 1, 0)
+    assert spec is not None
+    assert spec.strategy.pre_promotion_analysis is None
+
+
+def test_hook_of_flaggers_analysis_may_have_limits_of_its_own() -> None:
+    hook = "webhooks: [{name: load, url: http://a, interval: 5s, iterations: 2, failureLimit: 0}]"
+    spec, _ = loaded(flagger("threshold: 5", hook))
+    assert spec is not None
+    assert [(one.interval, one.iterations, one.failure_limit) for one in spec.strategy.hooks] == [(5, 2, 0)]
+
+
+def test_names_are_of_one_hook_only_in_both_places() -> None:
+    text = app_with(
+        "analysis: {webhooks: [{name: a, url: http://a}]}", blue_green="webhooks: [{name: a, url: http://a}]"
+    )
+    assert loaded(text)[1] == [
+        "app.yaml:9: spec.analysis.webhooks[0].name: there are two hooks called a (rename one of them)"
+    ]
