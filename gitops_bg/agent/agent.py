@@ -66,7 +66,7 @@ class Agent:
         )
         self._alarms = Alarms(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
-        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces)
+        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces, on_crash=self._crashed)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)

@@ -68,8 +68,11 @@ class Cluster:
         on_change: Callable[[AppKey], None],
         namespaces: Sequence[str] = (),
         pace: Pace | None = None,
+        on_crash: Callable[[BaseException], None] | None = None,
     ) -> "Cluster":
         """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
+
+        ``on_crash`` hears of a bug that ended a thread; without it, Python prints it.
 
         Our own writes are in the caches at once and do not come back as changes.
         """
@@ -77,7 +80,7 @@ class Cluster:
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         writer, settled = Writer(client, caches), Settled()
         actor = Actor(caches, caches, writer, settled, Pods(client))
-        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace))
+        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace, on_crash))
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":

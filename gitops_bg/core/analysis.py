@@ -48,9 +48,11 @@ def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
 
 def has_passed_analysis(world: World, version: Version) -> bool:
     """Whether the analysis before promotion, where there is one, found nothing against a version."""
+    if plan_of(world, PRE) is None or world.record.in_full == version.digest:
+        return True
     run = world.record.run(PRE)
     judged = run is not None and (run.digest, run.rollout) == (version.digest, version.rollout)
-    return plan_of(world, PRE) is None or (run is not None and judged and run.finding is Finding.SUCCESSFUL)
+    return run is not None and judged and run.finding is Finding.SUCCESSFUL
 
 
 # --- the run after promotion, which begins with a switch ---
@@ -58,9 +60,19 @@ def has_passed_analysis(world: World, version: Version) -> bool:
 
 def await_verdict(world: World, to: Version, origin: Version | None, lane: Lane) -> World:
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
-    if lane is not Lane.PROMOTION or origin is None or plan_of(world, POST) is None:
+    is_judged = plan_of(world, POST) is not None and world.record.in_full != to.digest
+    if lane is not Lane.PROMOTION or origin is None or not is_judged:
         return world
     return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
+
+
+def skip_verdict(world: World, by: str) -> World:
+    """Somebody takes what serves for good without waiting for the end of its analysis."""
+    run, active = world.record.run(POST), world.active
+    if run is None or active is None or not world.record.keeps_warm(run.fallback):
+        return world
+    world = _let_fallback_go(_without_run(world, run), run)
+    return world.noting(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
 
 
 def _let_fallback_go(world: World, run: AnalysisRun) -> World:
@@ -93,8 +105,8 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if run.stage is POST:
         leaves = world.record.traffic != run.digest or (world.moving_to and world.lane is Lane.ROLLBACK)
         return bool(leaves) or plan_of(world, POST) is None
-    promoted = world.record.traffic == run.digest
-    return plan_of(world, PRE) is None or promoted or version.retiring
+    ended = world.record.traffic == run.digest or version.retiring
+    return ended or plan_of(world, PRE) is None or world.record.in_full == run.digest
 
 
 def _begin_pre(world: World) -> World:
@@ -102,7 +114,7 @@ def _begin_pre(world: World) -> World:
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not version.available_since:
         return world
-    if not has_passed(world, version, HookType.PRE_ROLLOUT):
+    if world.record.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
         return world
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:

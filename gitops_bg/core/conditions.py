@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import label
+from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.confirmation import awaits_confirmation, said
 from gitops_bg.core.decision import Condition, Phase
 from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, satisfied
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.runs import why
@@ -142,14 +143,20 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
 
 
 def _analysis(world: World) -> Condition:
-    """The last run there was: the candidate's, or that of what serves."""
-    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage.value == "post"), default=None)
-    if run is None:
+    """The run of what is on its way, else the last there was."""
+    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    coming = world.moving_to or world.candidate
+    if coming and world.record.in_full == coming.digest:
+        return Condition("AnalysisPassed", False, "Skipped", f"{_name(coming)} is promoted without analysis")
+    is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
+        said = f"{AnalysisStage.PRE.called} of {_name(coming)} has not begun"
+        return Condition("AnalysisPassed", False, "NotBegun", said)
+    version = world.record.version(run.digest) if run else None
+    if run is None or version is None:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
-    said = str(run) if run.running else why(run)
-    return Condition(
-        "AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, f"{run.stage.called}: {said}"
-    )
+    said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
+    return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
 
 
 def _on_hold(world: World) -> Condition:

@@ -14,6 +14,7 @@ from gitops_bg.core.confirmation import (
     has_passed,
     hooks_of,
     is_judged_live,
+    is_skipped,
     next_call,
     run_of,
     said,
@@ -96,7 +97,9 @@ def _is_watched(world: World, version: Version, run: HookRun) -> bool:
     if run.type is ROLLBACK:
         return goes_forward(world, version) or is_judged_live(world, version)
     answered = run.type is CONFIRM_PROMOTION and not run.final and world.moving_to == version
-    return goes_forward(world, version) and not world.frozen and not answered
+    if answered or is_skipped(world, version, run.type):
+        return False
+    return goes_forward(world, version) and not world.frozen
 
 
 def _drop_stale(world: World) -> World:
@@ -195,7 +198,7 @@ def _begin_type(world: World, version: Version, asked: HookType) -> World:
 def _may_begin(world: World, version: Version, asked: HookType) -> bool:
     if asked in (CONFIRM_ROLLOUT, ROLLBACK):
         return True
-    if version.available_since is None:
+    if version.available_since is None or is_skipped(world, version, asked):
         return False
     if asked is PRE_ROLLOUT:
         return True

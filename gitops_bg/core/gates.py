@@ -9,10 +9,11 @@ from datetime import timedelta
 
 from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.availability import expires_at, ready_since
-from gitops_bg.core.confirmation import hooks_of, run_of, said
+from gitops_bg.core.confirmation import hooks_of, is_skipped, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
-from gitops_bg.core.hooks import HookType, satisfied
+from gitops_bg.core.hooks import Hook, HookType, satisfied
+from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
@@ -101,10 +102,14 @@ def _hooks(world: World, version: Version, *types: HookType, final: bool = False
     """What hooks say; nothing where nothing serves yet, as nobody is asked then."""
     if not world.record.traffic:
         return ()
-    runs = ((hook, run_of(world, hook, version, final=final)) for hook in hooks_of(world, *types))
-    return tuple(
-        Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run)) for hook, run in runs
-    )
+    return tuple(_hook(world, version, hook, final=final) for hook in hooks_of(world, *types))
+
+
+def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
+    if is_skipped(world, version, hook.type):
+        return Gate(GateKind.HOOK, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
+    run = run_of(world, hook, version, final=final)
+    return Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run))
 
 
 def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
@@ -112,6 +117,8 @@ def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
     plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
     if plan is None or not world.record.traffic:
         return ()
+    if world.record.in_full == version.digest:
+        return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
         return (_analysis(run),)
     begins = plan.unknown or "begins when its pods are available"
@@ -126,6 +133,8 @@ def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
     gate = _analysis(run)
     if version is None:
         return (gate,)
+    if world.record.in_full == version.digest:
+        return ()
     return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
 
 
@@ -160,6 +169,8 @@ def _countdown(world: World, version: Version) -> Gate:
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return Gate(GateKind.PAUSE, True, "no pause asked for")
+    if world.record.in_full == version.digest:
+        return Gate(GateKind.PAUSE, True, SKIPPED)
     since = ready_since(world, version)
     if since is None:
         awaited = "its pods are available" if version.available_since is None else "its analysis has ended"

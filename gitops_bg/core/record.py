@@ -24,6 +24,7 @@ class Event(StrEnum):
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
     ANALYSED = "analysed"
+    SKIPPED = "skipped"
     PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
@@ -187,6 +188,8 @@ class Record:
     """Hooks that did not take what they were told last."""
     analysis: tuple[AnalysisRun, ...] = ()
     """At most one run a stage: the last."""
+    in_full: str = ""
+    """The digest that somebody promotes without pause and analyses (``core.in_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""

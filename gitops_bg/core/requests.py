@@ -8,6 +8,7 @@ from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.holds import lift_hold
 from gitops_bg.core.hooks import OpenGate
+from gitops_bg.core.in_full import promote_in_full
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Event, Lane
@@ -86,6 +87,7 @@ def _note_gate(world: World, event: Event, request: Request) -> World:
 
 _ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
     Verb.PROMOTE: lambda world, _: measure_again(world),
+    Verb.PROMOTE_FULL: promote_in_full,
     Verb.ABORT: _abort,
     Verb.ROLLBACK: _roll_back,
     Verb.OPEN_GATE: _open_gate,

@@ -549,6 +549,17 @@ def test_no_hook_stands_in_the_way_of_a_rollback(answers):
     assert world.live == "1"
 
 
+def test_promotion_in_full_skips_the_checks_but_not_the_gates_of_people():
+    world = pushed(hook(PRE_ROLLOUT), hook(ROLLOUT), hook(CONFIRM_PROMOTION))
+    world.ask(Verb.PROMOTE_FULL)
+    world.settle()
+    assert (called(world), world.live) == (["confirm-promotion"], "1")
+    for _ in range(2):
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+    assert world.live == "2"
+
+
 def test_nothing_changes_while_no_hook_answers():
     world = pushed(*ALL)
     record = world.record

@@ -145,6 +145,7 @@ EVENTS = st.one_of(
             lambda world: world.later(seconds=601),
             lambda world: world.ask(Verb.ABORT),
             lambda world: world.ask(Verb.PROMOTE),
+            lambda world: world.ask(Verb.PROMOTE_FULL),
             *map(measure, FINDINGS),
             *map(hooks_say, STATUSES),
             hooks_agree,
