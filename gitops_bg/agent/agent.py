@@ -19,12 +19,15 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.backoff import Backoff
+from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
+from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
+from gitops_bg.agent.secret_reading import secret_reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.agent.workqueue import WorkQueue
 from gitops_bg.analysis.hooks import HookCaller
@@ -72,14 +75,22 @@ class Agent:
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
-        self.hooks = HookCaller(self._secret_text, self.queue.add, clock)
+        self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock)
+        self.measurements = Measurements(
+            cluster=self.cluster,
+            alarms=self._alarms,
+            metrics=self.metrics,
+            wake=self.queue.add,
+            clock=clock,
+            threads=settings.measuring_threads,
+        )
         self._reconciler = Reconciler(
             catalog=self.catalog,
             cluster=self.cluster,
             git=self.git,
-            hooks=self.hooks,
             alarms=self._alarms,
             metrics=self.metrics,
+            beside=Beside(self.measurements, self.hooks),
             clock=clock,
         )
         self._workers = [
@@ -114,6 +125,7 @@ class Agent:
         if self._scheduler.running:
             self._scheduler.pause()
         self.queue.stop()
+        self.measurements.stop()
         for worker in self._workers:
             if worker.is_alive():
                 worker.join(self._left(until))
@@ -140,13 +152,17 @@ class Agent:
         until = self._clock() + timedelta(seconds=timeout)
         while not self._stopped.is_set() and self._left(until) > 0:
             idle = self.catalog.seen or bool(self.catalog.unreachable)
-            if idle and self.queue.idle and self.git.idle and self.queue.idle:
+            if idle and self._nothing_to_do():
                 break
             self.queue.wait_idle(self._left(until))
             self._stopped.wait(0.02)
         if self._crash is not None:
             raise self._crash
         return frozenset(self._failures)
+
+    def _nothing_to_do(self) -> bool:
+        """The queue is asked again: what the others have done since may have put something there."""
+        return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)
@@ -212,15 +228,6 @@ class Agent:
             self.repository.tidy()
         except GitopsBgError as error:
             LOGGER.warning("packing the mirror failed: %s", error)
-
-    def _secret_text(self, namespace: str, name: str, key: str) -> str:
-        """One key of a Secret, hidden in every log line from now on."""
-        data = self.cluster.secret(namespace, name)
-        if key not in data:
-            raise Refused(f"Secret {namespace}/{name} has no key {key}")
-        text = data[key].decode("utf-8", "replace").rstrip("\r\n")
-        mask(text)
-        return text
 
     def _remembered_commits(self) -> frozenset[str]:
         """The commits of main that live records come from."""

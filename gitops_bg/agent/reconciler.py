@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
@@ -16,7 +17,6 @@ from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
-from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.decision import Decision
@@ -42,17 +42,17 @@ class Reconciler:
         catalog: Catalog,
         cluster: Cluster,
         git: GitLoop,
-        hooks: HookCaller,
         alarms: Alarms,
         metrics: Metrics,
+        beside: Beside,
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
         self._cluster = cluster
         self._git = git
-        self._hooks = hooks
         self._alarms = alarms
         self._metrics = metrics
+        self._beside = beside
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
         self._refused: dict[AppKey, str] = {}
@@ -71,14 +71,8 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        measured = self._cluster.measured(app, facts.record, started)
-        observed = replace(
-            facts.observed,
-            refused=self._refused.get(app, ""),
-            measurements=measured,
-            calls=self._hooks.answers(app),
-        )
-        facts = replace(facts, observed=observed)
+        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
+        facts = self._beside.with_results(facts, started)
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
@@ -89,10 +83,12 @@ class Reconciler:
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
-        self._hooks.take(facts.app, decision.calls)
+        if saved:
+            results = facts.observed.measurements
+            self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
-        self._cluster.measure(facts.app, decision.record, decision.measurements, self._clock())
+        self._beside.take(facts, decision, self._clock())
         try:
             wrote = self._write(facts, decision)
         finally:
@@ -136,7 +132,7 @@ class Reconciler:
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
-        self._hooks.take(app, ())
+        self._beside.forget(app)
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)

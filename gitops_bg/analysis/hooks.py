@@ -5,14 +5,15 @@ not repeated here: the core names it again when its backoff is over.
 """
 
 import asyncio
-import ssl
 import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
 import httpx
 
-from gitops_bg.analysis.hook_request import HookRequest, SecretOf, request_for
+from gitops_bg.analysis.hook_request import HookRequest, request_for
+from gitops_bg.analysis.http import Trust, tls_context
+from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.hooks import Call, Called
 from gitops_bg.core.model import AppKey
@@ -32,8 +33,8 @@ class HookCaller:
     ``heard`` is told of every app that has an answer; ``clock`` gives UTC. `stop` it at the end.
     """
 
-    def __init__(self, secret_of: SecretOf, heard: Callable[[AppKey], None], clock: Callable[[], datetime]) -> None:
-        self._secret_of = secret_of
+    def __init__(self, read_secret: ReadSecret, heard: Callable[[AppKey], None], clock: Callable[[], datetime]) -> None:
+        self._read_secret = read_secret
         self._heard = heard
         self._clock = clock
         self._lock = threading.Lock()
@@ -41,7 +42,7 @@ class HookCaller:
         """None: about to begin."""
         self._answers: dict[AppKey, dict[str, Called]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
-        self._clients: dict[tuple[bool, str], httpx.AsyncClient] = {}
+        self._clients: dict[Trust, httpx.AsyncClient] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -124,21 +125,27 @@ class HookCaller:
 
     async def _answer(self, app: AppKey, call: Call) -> tuple[int, str]:
         """Status and text; status 0 where there was no answer, and why."""
+        secrets = Secrets(app.namespace, self._read_secret)
         try:
-            request = await asyncio.to_thread(request_for, app, call, self._secret_of)
-        except GitopsBgError as error:
+            request = await asyncio.to_thread(request_for, app, call, secrets)
+            status, body = await self._in_time(request)
+        except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return 0, secrets.clean(f"{type(error).__name__}: {error}")
+        return status, secrets.clean(_readable(body))
+
+    async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(request.timeout):
-                status, body = await self._post(request)
-        except TimeoutError:
-            return 0, f"no answer within {request.timeout:g} s"
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            return 0, request.redacted(f"{type(error).__name__}: {error}")
-        return status, request.redacted(_readable(body))
+                return await self._post(request)
+        except TimeoutError as error:
+            raise TimeoutError(f"no answer within {request.timeout:g} s") from error
 
     async def _post(self, request: HookRequest) -> tuple[int, bytes]:
-        sent = self._client(request).stream("POST", request.url, content=request.body, headers=list(request.headers))
+        sent = self._client(request.trust).stream(
+            "POST", request.url, content=request.body, headers=list(request.headers)
+        )
         async with sent as response:
             body = b""
             async for chunk in response.aiter_raw():
@@ -147,16 +154,12 @@ class HookCaller:
                     break
             return response.status_code, body[:LONGEST_BODY]
 
-    def _client(self, request: HookRequest) -> httpx.AsyncClient:
-        """One for each way to trust servers: making a TLS context takes longer than a call."""
-        trust = (request.verify, request.authorities)
+    def _client(self, trust: Trust) -> httpx.AsyncClient:
         if trust not in self._clients:
-            verify: ssl.SSLContext | bool = request.verify
-            if request.verify and request.authorities:
-                verify = ssl.create_default_context(cadata=request.authorities)
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             # The deadline of a call is one for all of it; httpx would count each read apart.
-            self._clients[trust] = httpx.AsyncClient(verify=verify, timeout=httpx.Timeout(None), limits=limits)
+            timeout = httpx.Timeout(None)
+            self._clients[trust] = httpx.AsyncClient(verify=tls_context(trust), timeout=timeout, limits=limits)
         return self._clients[trust]
 
 

@@ -10,6 +10,7 @@ from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
+from gitops_bg.core.restarting import left_to_restart, refused_pods
 from gitops_bg.core.runs import why
 from gitops_bg.core.world import World
 
@@ -29,6 +30,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
+    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
     yield Phase.AWAITING_PROMOTION, candidate is not None
@@ -77,6 +79,7 @@ def conditions_of(world: World) -> tuple[Condition, ...]:
         _candidate_ready(world),
         _analysis(world),
         _hooks_passed(world),
+        _restarting(world),
         _on_hold(world),
         _suspended(world),
         _invalid(world),
@@ -107,6 +110,8 @@ def _story(world: World) -> str:
     coming = world.moving_to or world.candidate
     if coming:
         return f"{_name(coming)} is on its way"
+    if world.record.restart and world.record.restart.begun:
+        return _restarting(world).message
     return "waiting for a first version" if not world.record.traffic else "see the other conditions"
 
 
@@ -157,6 +162,23 @@ def _analysis(world: World) -> Condition:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
     said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
     return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
+
+
+def _restarting(world: World) -> Condition:
+    restart = world.record.restart
+    if restart is None:
+        return Condition("Restarting", False, "NoRestart", "no restart is asked for")
+    older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
+    if not restart.begun:
+        return Condition("Restarting", False, "Scheduled", f"pods {older} are restarted at that time")
+    if world.observed.pods_refused:
+        return Condition("Restarting", True, "PodsUnreadable", world.observed.pods_refused)
+    left, staying = left_to_restart(world), refused_pods(world)
+    if staying:
+        why = f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
+        return Condition("Restarting", True, "EvictionRefused", why)
+    many = "pods" if left is None else f"{left} pods"
+    return Condition("Restarting", True, "Restarting", f"{many} {older} are being restarted")
 
 
 def _on_hold(world: World) -> Condition:

@@ -21,6 +21,7 @@ class Phase(StrEnum):
     WAITING = "Waiting"
     PAUSED = "Paused"
     PROMOTING = "Promoting"
+    RESTARTING = "Restarting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
     HELD = "Held"

@@ -23,6 +23,8 @@ class Event(StrEnum):
     ROLLED_BACK = "rolled-back"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    RESTARTED = "restarted"
+    RESTART_CANCELLED = "restart-cancelled"
     ANALYSED = "analysed"
     SKIPPED = "skipped"
     PAUSED = "paused"
@@ -152,6 +154,23 @@ class Rollout:
 
 
 @dataclass(frozen=True, slots=True)
+class Restart:
+    """The restart that is asked for: scheduled, or ``begun``. It is of the rollout in which it was asked for."""
+
+    at: datetime
+    """Pods that were made before this are restarted."""
+    rollout: int
+    begun: bool = False
+    youngest: datetime | None = None
+    """When the youngest pod was made that there was to restart, by the cluster's clock; later ones are new."""
+    asked: tuple[str, ...] = ()
+    """The uids of the pods whose eviction was asked for last, at ``asked_at``."""
+    asked_at: datetime | None = None
+    count: int = 0
+    """How many evictions were asked for so far."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """All the agent remembers of one app. A new app has the empty record."""
 
@@ -202,6 +221,9 @@ class Record:
     """The number of the last ``spec.retry`` carried out."""
     rollouts: tuple[Rollout, ...] = ()
     """The last ones, oldest first (``core.rollouts``)."""
+    restart: Restart | None = None
+    restarted: datetime | None = None
+    """The last ``spec.restartAt`` that was carried out or cancelled."""
     suspended: bool = False
     invalid: str = ""
     """The problems that the ledger already knows of."""

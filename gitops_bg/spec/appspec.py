@@ -20,6 +20,7 @@ from gitops_bg.core.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    Share,
     Strategy,
     Suspension,
 )
@@ -47,6 +48,7 @@ def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_se
         revision_history_limit=spec.revision_history_limit,
         rollback_window_revisions=window.revisions if window else None,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
+        restart_at=spec.restart_at,
         suspend=_suspension(spec.suspend),
         retry=_retry(spec.retry),
     )
@@ -72,6 +74,7 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         post_promotion_analysis=plans.after,
         hooks=_hooks(spec),
         active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
@@ -103,6 +106,10 @@ def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
 
 def _delay(seconds: int | str) -> int | None:
     return None if seconds == NEVER else int(seconds)
+
+
+def _share(value: int | str) -> Share:
+    return Share(int(value.rstrip("%")), percent=True) if isinstance(value, str) else Share(value)
 
 
 def _suspension(suspend: models.Suspend | None) -> Suspension | None:

@@ -25,7 +25,7 @@ PATIENCE = 600
 
 _COUNTS = ("pre-rollout", "rollout")
 _CONFIRMS = ("confirm-rollout", "confirm-promotion")
-_SECRET = re.compile(r"\{\{\s*secret:[^/}\s]+/[^}\s]+\s*\}\}")
+_SECRET = re.compile(r"\{\{secret:[^/}]+/[^}]+\}\}")
 
 HookName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$")]
 

@@ -56,7 +56,7 @@ ARGO = Section(
         Scenario("argo_06", "TestBlueGreenAnalysis"),
         Scenario("argo_07", "TestBlueGreenPrePromotionFail"),
         Scenario("argo_08", "TestBlueGreenPostPromotionFail"),
-        Scenario("argo_11", "TestBlueGreenPromoteFull", later=_ANALYSIS),
+        Scenario("argo_11", "TestBlueGreenPromoteFull"),
         Scenario("argo_12", "TestBlueGreenUpdate"),
         Scenario("argo_13", "TestBlueGreenToCanary", reason="blue-green is the only strategy"),
         Scenario("argo_16", "TestBlueGreenScaleDownOnAbort"),

@@ -6,8 +6,8 @@ promotion of rollout 2. What is Paused there awaits its promotion here, what is 
 
 from gitops_bg.core.metrics import AnalysisStage
 from tests.conformance.counting import counts, wait_counts
-from tests.conformance.steps import come_up, retry, set_ready, sizes, wait_pods, wait_sizes
-from tests.support.analysis import analysed, publish_templates, runs
+from tests.conformance.steps import come_up, promote_full, retry, set_ready, sizes, wait_pods, wait_sizes
+from tests.support.analysis import analysed, made, publish_templates, runs
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
@@ -116,6 +116,28 @@ def test_argo_08_analysis_after_promotion_fails(world: Scenario) -> None:
     assert web.record.held(web.digest("v2"))
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2), (2, 2)]
     seen.assert_traffic_was_safe("web")
+
+
+def test_argo_11_promote_full_while_the_analysis_before_promotion_runs(world: Scenario) -> None:
+    """Asked while the one run is under way: v2 at full size, live, Healthy; its Job is ended, none runs after."""
+    web = _new_app(world, previewReplicaCount=1, autoPromotionEnabled=True)
+    analysed(web, PRE, duration="infinity")
+    analysed(web, POST, duration="infinity")
+    web.deploy("v1")
+    with Sightings(world.cluster, world.namespace) as seen:
+        web.push_image("v2")
+        _wait_runs(web, "2.pre.1")
+        assert (web.phase(), web.live_tag()) == ("Progressing", "v1")
+
+        promote_full(web)
+        web.wait_live("v2")
+        web.wait_phase("Healthy")
+    assert counts(web) == (2, 4, 2, 2, 2)
+    assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
+    web.wait(lambda: runs(web) == [], "its Job is gone", timeout=90)
+    world.wait_idle()
+    assert made(web) == 1
+    assert web.record.run(AnalysisStage.POST) is None
 
 
 def test_W03_argo_gap_retry_after_post_failure_measures_anew_and_traffic_waits_for_it(world: Scenario) -> None:

@@ -213,6 +213,7 @@ def test_every_condition_is_there_from_the_start():
         "CandidateReady",
         "AnalysisPassed",
         "HooksPassed",
+        "Restarting",
         "OnHold",
         "Suspended",
         "InvalidSpec",

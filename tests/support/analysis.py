@@ -51,3 +51,9 @@ def measured(app: App) -> list[str]:
     found: list[dict[str, Any]] = app.scenario.cluster.list(jobs(app.key.namespace))
     marks = [each["metadata"]["annotations"][names.MEASUREMENT] for each in found]
     return sorted(marks, key=lambda mark: (int(mark.partition(".")[0]), "post" in mark, mark))
+
+
+def made(app: App) -> int:
+    """How many Jobs the API server ever made in the app's namespace, also those that are gone."""
+    asked = ("POST", jobs(app.key.namespace), 201)
+    return sum((each.method, each.path, each.status) == asked for each in app.scenario.writes())

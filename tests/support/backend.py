@@ -46,6 +46,10 @@ HANG = Reply(status=0)
 """No answer, until the server is closed."""
 
 
+TRICKLE = Reply(status=1)
+"""An answer that never ends: a byte every few milliseconds, until the server is closed."""
+
+
 class Backend:
     """The server. Set ``answer`` to what it says to a question."""
 
@@ -104,11 +108,21 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
                 backend.closing.wait(30)
                 self.close_connection = True
                 return
+            if reply is TRICKLE:
+                self.trickle()
+                return
             self.send_response(reply.status)
             for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(reply.body)
+
+        def trickle(self) -> None:
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            while not backend.closing.wait(0.01):
+                self.wfile.write(b" ")
 
         do_GET = do_POST = do_PUT = answer
 

@@ -13,7 +13,7 @@ from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.runs import AnalysisRun
 from tests.conformance.steps import abort, resume, suspend
-from tests.support.analysis import analysed, measured, publish_templates, runs
+from tests.support.analysis import analysed, made, measured, publish_templates, runs
 from tests.support.clusters import TestCluster
 from tests.support.mortality import Mortals
 from tests.support.paths import jobs, pods
@@ -57,12 +57,6 @@ def wait_ended(web: App) -> None:
     web.wait(lambda: not live_jobs(web), "the Job is gone", timeout=90)
     path, labels = pods(web.key.namespace), "job-name"
     web.wait(lambda: not web.scenario.cluster.list(path, labelSelector=labels), "its pod is gone", timeout=90)
-
-
-def made(web: App) -> int:
-    """How many Jobs the API server has made."""
-    writes = web.scenario.writes()
-    return sum((each.method, each.path, each.status) == ("POST", jobs(web.key.namespace), 201) for each in writes)
 
 
 def run_of(web: App) -> AnalysisRun:

@@ -40,19 +40,16 @@ class Heard:
             assert self._changed.wait_for(lambda: len(self.apps) >= count, seconds), f"heard of {self.apps} only"
 
 
-SECRETS = {("shop", "hooks", "token"): "s3cr3t-t0ken"}
-
-
-def secret_of(namespace: str, name: str, key: str) -> str:
-    if (namespace, name, key) not in SECRETS:
-        raise Refused(f"the Secret {namespace}/{name} has no key {key}")
-    return SECRETS[namespace, name, key]
+def read_secret(namespace: str, name: str) -> dict[str, bytes]:
+    if (namespace, name) != ("shop", "hooks"):
+        raise Refused(f"there is no Secret {namespace}/{name}")
+    return {"token": b"s3cr3t-t0ken\n"}
 
 
 @contextmanager
 def calling() -> Iterator[tuple[HookCaller, Heard]]:
     heard = Heard()
-    caller = HookCaller(secret_of, heard, lambda: NOW)
+    caller = HookCaller(read_secret, heard, lambda: NOW)
     try:
         yield caller, heard
     finally:
