@@ -1,4 +1,4 @@
-"""What goes on beside the reconciling: measurements and hooks. A pass begins with what came out, and ends with orders."""
+"""What goes on beside the reconciling: measurements and hooks. Passes begin with results and end with orders."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -37,6 +37,7 @@ FLAGGER_PHASES = {
     Phase.DEPLOYING: "Initializing",
     Phase.WAITING: "Waiting",
     Phase.PROGRESSING: "Progressing",
+    Phase.PAUSED: "Progressing",
     Phase.DEGRADED: "Progressing",
     Phase.AWAITING_PROMOTION: "WaitingPromotion",
     Phase.PROMOTING: "Promoting",
@@ -44,6 +45,7 @@ FLAGGER_PHASES = {
     Phase.HELD: "Failed",
     Phase.INVALID: "Failed",
     Phase.SUSPENDED: "Waiting",
+    Phase.RESTARTING: "Succeeded",
     Phase.HEALTHY: "Succeeded",
 }
 """Our phases in Flagger's words (flagger.md §3.1)."""

@@ -15,6 +15,7 @@ from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.telling import FLAGGER_PHASES
 from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
@@ -524,6 +525,11 @@ class TestManualGates:
         world.ask(Verb.OPEN_GATE, gate="relaese")
         world.settle()
         assert (world.live, world.record.open_gates) == ("1", ())
+
+
+def test_every_phase_has_a_name_of_flaggers():
+    known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
+    assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)
 
 
 # --- what no hook may do ---
