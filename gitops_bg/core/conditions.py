@@ -14,6 +14,9 @@ from gitops_bg.core.restarting import left_to_restart, refused_pods
 from gitops_bg.core.runs import why
 from gitops_bg.core.world import World
 
+MAIN_REFUSES = "MainRefuses"
+"""The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+
 
 def phase_of(world: World) -> Phase:
     """One word for where the app is; the first that fits."""
@@ -221,10 +224,18 @@ def _diverged(world: World) -> Condition:
     return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
 
 
+def _has_to_commit(world: World) -> bool:
+    """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
+    return bool(world.candidate or world.record.override) or world.desired.primary is None
+
+
 def _git_reachable(world: World) -> Condition:
     why = world.observed.git.unreachable
     if why:
         return Condition("GitReachable", False, "Unreachable", why)
+    refused = world.observed.git.main_refused
+    if refused and _has_to_commit(world):
+        return Condition("GitReachable", True, MAIN_REFUSES, refused)
     if not world.desired.in_git:
         return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
     return Condition("GitReachable", True, "Reachable", "the remote answers")

@@ -31,7 +31,7 @@ from gitops_bg.spec.validation import validate
 from gitops_bg.spec.webhooks import to_hook
 from gitops_bg.spec.yamlio import Document
 
-TEMPLATES_UNKNOWN = "the AnalysisTemplates were not read from Git yet"
+TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
 
 
 def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_seconds: int = 0) -> AppSpec:

@@ -24,6 +24,8 @@ class Asked:
     headers: Mapping[str, str]
     """By their names in small letters."""
     body: bytes
+    target: str = ""
+    """Path and query as they came."""
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -100,7 +102,12 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
             query = {key: values[-1] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             asked = Asked(
-                self.command, parts.path, query, {name.lower(): value for name, value in self.headers.items()}, body
+                self.command,
+                parts.path,
+                query,
+                {name.lower(): value for name, value in self.headers.items()},
+                body,
+                self.path,
             )
             backend.asked.append(asked)
             reply = backend.answer(asked)
