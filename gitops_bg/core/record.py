@@ -114,10 +114,16 @@ class Ending(StrEnum):
     """How a rollout ended; Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
 
     PROMOTED = "Promoted"
+    FAST_PROMOTED = "FastPromoted"
     ABORTED = "Aborted"
     SUPERSEDED = "Superseded"
     CANCELLED = "Cancelled"
     ROLLED_BACK = "RolledBack"
+
+    @property
+    def good(self) -> bool:
+        """Whether its version came to serve, and still did when it ended."""
+        return self in (Ending.PROMOTED, Ending.FAST_PROMOTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,8 @@ class Rollout:
     """Since when it waits for somebody to promote it, or to end a suspension; None while it does not."""
     waited_seconds: int = 0
     """How long it did so before."""
+    hurried: bool = False
+    """Somebody asked for `promote --full`."""
     finished_at: datetime | None = None
     outcome: Ending | None = None
     """None while it is under way."""
