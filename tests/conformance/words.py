@@ -13,7 +13,6 @@ PHASES = {
     Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),
     Phase.PAUSED: ("Paused (InconclusiveAnalysisRun)", "none: no data is a failure"),
     Phase.PROMOTING: ("Progressing (active service cutover pending)", "Promoting, Finalising"),
-    Phase.RESTARTING: ("Progressing (rollout is restarting)", "–"),
     Phase.RESTARTING: ("Progressing (rollout is restarting)", "none"),
     Phase.PROGRESSING: ("Progressing", "Progressing"),
     Phase.AWAITING_PROMOTION: ("Paused (BlueGreenPause)", "WaitingPromotion"),
