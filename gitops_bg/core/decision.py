@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.actions import Action
+from gitops_bg.core.hooks import Call
 from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure
 
@@ -17,6 +18,7 @@ class Phase(StrEnum):
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
+    WAITING = "Waiting"
     PAUSED = "Paused"
     PROMOTING = "Promoting"
     RESTARTING = "Restarting"
@@ -44,6 +46,7 @@ class GateKind(StrEnum):
 
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
+    HOOK = "hook"
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"
@@ -77,5 +80,7 @@ class Decision:
     conditions: tuple[Condition, ...] = ()
     gates: tuple[Gate, ...] = ()
     wake_at: datetime | None = None
+    calls: tuple[Call, ...] = ()
+    """Hooks to call now, beside the reconciling; those being called already are named again."""
     measurements: tuple[Measure, ...] = ()
     """What is to be measured now, beside the reconciling; those under way already are named again."""

@@ -220,6 +220,7 @@ def test_every_condition_is_there_from_the_start():
         "Healthy",
         "CandidateReady",
         "AnalysisPassed",
+        "HooksPassed",
         "Restarting",
         "OnHold",
         "Suspended",

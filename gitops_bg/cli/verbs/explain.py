@@ -19,6 +19,9 @@ from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.spec.codec import to_json
 
+_GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
+"""The conditions that tell no trouble when they are true."""
+
 
 def explain(
     app: App,
@@ -105,7 +108,7 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
 
 def _is_news(condition: Condition) -> bool:
     """Whether a condition is not as it is on a calm day; a restart that is scheduled is worth a line, too."""
-    calm = condition.status == (condition.type in ("Available", "Healthy", "CandidateReady", "GitReachable"))
+    calm = condition.status == (condition.type in _GOOD)
     return not calm or condition.reason == "Scheduled"
 
 
