@@ -9,7 +9,6 @@ PHASES = {
     Phase.INVALID: ("Degraded (InvalidSpec)", "an event only"),
     Phase.SUSPENDED: ("Paused (manually paused)", "Suspended"),
     Phase.DEPLOYING: ("Progressing", "Initializing"),
-    Phase.WAITING: ("Paused", "Waiting"),
     Phase.ROLLING_BACK: ("Progressing", "Failed"),
     Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),
     Phase.WAITING: ("none: there are no hooks", "Waiting; WaitingPromotion"),
