@@ -19,6 +19,10 @@ from gitops_bg.core.decision import Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.spec.codec import to_json
 
+_GOOD = ("Available", "Healthy", "CandidateReady", "GitReachable")
+"""The conditions that are true where all is well."""
+_SHOWN_BY_GATES = ("Progressing", "Completed", "Paused")
+
 
 def explain(
     app: App,
@@ -92,7 +96,7 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in decision.conditions:
-        if condition.status != (condition.type in ("Available", "Healthy", "CandidateReady", "GitReachable")):
+        if condition.type not in _SHOWN_BY_GATES and condition.status != (condition.type in _GOOD):
             output.line(f"  {condition.type}={condition.status}: {condition.message}", "yellow")
     if coming and decision.gates:
         output.line(f"  next is {label(coming.number, coming.digest)}; before its traffic moves:")
