@@ -22,6 +22,7 @@ from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
+from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
@@ -65,18 +66,27 @@ class Agent:
         )
         self._alarms = Alarms(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
-        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces)
+        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces, on_crash=self._crashed)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
+        self.measurements = Measurements(
+            cluster=self.cluster,
+            alarms=self._alarms,
+            metrics=self.metrics,
+            wake=self.queue.add,
+            clock=clock,
+            threads=settings.measuring_threads,
+        )
         self._reconciler = Reconciler(
             catalog=self.catalog,
             cluster=self.cluster,
             git=self.git,
             alarms=self._alarms,
             metrics=self.metrics,
+            measurements=self.measurements,
             clock=clock,
         )
         self._workers = [
@@ -111,6 +121,7 @@ class Agent:
         if self._scheduler.running:
             self._scheduler.pause()
         self.queue.stop()
+        self.measurements.stop()
         for worker in self._workers:
             if worker.is_alive():
                 worker.join(self._left(until))
@@ -136,13 +147,17 @@ class Agent:
         until = self._clock() + timedelta(seconds=timeout)
         while not self._stopped.is_set() and self._left(until) > 0:
             idle = self.catalog.seen or bool(self.catalog.unreachable)
-            if idle and self.queue.idle and self.git.idle and self.queue.idle:
+            if idle and self._nothing_to_do():
                 break
             self.queue.wait_idle(self._left(until))
             self._stopped.wait(0.02)
         if self._crash is not None:
             raise self._crash
         return frozenset(self._failures)
+
+    def _nothing_to_do(self) -> bool:
+        """The queue is asked again: what the others have done since may have put something there."""
+        return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
         self._stopped.wait(seconds)

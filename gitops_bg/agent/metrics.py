@@ -68,6 +68,14 @@ class Metrics:
         """The ledger of the app got an entry."""
         self._apps.events.labels(*_labels(app), event).inc()
 
+    def measured(self, app: AppKey, provider: str, finding: Finding) -> None:
+        """A measurement of the app's analysis came to this, and the record has counted it."""
+        self._apps.measurements.labels(*_labels(app), provider, finding).inc()
+
+    def measuring_took(self, provider: str, seconds: float) -> None:
+        """A provider was asked, whatever came of it; Jobs are not among them."""
+        self._process.measuring_seconds.labels(provider).observe(seconds)
+
     def told(self, app: AppKey, kind: str, reason: str) -> None:
         """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
         self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
@@ -144,6 +152,9 @@ class _AppSeries:
         self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
         self.events = counter("events", "Ledger entries made, by their event.", "event")
         self.switches = counter("switches", "Switches of live traffic, by lane.", "lane")
+        self.measurements = counter(
+            "analysis_measurements", "Measurements counted, by what they came to.", "provider", "finding"
+        )
         self.kubernetes_events = counter(
             "kubernetes_events", "Kubernetes Events about the app, by type and reason.", "type", "reason"
         )
@@ -235,6 +246,9 @@ class _ProcessSeries:
         self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")
         self.push_seconds = seconds("git_push", "Time to write to Git, by what was written.", _CALL, "kind")
         self.request_seconds = seconds("kubernetes_request", "Time the API server took, by verb.", _CALL, "verb")
+        self.measuring_seconds = seconds(
+            "analysis_measurement", "Time to take a measurement, by provider; Jobs apart.", _CALL, "provider"
+        )
         self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by lane.", _SWITCH, "lane")
 
 

@@ -14,6 +14,7 @@ from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
+from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
 from gitops_bg.cluster.cluster import Cluster
@@ -43,6 +44,7 @@ class Reconciler:
         git: GitLoop,
         alarms: Alarms,
         metrics: Metrics,
+        measurements: Measurements,
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
@@ -50,6 +52,7 @@ class Reconciler:
         self._git = git
         self._alarms = alarms
         self._metrics = metrics
+        self._measurements = measurements
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
         self._refused: dict[AppKey, str] = {}
@@ -68,7 +71,7 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        measured = self._cluster.measured(app, facts.record, started)
+        measured = self._measurements.results(app, facts.record, started)
         refused = self._refused.get(app, "")
         facts = replace(facts, observed=replace(facts.observed, refused=refused, measurements=measured))
         decision = facts.decide(started)
@@ -81,9 +84,12 @@ class Reconciler:
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = self._cluster.save(facts.app, decision, self._clock())
+        if saved:
+            results = facts.observed.measurements
+            self._measurements.counted(facts.app, facts.record, results, decision.measurements)
         self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
-        self._cluster.measure(facts.app, decision.record, decision.measurements, self._clock())
+        self._measurements.take(facts.app, decision.record, decision.measurements, self._clock())
         try:
             wrote = self._write(facts, decision)
         finally:
@@ -127,6 +133,7 @@ class Reconciler:
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
+        self._measurements.forget(app)
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)

@@ -17,6 +17,8 @@ class AgentSettings:
     poll_seconds: float = 30.0
     resync_seconds: float = 600.0
     workers: int = 4
+    measuring_threads: int = 8
+    """How many measurements over HTTP are taken at a time; at most half of them for one app."""
     webhook_secret_file: Path | None = None
     sync_timeout_seconds: float = 60.0
     """How long the first list of every kind may take before the agent gives up and says why."""

@@ -66,6 +66,7 @@ class Measurer:
         """The apps with something that waits, in the order of their turns."""
         self._threads: set[threading.Thread] = set()
         self._free = 0
+        self._announcing = 0
         self._stopped = False
 
     # --- what the agent asks ------------------------------------------------------------------------------------
@@ -114,7 +115,8 @@ class Measurer:
     def idle(self) -> bool:
         """Whether nothing is under way."""
         with self._changed:
-            return not any(task.waiting or task.running for tasks in self._tasks.values() for task in tasks.values())
+            tasks = [task for tasks in self._tasks.values() for task in tasks.values() if not task.dropped]
+            return not self._announcing and all(task.measured for task in tasks)
 
     # --- bookkeeping; the lock is held --------------------------------------------------------------------------
 
@@ -190,11 +192,14 @@ class Measurer:
             if task.thread is None or self._stopped:
                 return False
             task.measured = measured
+            self._announcing += 1
             if task.dropped:
                 self._tasks.get(task.app, {}).pop(task.measure.id, None)
             self._changed.notify_all()
         if not task.dropped:
             self._announce([task])
+        with self._changed:
+            self._announcing -= 1
         return True
 
     def _announce(self, tasks: Sequence[_Task]) -> None:

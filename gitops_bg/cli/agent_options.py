@@ -59,6 +59,15 @@ class AgentOptions:
     workers: Annotated[
         int, typer.Option(envvar="GITOPS_BG_WORKERS", min=1, max=64, help="How many apps to work on at a time.")
     ] = 4
+    measuring_threads: Annotated[
+        int,
+        typer.Option(
+            envvar="GITOPS_BG_MEASURING_THREADS",
+            min=1,
+            max=256,
+            help="How many measurements of analyses to take at a time; at most half of them for one app.",
+        ),
+    ] = 8
     http: Annotated[
         str,
         typer.Option(

@@ -1,7 +1,8 @@
 """The façade: one cluster, as the agent and the command line see it. Holds the parts together, does nothing itself."""
 
+import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from gitops_bg.cluster.act import Actor
@@ -12,7 +13,7 @@ from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.cluster.jobs import Jobs
-from gitops_bg.cluster.kinds import APPS, Object
+from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
 from gitops_bg.cluster.pods import Pods
@@ -67,8 +68,11 @@ class Cluster:
         on_change: Callable[[AppKey], None],
         namespaces: Sequence[str] = (),
         pace: Pace | None = None,
+        on_crash: Callable[[BaseException], None] | None = None,
     ) -> "Cluster":
         """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
+
+        ``on_crash`` hears of a bug that ended a thread; without it, Python prints it.
 
         Our own writes are in the caches at once and do not come back as changes.
         """
@@ -76,7 +80,7 @@ class Cluster:
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         writer, settled = Writer(client, caches), Settled()
         actor = Actor(caches, caches, writer, settled, Pods(client))
-        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace))
+        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace, on_crash))
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
@@ -144,6 +148,13 @@ class Cluster:
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
         return observe(app, gather(self._reader, app, config), config, record, self._settled)
+
+    def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
+        """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""
+        found = self.client.get(SECRETS, namespace, name)
+        if found is None:
+            raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
+        return {key: base64.b64decode(data) for key, data in (found.get("data") or {}).items()}
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Carry out one action, see `Actor.carry_out`."""

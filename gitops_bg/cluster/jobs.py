@@ -57,7 +57,7 @@ class _Memory:
 
 
 class Jobs:
-    """The Jobs of all apps in ``namespaces`` (none: all). ``on_change`` hears which app has news.
+    """The Jobs of all apps in ``namespaces`` (none: all); ``on_change`` hears of an app's news, ``on_crash`` of a bug.
 
     Safe for many threads; `take` and `measured` never wait for the API server.
     """
@@ -68,9 +68,11 @@ class Jobs:
         namespaces: Sequence[str],
         on_change: Callable[[AppKey], None],
         pace: Pace | None = None,
+        on_crash: Callable[[BaseException], None] | None = None,
     ) -> None:
         self._client = client
         self._on_change = on_change
+        self._on_crash = on_crash
         self._jobs: WatchCache[JobState] = WatchCache(job_state, _app_of, on_change)
         self._pods: WatchCache[PodState] = WatchCache(pod_state, _job_of, self._pod_changed)
         self._watches = [
@@ -164,9 +166,14 @@ class Jobs:
             self._thread.start()
 
     def _run(self) -> None:
-        for app, wish, now in iter(self._queue.get, None):
-            if not self._stopping.is_set() and self._done.get(app) != wish:
-                self._bring(app, wish, now)
+        try:
+            for app, wish, now in iter(self._queue.get, None):
+                if not self._stopping.is_set() and self._done.get(app) != wish:
+                    self._bring(app, wish, now)
+        except BaseException as error:
+            if self._on_crash is None:
+                raise
+            self._on_crash(error)
 
     def _bring(self, app: AppKey, wish: _Wish, now: datetime) -> None:
         """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""

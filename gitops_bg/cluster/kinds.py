@@ -38,6 +38,7 @@ class Kind:
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
 EVENTS = Kind("v1", "Event", "events")
+SECRETS = Kind("v1", "Secret", "secrets")
 JOBS = Kind("batch/v1", "Job", "jobs")
 PODS = Kind("v1", "Pod", "pods")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)

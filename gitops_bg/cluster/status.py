@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
+from gitops_bg.cluster.analysis_status import runs_of
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
 from gitops_bg.core.counts import Counts
@@ -57,6 +58,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "candidate": _summary(candidate),
         **_counts(decision.counts),
         "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
+        "analysisRuns": runs_of(record) or None,
         "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
         "gates": [_gate(gate) for gate in decision.gates],
         "waits": [_wait(wait) for wait in decision.waits],

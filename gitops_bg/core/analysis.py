@@ -49,9 +49,19 @@ def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
 
 def await_verdict(world: World, to: Version, origin: Version | None, lane: Lane) -> World:
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
-    if lane is not Lane.PROMOTION or origin is None or plan_of(world, POST) is None:
+    is_judged = plan_of(world, POST) is not None and world.record.in_full != to.digest
+    if lane is not Lane.PROMOTION or origin is None or not is_judged:
         return world
     return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
+
+
+def skip_verdict(world: World, by: str) -> World:
+    """Somebody takes what serves for good without waiting for the end of its analysis."""
+    run, active = world.record.run(POST), world.active
+    if run is None or active is None or not world.record.keeps_warm(run.fallback):
+        return world
+    world = _let_fallback_go(_without_run(world, run), run)
+    return world.noting(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
 
 
 def _let_fallback_go(world: World, run: AnalysisRun) -> World:
@@ -84,14 +94,16 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if run.stage is POST:
         leaves = world.record.traffic != run.digest or (world.moving_to and world.lane is Lane.ROLLBACK)
         return bool(leaves) or plan_of(world, POST) is None
-    promoted = world.record.traffic == run.digest
-    return plan_of(world, PRE) is None or promoted or version.retiring
+    ended = world.record.traffic == run.digest or version.retiring
+    return ended or plan_of(world, PRE) is None or world.record.in_full == run.digest
 
 
 def _begin_pre(world: World) -> World:
     """Not before its pods are available, whatever was measured earlier (W4), and not for a first deployment."""
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not version.available_since:
+        return world
+    if world.record.in_full == version.digest:
         return world
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:

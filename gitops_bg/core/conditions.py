@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import label
+from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.decision import Condition, Gate, Phase
 from gitops_bg.core.gates import gates_to_show
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.progress import progress_conditions
 from gitops_bg.core.record import Lane
@@ -122,14 +123,20 @@ def _candidate_ready(world: World) -> Condition:
 
 
 def _analysis(world: World) -> Condition:
-    """The last run there was: the candidate's, or that of what serves."""
-    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage.value == "post"), default=None)
-    if run is None:
+    """The run of what is on its way, else the last there was."""
+    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    coming = world.moving_to or world.candidate
+    if coming and world.record.in_full == coming.digest:
+        return Condition("AnalysisPassed", False, "Skipped", f"{_name(coming)} is promoted without analysis")
+    is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
+        said = f"{AnalysisStage.PRE.called} of {_name(coming)} has not begun"
+        return Condition("AnalysisPassed", False, "NotBegun", said)
+    version = world.record.version(run.digest) if run else None
+    if run is None or version is None:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
-    said = str(run) if run.running else why(run)
-    return Condition(
-        "AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, f"{run.stage.called}: {said}"
-    )
+    said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
+    return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
 
 
 def _on_hold(world: World) -> Condition:

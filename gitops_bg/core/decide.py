@@ -20,6 +20,7 @@ from gitops_bg.core.dressing import dress
 from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
 from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.in_full import end_full
 from gitops_bg.core.invariants import check
 from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.observed import Observed
@@ -52,6 +53,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_target_revert,  # the commit that brought the active version was reverted
     judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
+    end_full,  # promote --full has done what it was for
     note_availability,  # who is ready since when, and who takes too long
     begin_runs,  # analyses of what is available, and of what has just been promoted
     watch_active,  # pods that fail after the switch

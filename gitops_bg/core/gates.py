@@ -11,6 +11,7 @@ from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.availability import expires_at, ready_since
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
+from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import Outcome, Verdict
@@ -95,6 +96,8 @@ def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
     plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
     if plan is None or not world.record.traffic:
         return ()
+    if world.record.in_full == version.digest:
+        return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
         return (_analysis(run),)
     begins = plan.unknown or "begins when its pods are available"
@@ -109,6 +112,8 @@ def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
     gate = _analysis(run)
     if version is None:
         return (gate,)
+    if world.record.in_full == version.digest:
+        return ()
     return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
 
 
@@ -143,6 +148,8 @@ def _countdown(world: World, version: Version) -> Gate:
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return Gate(GateKind.PAUSE, True, "no pause asked for")
+    if world.record.in_full == version.digest:
+        return Gate(GateKind.PAUSE, True, SKIPPED)
     since = ready_since(world, version)
     if since is None:
         awaited = "its pods are available" if version.available_since is None else "its analysis has ended"

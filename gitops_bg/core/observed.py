@@ -80,7 +80,11 @@ class Verb(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
     PROMOTE = "promote"
-    """Answer the pause of an inconclusive analysis: measure anew."""
+    """Answer the pause of an inconclusive analysis, before or after promotion: a fresh run. It moves nothing itself."""
+    PROMOTE_FULL = "promote-full"
+    """Open pause and analyses, before and after promotion, and ``previewReplicaCount``, for the version that is on its
+    way; with none on its way, end the analysis of what serves. It still waits for all pods and every other gate, and
+    who promotes stays as it is: the agent where ``autoPromotionEnabled``, else a commit of ``primary.yaml``."""
     ABORT = "abort"
     ROLLBACK = "rollback"
 

@@ -76,11 +76,18 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
         return None
     reason = candidate.source.subject or "promotion"
     by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
+    if by_itself and _waits_its_turn(world):
+        return None
     if by_itself and not _goes_back(world, candidate):
         return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
     return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason)
+
+
+def _waits_its_turn(world: World) -> bool:
+    """What ``primary.yaml`` names goes through first (DESIGN §4), unless it has failed to arrive."""
+    return world.moving_to is not None and not world.moving_to.failure
 
 
 def _promotes_on_expiry(world: World, candidate: Version) -> bool:

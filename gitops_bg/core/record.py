@@ -23,6 +23,7 @@ class Event(StrEnum):
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
     ANALYSED = "analysed"
+    SKIPPED = "skipped"
     PAUSED = "paused"
     ABORTED = "aborted"
     RETRIED = "retried"
@@ -169,6 +170,8 @@ class Record:
     """Digests that were active before, by the ledger of a former life; oldest first."""
     analysis: tuple[AnalysisRun, ...] = ()
     """At most one run a stage: the last."""
+    in_full: str = ""
+    """The digest that somebody promotes without pause and analyses (``core.in_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""

@@ -6,6 +6,7 @@ from gitops_bg.core.analysis import measure_again, retry_live
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.holds import lift_hold
+from gitops_bg.core.in_full import promote_in_full
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Event, Lane
@@ -22,6 +23,8 @@ def answer_request(world: World) -> World:
     match request.verb:
         case Verb.PROMOTE:
             return measure_again(world)
+        case Verb.PROMOTE_FULL:
+            return promote_in_full(world, request)
         case Verb.ABORT:
             return _abort(world, request)
         case Verb.ROLLBACK:

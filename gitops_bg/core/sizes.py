@@ -19,7 +19,7 @@ def wanted_size(world: World, version: Version) -> int:
     if version.retiring:
         return live
     preview = world.spec.strategy.preview_replica_count
-    return full if preview is None else max(preview, min(live, full))
+    return full if preview is None or world.record.in_full == version.digest else max(preview, min(live, full))
 
 
 def _to_go_back_to(world: World, full: int, live: int) -> int:

@@ -17,6 +17,7 @@ _DONE = {
     Event.SUPERSEDED: "superseded",
     Event.CANCELLED: "cancelled",
     Event.ANALYSED: "was analysed",
+    Event.SKIPPED: "skips pause and analyses",
     Event.PAUSED: "is paused",
     Event.ABORTED: "aborted",
     Event.RETRIED: "retries",

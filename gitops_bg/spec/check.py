@@ -1,19 +1,34 @@
 """Checks a whole repository, file by file and across apps: what `gitops-bg check` says. Fetches and changes nothing."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey, Source
-from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, SETTINGS_FILE, app_file, app_of, is_manifest
+from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_file, app_of, is_manifest
 from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.spec.notes import notes_of
 from gitops_bg.spec.settings import read_settings
+from gitops_bg.spec.yamlio import Document, read, read_one
 
 File = bytes | Problem
 
 
-def check_repository(files: Iterable[tuple[str, File]]) -> list[Problem]:
-    """Every problem of a repository, by path; empty where all is well. Paths have slashes and start at its root."""
+Lint = Callable[[Document], Iterable[Problem]]
+"""What an expert for Kubernetes' own objects says of one of them; it is given, because it needs a library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found, both by path. ``notes`` are no errors."""
+
+    problems: list[Problem]
+    notes: list[Problem]
+
+
+def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _document: ()) -> Checked:
+    """Everything there is to say of a repository. Paths have slashes and start at its root."""
     contents = dict(files)
     apps = _by_app(contents)
     library = load_library(contents)
@@ -25,8 +40,42 @@ def check_repository(files: Iterable[tuple[str, File]]) -> list[Problem]:
         *(problem for config in configs for problem in config.problems),
         *_check_shared_services(configs),
     ]
-    # What is wrong with a template is said once, however many apps use it.
+    manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
+    linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
+    notes = (note for config in configs for note in _notes(config, manifests[config.app], apps[config.app]))
+    return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order(notes))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """By place. What is wrong with a template is said once, however many apps use it."""
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
+
+
+def _not_said_yet(linted: Iterable[Problem], problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Those about fields that nobody complained about before."""
+    known = {(problem.file, problem.line, problem.field) for problem in problems}
+    return (problem for problem in linted if (problem.file, problem.line, problem.field) not in known)
+
+
+def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
+    """The documents of an app's files that are Kubernetes' own, by file name and number."""
+    found = {}
+    for name, content in files.items():
+        if is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE) and isinstance(content, bytes):
+            for document in read(app_file(config.app, name), content).documents:
+                found[name, document.number] = document
+    return found
+
+
+def _notes(
+    config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]
+) -> Iterator[Problem]:
+    """None where the folder has errors: what is said of it then may be wrong."""
+    if config.problems:
+        return iter(())
+    content = files.get(APP_FILE)
+    app, _ = read_one(app_file(config.app, APP_FILE), content) if isinstance(content, bytes) else (None, ())
+    return notes_of(config, app, [each for (name, _), each in manifests.items() if name != config.target_file])
 
 
 def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:

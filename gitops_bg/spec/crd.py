@@ -20,6 +20,7 @@ Schema = dict[str, Any]
 
 _KEPT = ("type", "format", "pattern", "enum", "minimum", "maximum", "minLength", "minItems", "description")
 _TEXT: Schema = {"type": "string"}
+_TRUTH: Schema = {"type": "boolean"}
 _NUMBER: Schema = {"type": "integer", "format": "int64"}
 _COUNT: Schema = {"type": "integer", "format": "int32"}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
@@ -149,6 +150,7 @@ def _status_schema() -> Schema:
         readyReplicas={**_COUNT, "description": "Ready pods of the active version."},
         availableReplicas={**_COUNT, "description": "Available pods of the active version."},
         rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
+        analysisRuns={"type": "array", "description": "The last run of each stage.", "items": _run()},
         conditions=_conditions(),
         gates={"type": "array", "items": _gate()},
         waits={"type": "array", "description": "All that is waited for.", "items": _wait()},
@@ -176,6 +178,24 @@ def _rollout() -> Schema:
         commit={**_TEXT, "description": "The commit of main that named its version in primary.yaml."},
         finishedAt=_MOMENT,
         outcome=outcome,
+    )
+
+
+def _run() -> Schema:
+    counts = dict.fromkeys(("count", "successful", "failed", "inconclusive", "error"), _NUMBER)
+    answer = _object(name=_TEXT, finding=_TEXT, dryRun=_TRUTH, value=_TEXT, message=_TEXT, measuredAt=_MOMENT, **counts)
+    texts = {"type": "object", "additionalProperties": _TEXT}
+    return _object(
+        stage={**_TEXT, "description": "pre or post: before traffic moves, or after."},
+        version=_NUMBER,
+        rollout=_NUMBER,
+        attempt={**_NUMBER, "description": "Counts the runs of one rollout; a pause is answered with a fresh one."},
+        finding={**_TEXT, "description": "Running, Successful, Inconclusive, Error or Failed."},
+        startedAt=_MOMENT,
+        finishedAt=_MOMENT,
+        labels=texts,
+        annotations=texts,
+        metrics={"type": "array", "items": answer},
     )
 
 

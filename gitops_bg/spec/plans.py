@@ -198,14 +198,15 @@ def _metric(metric: Metric) -> CoreMetric:
 
 
 def outside(good: ThresholdRange) -> str:
-    """The CEL that is true of a value, or of a list with one, outside of Flagger's range.
+    """The CEL that is true of a value outside of Flagger's range, also of one in a list, or in the lists of a range.
 
-    >>> outside(ThresholdRange(min=99))
-    'type(result) == list ? result.exists(each, each < 99.0) : result < 99.0'
+    >>> outside(ThresholdRange(min=99)).rpartition(" : ")[2]
+    'result < 99.0'
     """
     sides = [f"{{0}} {sign} {float(edge)!r}" for sign, edge in (("<", good.min), (">", good.max)) if edge is not None]
     test = " || ".join(sides)
-    return f"type(result) == list ? result.exists(each, {test.format('each')}) : {test.format('result')}"
+    each = f"type(each) == list ? each.exists(point, {test.format('point')}) : {test.format('each')}"
+    return f"type(result) == list ? result.exists(each, {each}) : {test.format('result')}"
 
 
 def _as_flagger_says(block: FlaggerAnalysis, asked: FlaggerMetric, metric: CoreMetric) -> CoreMetric:

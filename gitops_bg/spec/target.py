@@ -13,7 +13,7 @@ from gitops_bg.core.model import AppKey, Snapshot
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.objects import AppsWorkload, PodTemplateObject, Workload, WorkloadSpec, check_place
 from gitops_bg.spec.paths import Path
-from gitops_bg.spec.validation import validate
+from gitops_bg.spec.validation import nearest, validate
 from gitops_bg.spec.yamlio import Document
 
 MAX_SNAPSHOT_BYTES = 200_000
@@ -26,6 +26,9 @@ IMPOSSIBLE = {
     "Job": "ends, and live traffic needs pods that do not",
     "CronJob": "ends, and live traffic needs pods that do not",
 }
+
+_READ = ("replicas", "minReadySeconds", "selector", "template")
+"""The fields of a workload's spec that mean something here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def _check_kind(document: Document) -> Iterator[Problem]:
 
 def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterator[Problem]:
     template = template_path(document.value)
+    yield from _check_misspelt(document)
     yield from _check_selector(document, spec)
     yield from _check_reserved(document, spec)
     yield from _check_pods(document)
@@ -132,6 +136,19 @@ def _check_volumes(document: Document) -> Iterator[Problem]:
     if value_at(document.value, ("spec", "volumeClaimTemplates")):
         message = "pods with storage of their own cannot be switched from one version to the next"
         yield document.problem(("spec", "volumeClaimTemplates"), message, "remove it, or use volumes of the template")
+
+
+def _check_misspelt(document: Document) -> Iterator[Problem]:
+    """Fields that are meant for ones that are read here: passed over, `replica: 5` would leave one pod.
+
+    All others are the API server's business; `check` knows them (`cluster.schema`).
+    """
+    if document.value["kind"] not in APPS_KINDS:
+        return
+    for key in document.value["spec"]:
+        meant = nearest(key, _READ, cutoff=0.8)
+        if meant and key not in _READ:
+            yield document.problem(("spec", key), "there is no such field", f"did you mean {meant}?", at_key=True)
 
 
 def _check_selector(document: Document, spec: WorkloadSpec) -> Iterator[Problem]:

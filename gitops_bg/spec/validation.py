@@ -6,7 +6,7 @@ Knows no schema of its own: fields and their models come from the caller.
 import difflib
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -20,6 +20,7 @@ ModelType = TypeVar("ModelType", bound=BaseModel)
 
 _EXPECTED = {
     "int_type": "a whole number",
+    "float_type": "a number",
     "bool_type": "true or false",
     "string_type": "text",
     "dict_type": "a mapping",
@@ -47,6 +48,28 @@ def validate(model: type[ModelType], document: Document) -> tuple[ModelType | No
         return None, tuple(_problem(model, document, detail) for detail in details)
 
 
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known word that ``word`` is most like; empty where it is like none.
+
+    >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
+    ('replicas', '')
+    """
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
+
+
+def expected(kinds: Iterable[str], value: Any) -> tuple[str, str]:
+    """Message and remedy where a value has none of some types, by pydantic's names of them.
+
+    >>> expected(["int_type"], "2")
+    ('expected a whole number, found text', 'remove the quotes')
+    >>> expected(["int_type", "string_type"], [])
+    ('expected a whole number or text, found a list', '')
+    """
+    names = list(kinds)
+    remedy = _type_remedy(names[0], value) if len(names) == 1 else ""
+    return f"expected {' or '.join(_EXPECTED[kind] for kind in names)}, found {kind_of(value)}", remedy
+
+
 def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -> Problem:
     path = detail["loc"]
     kind, context = detail["type"], detail.get("ctx", {})
@@ -66,8 +89,8 @@ def _path(dotted: str) -> Path:
 
 def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Problem:
     known = _fields_at(model, path[:-1])
-    close = difflib.get_close_matches(str(path[-1]), known, n=1, cutoff=0.6)
-    remedy = f"did you mean {close[0]}?" if close else f"known here: {', '.join(sorted(known))}"
+    close = nearest(str(path[-1]), known)
+    remedy = f"did you mean {close}?" if close else f"known here: {', '.join(sorted(known))}"
     return document.problem(path, "there is no such field", remedy, at_key=True)
 
 
@@ -77,7 +100,7 @@ def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails) -> tuple
     if kind == "int_type" and isinstance(value, float):
         return f"expected a whole number, found {value}", ""
     if kind in _EXPECTED:
-        return f"expected {_EXPECTED[kind]}, found {kind_of(value)}", _type_remedy(kind, value)
+        return expected([kind], value)
     known: dict[str, Callable[[], tuple[str, str]]] = {
         "literal_error": lambda: (f"{value!r} is not allowed", f"write {_alternatives(context['expected'])}"),
         "greater_than_equal": lambda: (f"{value} is too small", f"write {context['ge']} or more"),

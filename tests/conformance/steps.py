@@ -20,6 +20,11 @@ def abort(app: App, reason: str = "smells") -> None:
     app.ask(Request(f"abort-{next(_IDS)}", Verb.ABORT, "ada", datetime.now(UTC), reason))
 
 
+def promote_full(app: App) -> None:
+    """`gitops-bg promote --full`."""
+    app.ask(Request(f"full-{next(_IDS)}", Verb.PROMOTE_FULL, "ada", datetime.now(UTC)))
+
+
 def retry(app: App, tag: str) -> None:
     """`gitops-bg retry` of a tag."""
     number = app.spec.get("retry", {}).get("number", 0) + 1

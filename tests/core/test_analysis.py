@@ -465,3 +465,19 @@ def test_old_version_is_warm_again_for_its_whole_delay_only_once():
     world.spec = automatic()
     world.settle()
     assert world.record.numbered(1).scale_down_at == end
+
+
+def test_merging_the_next_version_does_not_save_one_that_fails():
+    world = analysed(manual(), post=PLAN)
+    world.push("2")
+    world.settle()
+    world.set_primary("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    world.set_primary("3")
+    world.settle()
+    assert world.live == "2", "still being judged"
+    measure(world, BAD)
+    assert (world.live, world.primary) == ("1", "1")
+    assert world.held == {"2", "3"}, "nothing goes forward again without somebody's word"

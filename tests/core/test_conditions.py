@@ -9,10 +9,12 @@ from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
+from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.observed import GitView, Observed
 from gitops_bg.core.record import Hold, Override, Record
+from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import Suspension
-from tests.core.simulation import manual
+from tests.core.simulation import Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
@@ -171,6 +173,36 @@ def test_condition(name):
     state, (kind, status, reason, message) = CONDITIONS[name]
     found = next(one for one in conditions_of(state) if one.type == kind)
     assert (found.status, found.reason, found.message) == (status, reason, message)
+
+
+def analysis_condition(world: Simulation) -> tuple[bool, str, str]:
+    found = next(each for each in world.decide().conditions if each.type == "AnalysisPassed")
+    return found.status, found.reason, found.message
+
+
+def test_analysis_has_a_condition_of_its_own():
+    plan = Plan((Metric("errors", "web"),))
+    spec = automatic()
+    world = deployed(replace(spec, strategy=replace(spec.strategy, pre_promotion_analysis=plan)))
+    assert analysis_condition(world) == (False, "NoAnalysis", "nothing was analysed")
+    world.push("2")
+    world.step()
+    assert analysis_condition(world)[1] == "NotBegun"
+    world.settle()
+    status, reason, message = analysis_condition(world)
+    assert (status, reason) == (False, "Running")
+    assert message.endswith("errors ✔0 ✖0 ?0 ⚠0 of 1")
+    assert "v2" in message
+    world.measured = tuple(Measured(one.id, Finding.FAILED, world.now) for one in world.decide().measurements)
+    world.settle()
+    assert analysis_condition(world)[:2] == (False, "Failed")
+    world.push("3")
+    world.step()
+    assert analysis_condition(world)[1] == "NotBegun", "what failed before is not said of another version"
+    world.settle()
+    world.measured = tuple(Measured(one.id, Finding.SUCCESSFUL, world.now) for one in world.decide().measurements)
+    world.settle()
+    assert analysis_condition(world)[:2] == (True, "Successful")
 
 
 def test_every_condition_is_there_from_the_start():

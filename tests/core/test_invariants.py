@@ -115,6 +115,7 @@ EVENTS = st.one_of(
             lambda world: world.later(seconds=601),
             lambda world: world.ask(Verb.ABORT),
             lambda world: world.ask(Verb.PROMOTE),
+            lambda world: world.ask(Verb.PROMOTE_FULL),
             *map(measure, FINDINGS),
             lambda world: world.ask(Verb.ROLLBACK),
             lambda world: setattr(world, "replicas", 1 + world.commits % 5),

@@ -51,6 +51,18 @@ WRITTEN = {
         world(active(1), candidate(2), spec=AUTO, observed=git(2)),
         [commit(2, "web 2")],
     ),
+    "automatic, behind a version that primary.yaml names: nothing, that one goes through": (
+        world(active(1), rising(2), candidate(3), spec=AUTO, wants=3, names_=2),
+        [],
+    ),
+    "automatic, behind a version that primary.yaml names and that failed: the commit": (
+        world(active(1), rising(2, failure="ProgressDeadlineExceeded"), candidate(3), spec=AUTO, wants=3, names_=2),
+        [commit(3, "web 3")],
+    ),
+    "pull request, behind a version that primary.yaml names: the offer": (
+        world(active(1), rising(2), candidate(3), wants=3, names_=2),
+        [offer(3, "web 3")],
+    ),
     "pull request: the offer": (world(active(1), candidate(2)), [offer(2, "web 2")]),
     "commit by hand: nothing": (world(active(1), candidate(2), spec=BY_HAND), []),
     "a candidate that comes up: nothing": (world(active(1), rising(2), spec=AUTO), []),

@@ -16,6 +16,7 @@ from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import load_app
 from gitops_bg.spec.models import Author
 from gitops_bg.spec.settings import default_settings, load_settings
+from gitops_bg.spec.yamlio import Document
 from tests.spec.texts import APP, SERVICE, TARGET, source_of
 
 TEMPLATE = Path(__file__).parents[2] / "repo-template"
@@ -35,7 +36,7 @@ GOOD: dict[str, str | Problem] = {
 def check(**changed: str | Problem | None) -> list[str]:
     files = {**GOOD, **{path.replace("__", "/"): content for path, content in changed.items()}}
     contents = [(path, text.encode() if isinstance(text, str) else text) for path, text in files.items() if text]
-    return [str(problem) for problem in check_repository(contents)]
+    return [str(problem) for problem in check_repository(contents).problems]
 
 
 def with_file(path: str, content: str | Problem | None) -> list[str]:
@@ -51,7 +52,7 @@ def template_files() -> dict[str, bytes]:
 
 
 def test_the_repository_to_copy_has_no_problem() -> None:
-    assert check_repository(template_files().items()) == []
+    assert check_repository(template_files().items()).problems == []
 
 
 def test_the_repository_to_copy_shows_analyses_that_work_as_they_stand() -> None:
@@ -61,7 +62,7 @@ def test_the_repository_to_copy_shows_analyses_that_work_as_they_stand() -> None
     last = app.index("  promotion:")
     used = app[:first] + app[first:last].replace("      # ", "      ") + app[last:]
     files["apps/shop/web/app.yaml"] = used.encode()
-    assert check_repository(files.items()) == []
+    assert check_repository(files.items()).problems == []
     config = load_app(AppKey("shop", "web"), {"app.yaml": used.encode()}, source_of, load_library(files))
     assert config.templates == {"smoke", "error-rate"}
 
@@ -174,3 +175,78 @@ def test_wrong_settings_are_refused_with_every_problem() -> None:
     ]
     with pytest.raises(InvalidInput, match="the file is empty"):
         load_settings(b"")
+
+
+# --- notes: what has no effect is said, and is no error ---
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
+
+
+def notes(**changed: str | Problem | None) -> list[str]:
+    files = {**GOOD, **{path.replace("__", "/"): content for path, content in changed.items()}}
+    contents = [(path, text.encode() if isinstance(text, str) else text) for path, text in files.items() if text]
+    return [str(note) for note in check_repository(contents).notes]
+
+
+def test_a_good_repository_has_no_note() -> None:
+    assert notes() == []
+    assert check_repository(template_files().items()).notes == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("ConfigMap", "v1"),
+        ("Secret", "v1"),
+        ("HorizontalPodAutoscaler", "autoscaling/v2"),
+        ("PodDisruptionBudget", "policy/v1"),
+    ],
+)
+def test_an_object_that_nothing_applies_yet_is_a_note(kind: str, version: str) -> None:
+    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: it}}\n"
+    file = "apps/shop/web/more.yaml"
+    assert with_file(file, text) == []
+    assert notes(**{file: text}) == [
+        f"{file}:2: kind: {kind} it is only checked: the agent does not apply it yet (apply it by other means)"
+    ]
+
+
+def test_a_service_that_app_yaml_does_not_name_is_a_note() -> None:
+    other = SERVICE.replace("name: web", "name: other")
+    [note] = notes(**{"apps/shop/web/other.yaml": other})
+    assert note.startswith("apps/shop/web/other.yaml:3: metadata.name: Service other is only checked")
+
+
+def test_a_service_that_is_not_in_git_is_a_note_at_the_field_that_names_it() -> None:
+    [note] = notes(**{"apps/shop/web/service.yaml": None})
+    assert note.startswith(
+        "apps/shop/web/app.yaml:7: spec.strategy.blueGreen.activeService: Service web (live traffic)"
+    )
+    assert "the agent makes it of the pods' ports" in note
+
+
+def test_an_app_with_errors_has_no_notes() -> None:
+    assert notes(**{"apps/shop/web/map.yaml": CONFIG_MAP, "apps/shop/web/target.yaml": "kind: [\n"}) == []
+
+
+# --- what an expert for Kubernetes says is part of it ---
+
+
+def test_the_lint_sees_every_manifest_but_our_own_and_repeats_nobody() -> None:
+    seen: list[str] = []
+
+    def lint(document: Document) -> list[Problem]:
+        seen.append(f"{document.file}#{document.number}")
+        return [document.problem(("spec", "replica"), "lint says so", at_key=True)]
+
+    files = {**GOOD, "apps/shop/web/more.yaml": f"{CONFIG_MAP}---\n{CONFIG_MAP.replace('settings', 'more')}"}
+    files["apps/shop/web/target.yaml"] = TARGET.replace("replicas: 3", "replica: 3")
+    found = check_repository([(path, str(text).encode()) for path, text in files.items()], lint).problems
+    assert sorted(seen) == [
+        "apps/shop/web/more.yaml#0",
+        "apps/shop/web/more.yaml#1",
+        "apps/shop/web/service.yaml#0",
+        "apps/shop/web/target.yaml#0",
+    ]
+    of_target = [problem.message for problem in found if problem.file.endswith("target.yaml")]
+    assert of_target == ["there is no such field"], "said by the reader already"

@@ -132,6 +132,10 @@ def test_a_folder_with_a_name_kubernetes_does_not_take() -> None:
 
 # what is replaced in target.yaml, and by what: the complaint
 WRONG_TARGET = {
+    # A misspelt field would leave the app with another size than its author wants.
+    ("  replicas: 3", "  replica: 3"): "target.yaml:7: spec.replica: there is no such field (did you mean replicas?)",
+    ("  replicas: 3", "  replicas: 3\n  minReadySecond: 5"): "target.yaml:8: spec.minReadySecond: there is no such "
+    "field (did you mean minReadySeconds?)",
     ("kind: Deployment", "kind: DaemonSet"): "target.yaml:2: kind: a DaemonSet runs one pod on every node, which no "
     "second colour fits beside (write a Deployment)",
     ("kind: Deployment", "kind: Job"): "target.yaml:2: kind: a Job ends, and live traffic needs pods that do not "
@@ -336,6 +340,11 @@ def test_the_image_of_any_workload_can_be_set(name: str) -> None:
     text = WORKLOADS[name][0]
     changed = set_image(text.encode(), "web", "registry.example/shop/web:2.0.0").decode()
     assert changed == text.replace("web:1.0.0", "web:2.0.0")
+
+
+def test_fields_of_a_deployment_that_have_no_meaning_here_are_passed_over() -> None:
+    more = "revisionHistoryLimit: 3\n  progressDeadlineSeconds: 60\n  strategy: {type: Recreate}\n  paused: false"
+    assert load(target=TARGET.replace("replicas: 3", f"replicas: 3\n  {more}\n  ofTomorrow: 1")).problems == ()
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])

@@ -322,7 +322,8 @@ def test_flaggers_analysis_is_read_as_the_same_thing() -> None:
         provider="web",
         query='{"url":"http://web.shop/2m/5.."}',
         success="",
-        failure="type(result) == list ? result.exists(each, each < 99.0) : result < 99.0",
+        failure="type(result) == list ? result.exists(each, type(each) == list ? "
+        "each.exists(point, point < 99.0) : each < 99.0) : result < 99.0",
         interval=30,
         count=10,
         failure_limit=2,
@@ -348,6 +349,8 @@ RANGES = [
     ("{min: 1, max: 2}", [1, 2], False),
     ("{min: 1, max: 2}", 0, True),
     ("{min: 1, max: 2}", [1, 3], True),
+    ("{min: 1, max: 2}", [[1, 2], [2]], False),
+    ("{min: 1, max: 2}", [[1, 2], [3]], True),
 ]
 
 

@@ -133,7 +133,9 @@ class Scenario:
 
         def idle() -> bool:
             busy = not agent.catalog.seen and not agent.catalog.unreachable
-            return not busy and all((agent.queue.idle, agent.git.idle, agent.queue.idle, agent.git.idle))
+            return not busy and all(
+                (agent.queue.idle, agent.git.idle, agent.measurements.idle, agent.queue.idle, agent.git.idle)
+            )
 
         eventually(idle, timeout, what="the agent is idle")
 

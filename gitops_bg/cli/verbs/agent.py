@@ -78,6 +78,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         poll_seconds=options.poll,
         resync_seconds=options.resync,
         workers=options.workers,
+        measuring_threads=options.measuring_threads,
         webhook_secret_file=options.webhook_secret_file,
     )
 

@@ -13,6 +13,7 @@ from gitops_bg.cli.output import Output
 from gitops_bg.cli.reporting import problem_line
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.worktree import files_of
+from gitops_bg.cluster.schema import lint
 from gitops_bg.core.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.check import check_repository
@@ -27,20 +28,24 @@ def check(
     out: OutputOptions,
     path: Annotated[Path, typer.Argument(metavar="[PATH]", help="A work tree.", show_default="here")] = Path(),
 ) -> int:
-    """Check every file of a repository; exit 1 if any has an error.
+    """Check every file of a repository; exit 1 if any has an error. Notes say what has no effect.
 
     Reads the work tree at PATH as it is, committed or not; with --repo it reads the branch of a remote.
 
     Example: gitops-bg check .
     """
     contents, stray = _contents(git, path)
-    problems = _with_stray(check_repository(contents.items()), stray)
+    checked = check_repository(contents.items(), lint)
+    problems = _with_stray(checked.problems, stray)
     output = Output(out)
     if output.json:
-        output.data({"files": len(contents), "problems": [to_json(problem) for problem in problems]})
+        notes = [to_json(note) for note in checked.notes]
+        output.data({"files": len(contents), "problems": [to_json(problem) for problem in problems], "notes": notes})
     else:
         for problem in problems:
             output.line(problem_line(problem))
+        for note in checked.notes:
+            output.line(f"note: {problem_line(note)}", "dim")
         output.line(_verdict(len(contents), len(problems)), "red" if problems else "green")
     return NOT_SO if problems else OK
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import product
 
 import pytest
 import yaml
 
+from gitops_bg.cluster.errors import NotFound
 from gitops_bg.core.actions import (
     ApplyApp,
     ApplyService,
@@ -18,6 +20,7 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
 )
 from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.errors import Refused
 from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import PodMetadata
 from gitops_bg.core.names import METRIC, replica_set_name
@@ -52,6 +55,16 @@ NEEDED = {
     ("", "serviceaccounts", ""): set(),
     ("rbac.authorization.k8s.io", "clusterroles", ""): set(),
 }
+
+
+SECRETS_BINDING = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "RoleBinding",
+    "metadata": {"name": "gitops-bg-secrets"},
+    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "gitops-bg-secrets"},
+    "subjects": [{"kind": "ServiceAccount", "name": "gitops-bg", "namespace": "gitops-bg"}],
+}
+"""What docs/analysis.md has somebody make for a namespace."""
 
 
 @pytest.fixture
@@ -106,6 +119,30 @@ def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:
     lab.measure(Record(epoch="e1"))
     names = lambda: [job["metadata"]["annotations"][METRIC] for job in lab.live()]  # noqa: E731
     eventually(lambda: names() == ["smoke"], timeout=90, what="the Job that runs is ended")
+
+
+def test_secrets_are_read_only_where_that_was_granted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
+    admin, granted, other = control_plane_cluster, agent.app.namespace, control_plane_cluster.namespace()
+    for namespace in (granted, other):
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "metrics"}, "data": {"token": "eA=="}}
+        admin.create(collection("v1", "Secret", namespace), secret)
+    with pytest.raises(Refused, match="secrets"):
+        agent.subject.secret(granted, "metrics")
+
+    admin.create(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{granted}/rolebindings", SECRETS_BINDING)
+
+    eventually(lambda: _secret(agent, granted) == {"token": b"x"}, what="the right has arrived")
+    with pytest.raises(Refused, match="secrets"):
+        agent.subject.secret(other, "metrics")
+    with pytest.raises(NotFound, match="nobody"):
+        agent.subject.secret(granted, "nobody")
+    admin.request("DELETE", f"/api/v1/namespaces/{other}")
+
+
+def _secret(agent: Scene, namespace: str) -> object:
+    with suppress(Refused):
+        return agent.subject.secret(namespace, "metrics")
+    return None
 
 
 def test_an_app_is_applied_again_and_again(agent: Scene) -> None:

@@ -13,9 +13,11 @@ from gitops_bg.core.actions import ApplyApp
 from gitops_bg.core.counts import Counts
 from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Named, Phase, Wait
 from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
+from gitops_bg.core.runs import AnalysisRun, Measured, begin, id_of, take
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE
@@ -75,6 +77,33 @@ def test_last_rollouts_are_shown_newest_first(scene: Scene) -> None:
         {"number": 7, "version": 7, "digest": second, "startedAt": began, **under_way},
         {"number": 6, "version": 6, "digest": first, "startedAt": began, **promoted},
     ]
+
+
+def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene) -> None:
+    errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3, failure_limit=1)
+    plan = Plan((errors, replace(errors, name="dry", dry_run=True)), labels=(("team", "blue"),))
+    run = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v7").digest, 7, attempt=2), plan, "new", "old", NOW)
+    run = take(run, "e1", Measured(id_of(run, "e1", run.metrics[0]), Finding.FAILED, LATER, "0.5", "0.5 is not < 0.1"))
+    scene.do(ApplyApp())
+    scene.subject.save(scene.app, replace(DECISION, record=replace(RECORD, analysis=(run,))), NOW)
+    none = {"count": 3, "successful": 0, "failed": 0, "inconclusive": 0, "error": 0}
+    answer = {"value": "0.5", "message": "0.5 is not < 0.1", "measuredAt": "2026-05-04T13:00:00Z"}
+    assert status(scene)["analysisRuns"] == [
+        {
+            "stage": "pre",
+            "version": 7,
+            "rollout": 7,
+            "attempt": 2,
+            "finding": "Running",
+            "startedAt": "2026-05-04T12:00:00Z",
+            "labels": {"team": "blue"},
+            "metrics": [
+                {"name": "errors", "finding": "Running", **none, "failed": 1, **answer},
+                {"name": "dry", "finding": "Running", **none, "dryRun": True},
+            ],
+        }
+    ]
+    assert scene.subject.record(scene.app).analysis == (run,)
 
 
 def test_the_record_comes_back_as_it_was(scene: Scene) -> None:

@@ -1,0 +1,80 @@
+"""Puts together what measures: providers over HTTP in a pool of their own, Jobs in the cluster. No rule is here.
+
+A pass asks `results` before it decides and calls `take` after the record is saved, so a result counts once, and only
+with the record that counted it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.analysis.measurer import Measurer
+from gitops_bg.analysis.measuring import Measuring
+from gitops_bg.analysis.registry import Registry
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.jobs import PROVIDER as JOB
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Record
+from gitops_bg.core.runs import Measure, Measured
+
+
+class Measurements:
+    """The measurements of all apps. ``wake`` puts an app on the queue; ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        alarms: Alarms,
+        metrics: Metrics,
+        wake: Callable[[AppKey], None],
+        clock: Callable[[], datetime],
+        threads: int,
+    ) -> None:
+        self._cluster = cluster
+        self._alarms = alarms
+        self._metrics = metrics
+        measuring = Measuring(Registry(), self._secret, clock)
+        self._measurer = Measurer(measuring.measure, wake, self._told, clock, threads)
+
+    def results(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
+        """What came out and is in no saved record."""
+        return self._measurer.results(app) + self._cluster.measured(app, record, now)
+
+    def take(self, app: AppKey, record: Record, measures: Sequence[Measure], now: datetime) -> None:
+        """Begin what is due, as the record says that was saved; what it does not ask for is over."""
+        self._cluster.measure(app, record, measures, now)
+        others = [measure for measure in measures if measure.metric.provider != JOB]
+        self._alarms.arrange(app, self._measurer.take(app, others), "measure")
+
+    def counted(self, app: AppKey, before: Record, results: Sequence[Measured], still_due: Sequence[Measure]) -> None:
+        """Tell the metrics of the results that a saved record has taken into account."""
+        waiting = {measure.id for measure in still_due}
+        providers = {
+            (run.stage, one.metric.name): one.metric.provider for run in before.analysis for one in run.metrics
+        }
+        for result in results:
+            if result.id not in waiting:
+                provider = providers.get((result.id.stage, result.id.metric), "")
+                self._metrics.measured(app, provider, result.finding)
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        self._alarms.arrange(app, None, "measure")
+        self._measurer.forget(app)
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._measurer.stop()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no provider is being asked; Jobs take their time."""
+        return self._measurer.idle
+
+    def _secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
+        return self._cluster.secret(namespace, name)
+
+    def _told(self, _app: AppKey, measure: Measure, _result: Measured, took: timedelta) -> None:
+        self._metrics.measuring_took(measure.metric.provider, took.total_seconds())

@@ -1,0 +1,43 @@
+"""What `check` says of an app beside its errors: what of its folder has no effect, and what comes from elsewhere.
+
+A note is no error: the app is as good with it as without.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.spec.layout import APP_FILE, app_file
+from gitops_bg.spec.load import AppConfig
+from gitops_bg.spec.yamlio import Document
+
+_ROLES = {"activeService": "live traffic", "previewService": "the candidate"}
+
+
+def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]) -> Iterator[Problem]:
+    """The notes on an app: of its app.yaml, and of the documents of its other files."""
+    named = dict(_services(config))
+    for document in others:
+        yield from _without_effect(document, set(named.values()), config)
+    for field, name in named.items():
+        if name not in config.services:
+            anchor = app or Document(app_file(config.app, APP_FILE), None)
+            message = f"Service {name} ({_ROLES[field]}) is not in Git: the agent makes it of the pods' ports"
+            remedy = "one that the cluster has already is taken only if it has the label gitops-bg.dev/app"
+            yield anchor.problem(("spec", "strategy", "blueGreen", field), message, remedy)
+
+
+def _services(config: AppConfig) -> Iterator[tuple[str, str]]:
+    if config.spec is not None:
+        strategy = config.spec.strategy
+        roles = {"activeService": strategy.active_service, "previewService": strategy.preview_service}
+        yield from ((field, name) for field, name in roles.items() if name)
+
+
+def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    if kind != "Service":
+        message = f"{kind} {name} is only checked: the agent does not apply it yet"
+        yield document.problem(("kind",), message, "apply it by other means")
+    elif name not in services and config.spec is not None:
+        message = f"Service {name} is only checked: {APP_FILE} does not name it, so the agent does not apply it"
+        yield document.problem(("metadata", "name"), message, "apply it by other means, or remove it")

@@ -1,0 +1,179 @@
+"""Analysis by Jobs with everything real: one Job for a measurement, whatever happens to agent and rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.runs import AnalysisRun
+from tests.conformance.steps import abort, resume, suspend
+from tests.support.analysis import analysed, made, measured, publish_templates, runs
+from tests.support.clusters import TestCluster
+from tests.support.mortality import Mortals
+from tests.support.paths import jobs, pods
+from tests.support.rawapi import Json
+from tests.support.scenario import App, Scenario, scenario
+
+PRE, POST = "prePromotionAnalysis", "postPromotionAnalysis"
+
+
+@pytest.fixture
+def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
+    """Every story is told on both clusters."""
+    with scenario(cluster, tmp_path) as made:
+        publish_templates(made)
+        yield made
+
+
+def measuring(web: App, duration: str = "infinity", image: str = "sleep:v1") -> App:
+    """v2 waits for a Job before its promotion."""
+    web.scenario.publish("Templates", {"analysis/sleep-pre.yaml": _with_image(web, image)})
+    analysed(web, PRE, duration=duration)
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    web.push_image("v2")
+    web.wait(lambda: runs(web) == ["2.pre.1"], "the Job is there")
+    return web
+
+
+def _with_image(web: App, image: str) -> str:
+    text = web.scenario.remote.show("main", "analysis/sleep-pre.yaml")
+    assert text is not None
+    return text.replace("registry.example/sleep:v1", f"registry.example/{image}")
+
+
+def live_jobs(web: App) -> list[Json]:
+    return web.scenario.cluster.list(jobs(web.key.namespace))
+
+
+def wait_ended(web: App) -> None:
+    """Wait until no Job is there, nor a pod of one."""
+    web.wait(lambda: not live_jobs(web), "the Job is gone", timeout=90)
+    path, labels = pods(web.key.namespace), "job-name"
+    web.wait(lambda: not web.scenario.cluster.list(path, labelSelector=labels), "its pod is gone", timeout=90)
+
+
+def run_of(web: App) -> AnalysisRun:
+    found = web.record.run(AnalysisStage.PRE)
+    assert found is not None
+    return found
+
+
+def test_a_restarted_agent_goes_on_with_the_job_that_runs(web: App) -> None:
+    measuring(web, duration="3")
+    web.scenario.restart()
+    web.wait_live("v2")
+    assert (made(web), measured(web)) == (1, ["2.pre.1.sleep-job.0"])
+
+
+def test_a_job_that_ended_while_no_agent_ran_counts(web: App) -> None:
+    measuring(web, duration="1")
+    web.scenario.stop()
+    web.wait(lambda: live_jobs(web)[0].get("status", {}).get("succeeded"), "the Job is complete")
+    web.scenario.start()
+    web.wait_live("v2")
+    assert made(web) == 1
+
+
+def test_an_agent_that_dies_after_every_write_measures_nothing_twice(world: Scenario) -> None:
+    web = world.app()
+    web.strategy["autoPromotionEnabled"] = True
+    for field in (PRE, POST):
+        analysed(web, field, duration="1")
+    agents = Mortals(world, writes=1)
+    web.add("v1")
+    agents.until(lambda: web.primary_digest() == web.digest("v1"), "v1 is in Git")
+    web.push_image("v2")
+    agents.until(
+        lambda: web.condition("Healthy")["status"] == "True" and web.live_tag() == "v2", "v2 is live, and good"
+    )
+    agents.until(web.is_told, "told")
+    world.stop()
+    world.start()
+    world.wait_idle()
+    assert measured(web) == ["2.pre.1.sleep-job.0", "2.post.1.sleep-job.0"]
+    assert made(web) == 2
+    assert "create Job" in agents.done
+    assert web.told().count("promoted") == 1
+
+
+def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: App) -> None:
+    web.scenario.publish("Templates", {"analysis/sleep-pre.yaml": _with_image(web, "sleep:missing")})
+    analysed(web, PRE)
+    web.configure()
+    web.push_image("v2")
+    web.wait_phase("Paused")
+    run = run_of(web)
+    assert run.finding is Finding.INCONCLUSIVE
+    assert "ImagePullBackOff" in run.metrics[0].measurements[-1].message
+    wait_ended(web)
+    assert (web.live_tag(), web.offered()) == ("v1", False)
+
+    publish_templates(web.scenario)
+    web.scenario.wait_idle()
+    web.ask(Request("again", Verb.PROMOTE, "ada", datetime.now(UTC)))
+    web.wait_offered("v2")
+    assert measured(web) == ["2.pre.2.sleep-job.0"]
+
+
+@pytest.mark.parametrize("by", ["an abort", "no analysis any more"])
+def test_a_run_that_is_dropped_ends_its_job(web: App, by: str) -> None:
+    measuring(web)
+    if by == "an abort":
+        abort(web)
+    else:
+        del web.strategy[PRE]
+        web.configure()
+    wait_ended(web)
+    assert made(web) == 1
+
+
+def test_a_newer_target_ends_the_job_of_the_one_before(web: App) -> None:
+    measuring(web)
+    web.push_image("v3")
+    web.wait(lambda: runs(web) == ["3.pre.1"], "only the Job of v3 is there", timeout=90)
+    assert made(web) == 2
+
+
+def test_a_job_outlives_a_suspension(web: App) -> None:
+    measuring(web, duration="2")
+    suspend(web)
+    before = live_jobs(web)[0]["metadata"]["uid"]
+    web.wait(lambda: live_jobs(web)[0].get("status", {}).get("succeeded"), "the Job is complete")
+    assert web.live_tag() == "v1"
+    resume(web)
+    web.wait_live("v2")
+    assert [job["metadata"]["uid"] for job in live_jobs(web)] == [before]
+
+
+def test_a_secret_reaches_a_job_as_a_reference_and_the_agent_never_has_it(web: App) -> None:
+    text = web.scenario.remote.show("main", "analysis/sleep-pre.yaml")
+    assert text is not None
+    secret = "- name: duration\n    valueFrom: {secretKeyRef: {name: api, key: token}}"
+    text = text.replace("- name: duration\n    value: '0'", secret)
+    text = text.replace("      - sleep {{args.duration}} && exit", "      - exit")
+    env = "image: registry.example/sleep:v1\n                env: [{name: TOKEN, value: '{{args.duration}}'}]"
+    text = text.replace("image: registry.example/sleep:v1", env)
+    web.scenario.publish("Templates", {"analysis/sleep-pre.yaml": text})
+    web.strategy[PRE] = {"templates": [{"templateName": "sleep-pre"}]}
+    web.configure()
+    web.push_image("v2")
+    web.wait_offered("v2")
+    (job,) = live_jobs(web)
+    assert job["spec"]["template"]["spec"]["containers"][0]["env"] == [
+        {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "api", "key": "token"}}}
+    ]
+
+
+def test_jobs_go_with_their_app(web: App) -> None:
+    measuring(web)
+    web.scenario.stop()
+    path = f"/apis/{names.API_VERSION}/namespaces/{web.key.namespace}/{names.PLURAL}/web"
+    web.scenario.cluster.delete(path, propagationPolicy="Background")
+    web.wait(lambda: not live_jobs(web), "the Job is gone", timeout=90)

@@ -1,0 +1,109 @@
+"""What `check` knows of Kubernetes' own objects: each unknown field, wrong type, missing field, with its line."""
+
+from __future__ import annotations
+
+import pytest
+from kubernetes import client
+
+from gitops_bg.cluster.schema import _MODELS, lint
+from gitops_bg.spec.objects import ALLOWED
+from gitops_bg.spec.target import APPS_KINDS, POD_TEMPLATE
+from gitops_bg.spec.yamlio import read
+from tests.spec.texts import SERVICE, TARGET
+
+
+def said(text: str) -> list[str]:
+    [document] = read("a.yaml", text.encode()).documents
+    return [str(problem) for problem in lint(document)]
+
+
+def test_good_manifests_have_nothing_said_of_them() -> None:
+    assert said(TARGET) == []
+    assert said(SERVICE) == []
+
+
+def test_every_kind_that_may_lie_in_a_folder_is_known_in_its_present_version() -> None:
+    kinds = {kind for _, kind in _MODELS}
+    assert kinds == {*ALLOWED, *APPS_KINDS, POD_TEMPLATE}
+    assert all(hasattr(client, model) for model in _MODELS.values())
+
+
+# what stands in place of what, in the target: what is said of it
+TARGETS = {
+    ("  replicas: 3", "  replica: 3"): ["a.yaml:7: spec.replica: there is no such field (did you mean replicas?)"],
+    ("  replicas: 3", '  replicas: "3"'): [
+        "a.yaml:7: spec.replicas: expected a whole number, found text (remove the quotes)"
+    ],
+    ("  replicas: 3", "  replicas: null"): [],
+    ("  replicas: 3", "  sidecars: 3"): [
+        "a.yaml:7: spec.sidecars: there is no such field (`kubectl explain deployment.spec` has all there are)"
+    ],
+    ("          image:", "          imag:"): [
+        "a.yaml:18: spec.template.spec.containers[0].imag: there is no such field (did you mean image?)"
+    ],
+    ("        - name: web\n", "        - nam: web\n"): [
+        "a.yaml:17: spec.template.spec.containers[0].nam: there is no such field (did you mean name?)",
+        "a.yaml:17: spec.template.spec.containers[0].name: is required (add name)",
+    ],
+    ("        app: web\n    spec:", "        app: 5\n    spec:"): [
+        'a.yaml:14: spec.template.metadata.labels.app: expected text, found a number (quote it: "5")'
+    ],
+}
+
+
+@pytest.mark.parametrize("change", TARGETS, ids=lambda change: change[1].strip())
+def test_a_target(change: tuple[str, str]) -> None:
+    assert change[0] in TARGET
+    assert said(TARGET.replace(*change)) == TARGETS[change]
+
+
+# what more a container has: what is said of it, after its place
+CONTAINERS = {
+    "env: [{name: PORT, value: 8080}]": ['env[0].value: expected text, found a number (quote it: "8080")'],
+    "env: {PORT: x}": ["env: expected a list, found a mapping"],
+    "resources: {requests: {cpu: 1, memory: 64Mi}, limits: {cpu: 0.5}}": [],
+    "resources: {request: {cpu: 1}}": ["resources.request: there is no such field (did you mean requests?)"],
+    "ports: [{containerPort: 8080, name: http}]": [],
+    "ports: [{containerPort: http}]": ["ports[0].containerPort: expected a whole number, found text"],
+    "ports: [{name: http}]": ["ports[0].containerPort: is required (add containerPort)"],
+    "readinessProbe: {httpGet: {port: 80, path: /}, periodSeconds: 5}": [],
+    "readinessProbe: {httpGet: {port: http, path: /}, periodSeconds: 5}": [],
+    "readinessProbe: {httpGet: {port: []}}": [
+        "readinessProbe.httpGet.port: expected a whole number or text, found a list"
+    ],
+    "readinessProbe: {httpget: {port: 80}}": ["readinessProbe.httpget: there is no such field (did you mean httpGet?)"],
+    "tty: yes please": ["tty: expected true or false, found text (remove the quotes)"],
+    "command: [sleep, 5]": ['command[1]: expected text, found a number (quote it: "5")'],
+    "securityContext: [a]": ["securityContext: expected a mapping, found a list"],
+}
+
+
+@pytest.mark.parametrize("more", CONTAINERS)
+def test_a_container(more: str) -> None:
+    place = "spec.template.spec.containers[0]."
+    found = [problem.partition(place)[2] for problem in said(f"{TARGET}          {more}\n")]
+    assert found == CONTAINERS[more]
+
+
+def test_of_other_workloads_only_the_pod_template_is_looked_at() -> None:
+    rollout = TARGET.replace("apps/v1", "argoproj.io/v1alpha1").replace("kind: Deployment", "kind: Rollout")
+    assert said(rollout.replace("replicas: 3", "strategy: {blueGreen: {}}")) == []
+    assert "did you mean image?" in said(rollout.replace("image:", "imag:"))[0]
+
+
+def test_a_metric_s_value_and_quantities_may_be_numbers() -> None:
+    metric = "{type: Resource, resource: {name: cpu, target: {type: Value, value: 5, averageValue: 1}}}"
+    target = "scaleTargetRef: {kind: Deployment, name: web}"
+    head = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n"
+    assert said(f"{head}spec: {{maxReplicas: 3, {target}, metrics: [{metric}]}}\n") == []
+    assert said(f"{head}spec: {{maxReplicas: 3, {target}, metrics: [{metric.replace('cpu', '5')}]}}\n") != []
+
+
+def test_no_value_of_a_secret_is_told() -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {pin: 4711}\n"
+    assert said(secret) == ["a.yaml:4: stringData.pin: expected text, found a number (quote it)"]
+
+
+def test_what_is_no_object_is_somebody_else_s_to_complain_about() -> None:
+    [document] = read("a.yaml", b"[]\n").documents
+    assert list(lint(document)) == []
