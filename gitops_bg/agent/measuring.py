@@ -13,7 +13,9 @@ from gitops_bg.analysis.measurer import Measurer
 from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.jobs import PROVIDER as JOB
+from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure, Measured
@@ -74,7 +76,13 @@ class Measurements:
         return self._measurer.idle
 
     def _secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        return self._cluster.secret(namespace, name)
+        try:
+            return self._cluster.secret(namespace, name)
+        except NotFound:
+            raise
+        except Refused as error:
+            grant = f"bind the ClusterRole gitops-bg-secrets to it in namespace {namespace}"
+            raise Refused(f"the agent may not read Secret {namespace}/{name}: {grant}; {error}") from error
 
     def _told(self, _app: AppKey, measure: Measure, _result: Measured, took: timedelta) -> None:
         self._metrics.measuring_took(measure.metric.provider, took.total_seconds())

@@ -14,12 +14,9 @@ from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, Measured
+from gitops_bg.core.runs import Measure, Measured, shortened
 
 LOGGER = logging.getLogger(__name__)
-
-LONGEST_TEXT = 200
-"""Characters of a value or a message that go into the record."""
 
 
 class Measuring:
@@ -43,7 +40,9 @@ class Measuring:
         except Exception as error:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             finding, message = Finding.ERROR, f"the provider broke: {type(error).__name__}: {error}"
-        return Measured(measure.id, finding, self._clock(), _cut(secrets.clean(value)), _cut(secrets.clean(message)))
+        return Measured(
+            measure.id, finding, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
+        )
 
     def _reading(self, app: AppKey, measure: Measure, secrets: Secrets) -> Reading:
         provider = self._registry.provider(measure.metric.provider)
@@ -57,7 +56,3 @@ def _text(reading: Reading) -> str:
 
 def _odd(value: Any) -> str:
     raise MeasuringFailed(f"the provider gave a {type(value).__name__}, which is no JSON")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"

@@ -70,18 +70,18 @@ def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
         raise WorldChanged(f"{change.app}: main's primary.yaml changed meanwhile; look, and run it again")
 
 
-def tell(output: Output, proposed: Proposed, change: PrimaryChange, branch: str) -> int:
-    """Say what became of it, and the exit code that says so too."""
+def tell(output: Output, proposed: Proposed, change: PrimaryChange, branch: str, asked: str = "") -> int:
+    """Say what became of it, and what else was ``asked`` of the agent; and the exit code that says so too."""
     movement = change.movement
     if output.json:
-        output.data(_json(proposed, change))
+        output.data(_json(proposed, change) | ({"asked": asked} if asked else {}))
     elif proposed.branch:
         output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
         output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
     else:
         shown = label(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
-        output.line(f"{change.app}: {branch} names {shown} {done}", "green")
+        output.line(f"{change.app}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
     return REFUSED if proposed.branch else OK
 
 

@@ -14,6 +14,7 @@ from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.cli.errors import NoSuch, Unclear
 from gitops_bg.cli.opening import access, open_repository
 from gitops_bg.cli.options import ClusterOptions, GitOptions, PlaceOptions
+from gitops_bg.cli.refusal import as_the_agent_knows
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.kinds import APPS
 from gitops_bg.core.errors import GitopsBgError
@@ -112,7 +113,7 @@ class Session:
         facts = gather(self.catalog([app.namespace]), self.cluster, app)
         if facts is None:
             raise NoSuch(f"neither main nor the cluster has an app {app}")
-        return facts
+        return as_the_agent_knows(facts, self.cluster.manifest(app))
 
     def nudge(self, app: AppKey) -> None:
         """Have the agent look at Git now instead of at its next poll, where we may; the change is in Git either way."""

@@ -43,6 +43,7 @@ from gitops_bg.core.actions import (
     DeleteApp,
     DeleteReplicaSet,
     DressPods,
+    EvictPod,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -79,6 +80,8 @@ class Actor:
                 self._scale(app, config, action)
             case DressPods():
                 self._dress_pods(app, action)
+            case EvictPod():
+                self._pods.evict(app.namespace, action.name, action.uid)
             case DeleteReplicaSet():
                 self._delete_replica_set(app, config, action)
             case ApplyService():

@@ -123,6 +123,15 @@ class Client:
         if not is_absent(answer.status, answer.data):
             _decoded(call, answer)
 
+    def evict(self, kind: Kind, eviction: Object) -> None:
+        """POST an Eviction of a pod; one that is gone already is fine. A budget that refuses is a `Transient` (429)."""
+        namespace, name = name_of(eviction)
+        path = f"{kind.path(namespace, name)}/eviction"
+        call = Call(f"evict {kind.called(namespace, name)}", "POST", path, {}, eviction)
+        answer = self._connection.send(call)
+        if not is_absent(answer.status, answer.data):
+            _decoded(call, answer)
+
     def _patch(
         self, verb: str, kind: Kind, what: tuple[str, str], body: Any, content_type: str, query: Mapping[str, str]
     ) -> Object:

@@ -48,11 +48,13 @@ class Cluster:
         client: Client,
         reader: Reader,
         writer: Writer,
+        pods: Pods,
         actor: Actor,
         settled: Settled,
         jobs: Jobs | None = None,
     ) -> None:
         self.client = client
+        self._pods = pods
         self._jobs = jobs
         self._reader = reader
         self._writer = writer
@@ -78,17 +80,17 @@ class Cluster:
         """
         client = Client(access)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
-        writer, settled = Writer(client, caches), Settled()
-        actor = Actor(caches, caches, writer, settled, Pods(client))
-        return cls(client, caches, writer, actor, settled, Jobs(client, namespaces, on_change, pace, on_crash))
+        writer, settled, pods = Writer(client, caches), Settled(), Pods(client)
+        actor = Actor(caches, caches, writer, settled, pods)
+        return cls(client, caches, writer, pods, actor, settled, Jobs(client, namespaces, on_change, pace, on_crash))
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
         """Without caches: everything is read when asked for."""
         client = Client(access)
         reader = LiveReader(client, SliceKind(client), tuple(namespaces))
-        writer, settled = Writer(client, reader), Settled()
-        return cls(client, reader, writer, Actor(reader, reader, writer, settled, Pods(client)), settled)
+        writer, settled, pods = Writer(client, reader), Settled(), Pods(client)
+        return cls(client, reader, writer, pods, Actor(reader, reader, writer, settled, pods), settled)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""
@@ -147,7 +149,7 @@ class Cluster:
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
-        return observe(app, gather(self._reader, app, config), config, record, self._settled)
+        return observe(app, gather(self._reader, self._pods, app, config, record), config, record, self._settled)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""

@@ -24,6 +24,7 @@ from gitops_bg.core.actions import (
     DeleteApp,
     DeleteReplicaSet,
     DressPods,
+    EvictPod,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -138,6 +139,8 @@ def reason_of(action: ClusterAction) -> str:
             reason = "ScalingReplicaSet"
         case DressPods():
             reason = "PodMetadataChanged"
+        case EvictPod():
+            reason = "PodEvicted"
         case DeleteReplicaSet():
             reason = "ReplicaSetDeleted"
         case PointPreview():

@@ -35,6 +35,8 @@ PROVIDER = "job"
 _RETENTION = 10
 _SYNC_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
+_PAUSES = (0.1, 0.5)
+"""Seconds between two tries to make a Job; what fails longer is an error of the measurement."""
 _STOP_SECONDS = 2.0
 
 
@@ -196,13 +198,22 @@ class Jobs:
         if name in memory.made or name in memory.errors:
             return
         if self._jobs.get(app.namespace, name) is None:
-            try:
-                body = self._client.create(JOBS, job_manifest(app, app_uid, measure))
-            except WorldChanged:  # it exists, and the watch has not come as far
-                body = self._existing(app, name)
-            self._jobs.remember(body, instead_of="")
+            self._jobs.remember(self._created(app, name, job_manifest(app, app_uid, measure)), instead_of="")
         memory.made.add(name)
         self._on_change(app)  # it may have ended in a former life of this process
+
+    def _created(self, app: AppKey, name: str, manifest: Object) -> Object:
+        """The Job, made now or found; asked for again where no answer came, for it may have been made."""
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                return self._client.create(JOBS, manifest)
+            except WorldChanged:  # it exists, and the watch has not come as far
+                return self._existing(app, name)
+            except Transient:
+                pause = next(pauses, None)
+                if pause is None or self._stopping.wait(pause):
+                    raise
 
     def _existing(self, app: AppKey, name: str) -> Object:
         body = self._client.get(JOBS, app.namespace, name)

@@ -5,7 +5,7 @@ Git's part (``Observed.git``) and the verdicts are filled in by the agent. Nothi
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gitops_bg.cluster import wearing
@@ -13,14 +13,16 @@ from gitops_bg.cluster.desired import desired_service_if_known, git_says, servic
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
+from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Reader
 from gitops_bg.cluster.render import app_manifest, digest_in, service_manifest
 from gitops_bg.cluster.requests import request_of
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey, Color, Snapshot, Version
-from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.observed import Observed, PodView, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
 
@@ -35,14 +37,25 @@ class Contents:
     replica_sets: tuple[ReplicaSetState, ...] = ()
     services: Mapping[str, ServiceState] = field(default_factory=dict)
     slices: tuple[SliceState, ...] = ()
+    pods: tuple[PodView, ...] | None = None
+    pods_refused: str = ""
 
 
-def gather(reader: Reader, app: AppKey, config: AppConfig | None) -> Contents:
+def gather(reader: Reader, pods: Pods, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
     """Read what `observe` needs; the only step that may ask the server."""
     state = reader.app(app)
     found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
     services = {name: service for name, service in found.items() if service is not None}
-    return Contents(state, reader.replica_sets(app), services, reader.slices(app))
+    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app))
+    return _with_pods(contents, pods, app) if record.restart and record.restart.begun else contents
+
+
+def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
+    """With the pods, for a restart. Who may not list them can do without: nothing else depends on it."""
+    try:
+        return replace(contents, pods=pods.views(app))
+    except Refused as error:
+        return replace(contents, pods_refused=str(error))
 
 
 def observe(
@@ -58,6 +71,8 @@ def observe(
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
         active_service=look.service(wanted.active),
         preview_service=look.service(wanted.preview),
+        pods=contents.pods,
+        pods_refused=contents.pods_refused,
         request=request_of(contents.app.request) if contents.app is not None else None,
     )
 

@@ -21,7 +21,6 @@ _REASONS = {
     Phase.SUSPENDED: "Suspended",
     Phase.DEGRADED: "Healthy",
     Phase.HELD: "OnHold",
-    Phase.PAUSED: "AnalysisPassed",
 }
 """The condition that says why an app is in a phase; in the others it is a gate, or there is nothing to say."""
 

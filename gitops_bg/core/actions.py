@@ -93,6 +93,19 @@ class DressPods:
 
 
 @dataclass(frozen=True, slots=True)
+class EvictPod:
+    """Have Kubernetes evict a pod, which PodDisruptionBudgets may refuse; its ReplicaSet makes a new one."""
+
+    name: str
+    uid: str
+    digest: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"restart pod {self.name} of {label(self.number, self.digest)}: evict it"
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteReplicaSet:
     """Delete the ReplicaSet of an archived version, or one no version knows. Refused like a scale-down."""
 
@@ -220,6 +233,7 @@ ClusterAction = (
     | CreateReplicaSet
     | ScaleReplicaSet
     | DressPods
+    | EvictPod
     | DeleteReplicaSet
     | ApplyService
     | PointPreview

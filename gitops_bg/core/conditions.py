@@ -10,8 +10,12 @@ from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.progress import progress_conditions
 from gitops_bg.core.record import Lane
+from gitops_bg.core.restarting import left_to_restart, refused_pods
 from gitops_bg.core.runs import why
 from gitops_bg.core.world import World
+
+MAIN_REFUSES = "MainRefuses"
+"""The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
 
 
 def phase_of(world: World) -> Phase:
@@ -28,6 +32,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.DEPLOYING, not world.record.traffic
     yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
+    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
     yield Phase.AWAITING_PROMOTION, candidate is not None
@@ -81,6 +86,7 @@ def conditions_of(
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
         _analysis(world),
+        _restarting(world),
         _on_hold(world),
         _suspended(world),
         _invalid(world),
@@ -110,6 +116,8 @@ def _story(world: World) -> str:
     coming = world.moving_to or world.candidate
     if coming:
         return f"{_name(coming)} is on its way"
+    if world.record.restart and world.record.restart.begun:
+        return _restarting(world).message
     return "waiting for a first version" if not world.record.traffic else "see the other conditions"
 
 
@@ -137,6 +145,23 @@ def _analysis(world: World) -> Condition:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
     said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
     return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
+
+
+def _restarting(world: World) -> Condition:
+    restart = world.record.restart
+    if restart is None:
+        return Condition("Restarting", False, "NoRestart", "no restart is asked for")
+    older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
+    if not restart.begun:
+        return Condition("Restarting", False, "Scheduled", f"pods {older} are restarted at that time")
+    if world.observed.pods_refused:
+        return Condition("Restarting", True, "PodsUnreadable", world.observed.pods_refused)
+    left, staying = left_to_restart(world), refused_pods(world)
+    if staying:
+        why = f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
+        return Condition("Restarting", True, "EvictionRefused", why)
+    many = "pods" if left is None else f"{left} pods"
+    return Condition("Restarting", True, "Restarting", f"{many} {older} are being restarted")
 
 
 def _on_hold(world: World) -> Condition:
@@ -179,10 +204,18 @@ def _diverged(world: World) -> Condition:
     return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
 
 
+def _has_to_commit(world: World) -> bool:
+    """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
+    return bool(world.candidate or world.record.override) or world.desired.primary is None
+
+
 def _git_reachable(world: World) -> Condition:
     why = world.observed.git.unreachable
     if why:
         return Condition("GitReachable", False, "Unreachable", why)
+    refused = world.observed.git.main_refused
+    if refused and _has_to_commit(world):
+        return Condition("GitReachable", True, MAIN_REFUSES, refused)
     if not world.desired.in_git:
         return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
     return Condition("GitReachable", True, "Reachable", "the remote answers")

@@ -29,6 +29,7 @@ from gitops_bg.core.probation import watch_active
 from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
 from gitops_bg.core.requests import answer_request, answer_retry
+from gitops_bg.core.restarting import evictions, note_restart
 from gitops_bg.core.retention import archive, follow_delays
 from gitops_bg.core.rollouts import note_rollouts
 from gitops_bg.core.scaling import grow, shrink
@@ -60,6 +61,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     give_up_late,  # progressDeadlineAbort
     give_up_expired,  # expireAfterSeconds
     decide_switch,  # every gate open: write the switch down
+    note_restart,  # restartAt
     follow_delays,  # somebody changed a delay: it holds for versions let go before, too
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
@@ -93,7 +95,15 @@ def _actions(world: World) -> tuple[Action, ...]:
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    return (*repair, *grow(world), *route(world), *shrink(world), *dress(world), *write_to_git(world))
+    return (
+        *repair,
+        *grow(world),
+        *route(world),
+        *shrink(world),
+        *dress(world),
+        *evictions(world),
+        *write_to_git(world),
+    )
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

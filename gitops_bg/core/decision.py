@@ -20,6 +20,7 @@ class Phase(StrEnum):
     DEGRADED = "Degraded"
     PAUSED = "Paused"
     PROMOTING = "Promoting"
+    RESTARTING = "Restarting"
     PROGRESSING = "Progressing"
     AWAITING_PROMOTION = "AwaitingPromotion"
     HELD = "Held"

@@ -5,9 +5,10 @@ I4, I5 and I6 speak of histories, not of one decision; the property tests check 
 
 from collections.abc import Iterator
 
-from gitops_bg.core.actions import Action, DeleteReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.actions import Action, DeleteReplicaSet, EvictPod, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.digest import short
 from gitops_bg.core.record import Lane
+from gitops_bg.core.restarting import Flock, is_up
 from gitops_bg.core.world import World
 
 
@@ -31,6 +32,7 @@ def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
         yield from _no_worse_than_before(world, switch)
         yield from _asked_for(world, switch)
         yield from _decided_before(world, switch)
+    yield from _enough_stay(world, [action for action in actions if isinstance(action, EvictPod)])
     for action in actions:
         yield from _live_is_left_alone(world, action, switches)
 
@@ -56,6 +58,15 @@ def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
         yield f"I7: {switch}, which the record has not decided"
     if switch.lane is Lane.FIRST and world.record.traffic:
         yield f"I7: {switch} as a first deployment, while something serves"
+
+
+def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
+    """A restart is no scale-down: of each version, as many pods stay available as ``maxUnavailable`` asks for."""
+    for version in world.record.versions if evictions else ():
+        flock, uids = Flock.of(world, version), {each.uid for each in evictions}
+        going = sum(is_up(world, pod) for pod in flock.pods if pod.uid in uids)
+        if going and flock.available - going < flock.replicas - flock.most_missing:
+            yield f"I2: {going} of the {flock.available} available pods of v{version.number} are evicted at once"
 
 
 def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraffic]) -> Iterator[str]:

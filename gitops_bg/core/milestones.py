@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Ending, Record, Rollout
+from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.world import World
 
 
@@ -39,7 +39,7 @@ class Passed:
 
 def reached(world: World, rollout: Rollout) -> Rollout:
     """The rollout with the milestones that it has reached by now; one that was reached stays."""
-    if rollout.settled_at or rollout.outcome not in (None, Ending.PROMOTED):
+    if rollout.settled_at or (rollout.outcome and not rollout.outcome.good):
         return rollout
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number:
@@ -84,6 +84,7 @@ def _milestones(rollout: Rollout) -> dict[Stretch, datetime]:
 
 
 def _settled_at(rollout: Rollout, version: Version) -> datetime | None:
-    if rollout.outcome is not Ending.PROMOTED or version.routed_at is None or rollout.finished_at is None:
+    good = rollout.outcome is not None and rollout.outcome.good
+    if not good or version.routed_at is None or rollout.finished_at is None:
         return None
     return max(version.routed_at, rollout.finished_at)

@@ -41,6 +41,20 @@ class ReplicaSetView:
 
 
 @dataclass(frozen=True, slots=True)
+class PodView:
+    """One live pod that has not ended. ``digest`` is the short one of its label."""
+
+    name: str
+    uid: str
+    digest: str
+    created_at: datetime
+    ready_since: datetime | None = None
+    """None where it is not ready."""
+    leaving: bool = False
+    """It is being deleted."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceView:
     """A live Service. ``digest`` is the short digest its selector carries, or empty where it is not one of ours."""
 
@@ -135,6 +149,10 @@ class Observed:
     replica_sets: tuple[ReplicaSetView, ...] = ()
     active_service: ServiceView | None = None
     preview_service: ServiceView | None = None
+    pods: tuple[PodView, ...] | None = None
+    """The pods of the app; None unless a restart has begun: nobody else looks at them."""
+    pods_refused: str = ""
+    """Why the pods may not be listed, or empty."""
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""

@@ -22,6 +22,8 @@ class Event(StrEnum):
     ROLLED_BACK = "rolled-back"
     SUPERSEDED = "superseded"
     CANCELLED = "cancelled"
+    RESTARTED = "restarted"
+    RESTART_CANCELLED = "restart-cancelled"
     ANALYSED = "analysed"
     SKIPPED = "skipped"
     PAUSED = "paused"
@@ -112,10 +114,16 @@ class Ending(StrEnum):
     """How a rollout ended; Argo Rollouts' words where it has one (argo-rollouts.md §4, completionStatus)."""
 
     PROMOTED = "Promoted"
+    FAST_PROMOTED = "FastPromoted"
     ABORTED = "Aborted"
     SUPERSEDED = "Superseded"
     CANCELLED = "Cancelled"
     ROLLED_BACK = "RolledBack"
+
+    @property
+    def good(self) -> bool:
+        """Whether its version came to serve, and still did when it ended."""
+        return self in (Ending.PROMOTED, Ending.FAST_PROMOTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +138,8 @@ class Rollout:
     """Since when it waits for somebody to promote it, or to end a suspension; None while it does not."""
     waited_seconds: int = 0
     """How long it did so before."""
+    hurried: bool = False
+    """Somebody asked for `promote --full`."""
     finished_at: datetime | None = None
     outcome: Ending | None = None
     """None while it is under way."""
@@ -143,6 +153,23 @@ class Rollout:
     """When live traffic moved to it."""
     settled_at: datetime | None = None
     """When it was promoted for good, and the endpoints had followed (``core.milestones``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The restart that is asked for: scheduled, or ``begun``. It is of the rollout in which it was asked for."""
+
+    at: datetime
+    """Pods that were made before this are restarted."""
+    rollout: int
+    begun: bool = False
+    youngest: datetime | None = None
+    """When the youngest pod was made that there was to restart, by the cluster's clock; later ones are new."""
+    asked: tuple[str, ...] = ()
+    """The uids of the pods whose eviction was asked for last, at ``asked_at``."""
+    asked_at: datetime | None = None
+    count: int = 0
+    """How many evictions were asked for so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +211,9 @@ class Record:
     """The number of the last ``spec.retry`` carried out."""
     rollouts: tuple[Rollout, ...] = ()
     """The last ones, oldest first (``core.rollouts``)."""
+    restart: Restart | None = None
+    restarted: datetime | None = None
+    """The last ``spec.restartAt`` that was carried out or cancelled."""
     suspended: bool = False
     invalid: str = ""
     """The problems that the ledger already knows of."""

@@ -11,7 +11,7 @@ from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.milestones import reached
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Ending, Rollout
+from gitops_bg.core.record import Ending, Event, Rollout
 from gitops_bg.core.world import World
 
 MOST_ROLLOUTS = 5
@@ -44,11 +44,9 @@ def _begun(version: Version) -> Rollout:
 
 
 def _noted(world: World, rollout: Rollout) -> Rollout:
-    if rollout.outcome is Ending.PROMOTED:
-        return reached(world, _left(world, rollout))
     if rollout.outcome is not None:
-        return rollout
-    rollout = reached(world, rollout)
+        return reached(world, _left(world, rollout)) if rollout.outcome.good else rollout
+    rollout = reached(world, replace(rollout, hurried=rollout.hurried or _is_hurried(world, rollout)))
     outcome = _outcome(world, rollout)
     rollout = _with_waiting(world, rollout, outcome is None and _waits_for_people(world))
     if outcome is None:
@@ -59,7 +57,7 @@ def _noted(world: World, rollout: Rollout) -> Rollout:
 def _finished_at(world: World, rollout: Rollout) -> datetime:
     """Now; but what serves without having been judged was done when traffic moved to it."""
     active, run = world.active, world.record.run(AnalysisStage.POST)
-    judged = run is not None and run.rollout == rollout.number
+    judged = rollout.hurried or (run is not None and run.rollout == rollout.number)
     if active is None or active.rollout != rollout.number or judged:
         return world.now
     return active.activated_at or world.now
@@ -79,7 +77,8 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
     if version is None or version.rollout != rollout.number:
         return Ending.SUPERSEDED
     if version.digest == world.record.traffic:
-        return None if _is_judged(world, rollout) else Ending.PROMOTED
+        promoted = Ending.FAST_PROMOTED if rollout.hurried else Ending.PROMOTED
+        return None if _is_judged(world, rollout) else promoted
     if version.rolled_back and version.activated_at and version.activated_at >= rollout.started_at:
         return Ending.ROLLED_BACK
     if world.record.held(version.digest):
@@ -87,6 +86,11 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
     if not version.retiring and version.stage is Stage.CANDIDATE:
         return None
     return Ending.CANCELLED if world.target_digest == world.record.traffic else Ending.SUPERSEDED
+
+
+def _is_hurried(world: World, rollout: Rollout) -> bool:
+    """Whether somebody has just asked for it: what was noted in this pass is still on its way to Git."""
+    return any(entry.event is Event.SKIPPED and entry.rollout == rollout.number for entry in world.record.ledger)
 
 
 def _is_judged(world: World, rollout: Rollout) -> bool:

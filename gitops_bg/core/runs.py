@@ -13,6 +13,9 @@ from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 ERROR_RETRY = timedelta(seconds=10)
 """A measurement that could not be taken is taken again so soon, whatever the interval."""
 
+LONGEST_TEXT = 200
+"""Characters of a value or a message that are remembered."""
+
 _WORST_LAST = (Finding.SUCCESSFUL, Finding.INCONCLUSIVE, Finding.ERROR, Finding.FAILED)
 
 
@@ -161,9 +164,15 @@ def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
     return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index)
 
 
+def shortened(text: str) -> str:
+    """What is remembered of a text."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
 def _count(one: MetricRun, measured: Measured) -> MetricRun:
     finding = measured.finding
-    kept = (*one.measurements, Measurement(finding, measured.at, measured.value, measured.message))
+    value, message = shortened(measured.value), shortened(measured.message)
+    kept = (*one.measurements, Measurement(finding, measured.at, value, message))
     return replace(
         one,
         successful=one.successful + (finding is Finding.SUCCESSFUL),

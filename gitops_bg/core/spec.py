@@ -44,6 +44,25 @@ class AntiAffinity:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """So many pods, or so many percent of them."""
+
+    number: int
+    percent: bool = False
+
+    def of(self, total: int) -> int:
+        """How many that is, rounded down.
+
+        >>> Share(25, percent=True).of(7), Share(2).of(7)
+        (1, 2)
+        """
+        return total * self.number // 100 if self.percent else self.number
+
+
+A_QUARTER = Share(25, percent=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Strategy:
     """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
 
@@ -64,6 +83,8 @@ class Strategy:
     active_metadata: PodMetadata = NO_METADATA
     """What the pods of the active version carry beside what its template says (``core.dressing``)."""
     preview_metadata: PodMetadata = NO_METADATA
+    max_unavailable: Share = A_QUARTER
+    """How many pods of a version may be missing while it is restarted; at least one (``core.restarting``)."""
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 
@@ -99,6 +120,8 @@ class AppSpec:
     revision_history_limit: int = 10
     rollback_window_revisions: int | None = None
     deletion_policy: DeletionPolicy = DeletionPolicy.KEEP
+    restart_at: datetime | None = None
+    """Pods older than this are restarted; in the future: at that time."""
     suspend: Suspension | None = None
     retry: Retry | None = None
     external_gates: tuple[str, ...] = field(default=())

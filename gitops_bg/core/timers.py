@@ -9,6 +9,7 @@ from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
+from gitops_bg.core.restarting import recheck_at
 from gitops_bg.core.runs import moments
 from gitops_bg.core.world import World
 
@@ -36,6 +37,9 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     drained = drained_at(world) if any(version.retiring for version in world.record.versions) else None
     if drained:
         yield drained
+    recheck = recheck_at(world)
+    if recheck:
+        yield recheck
     yield from (gate.until for gate in (*shown, *_gates_behind(world)) if gate.until)
     for version in world.record.versions:
         if version.scale_down_at:

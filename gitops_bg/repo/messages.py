@@ -16,6 +16,8 @@ _DONE = {
     Event.ROLLED_BACK: "rolled back",
     Event.SUPERSEDED: "superseded",
     Event.CANCELLED: "cancelled",
+    Event.RESTARTED: "was restarted",
+    Event.RESTART_CANCELLED: "is not restarted after all",
     Event.ANALYSED: "was analysed",
     Event.SKIPPED: "skips pause and analyses",
     Event.PAUSED: "is paused",

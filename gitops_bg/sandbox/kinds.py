@@ -141,6 +141,7 @@ REPLICASETS: ResourceKey = ("apps", "replicasets")
 DEPLOYMENTS: ResourceKey = ("apps", "deployments")
 JOBS: ResourceKey = ("batch", "jobs")
 SLICES: ResourceKey = ("discovery.k8s.io", "endpointslices")
+BUDGETS: ResourceKey = ("policy", "poddisruptionbudgets")
 DEFINITIONS: ResourceKey = ("apiextensions.k8s.io", "customresourcedefinitions")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, ImageRule
+from gitops_bg.sandbox.controllers.disruption import Disruption
 from gitops_bg.sandbox.controllers.endpoints import Endpoints
 from gitops_bg.sandbox.controllers.garbage import Garbage
 from gitops_bg.sandbox.controllers.jobs import Jobs
@@ -62,6 +63,7 @@ class Sandbox:
         for controller in (ReplicaSets(self._writer, self._loop), self.kubelet, self._endpoints):
             self._loop.add(controller)
         self._loop.add(Jobs(self._writer, self._loop, job_backoff))
+        self._loop.add(Disruption(self._writer, self._loop))
         self._loop.add(Garbage(self._writer, self._loop))
         self.faults = Faults(self._store)
         self.requests = Requests()

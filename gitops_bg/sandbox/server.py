@@ -22,6 +22,7 @@ from gitops_bg.sandbox.errors import (
     required,
     unsupported_media_type,
 )
+from gitops_bg.sandbox.eviction import evict
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.kinds import Kind, Kinds
 from gitops_bg.sandbox.objects import Manifest, to_json
@@ -134,8 +135,7 @@ class ApiServer:
                 kind, call.namespace, call.name, lambda pod: subresources.bound(pod, body), self._options(call)
             )
         elif call.subresource == "eviction":
-            options = deleting.Deletion.read(body.get("deleteOptions") or {}, call.params)
-            deleting.delete(self.store, kind, call.namespace, call.name, options)
+            evict(self.writer, kind, call.namespace, call.name, body)
         else:
             raise method_not_allowed()
         return Response(201, to_json(_success()))

@@ -1,4 +1,4 @@
-"""`/scale`, `/binding`, `/eviction` and `/log`: views of an object. It must keep no state.
+"""`/scale`, `/binding` and `/log`: views of an object. It must keep no state. `/eviction` is in `eviction.py`.
 
 Scale: autoscaling/v1; the paths of a custom type come from its definition.
 """

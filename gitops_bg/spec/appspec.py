@@ -19,6 +19,7 @@ from gitops_bg.core.spec import (
     PreviewSwitch,
     PromoteVia,
     Retry,
+    Share,
     Strategy,
     Suspension,
 )
@@ -28,7 +29,7 @@ from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document
 
-TEMPLATES_UNKNOWN = "the AnalysisTemplates were not read from Git yet"
+TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
 
 
 def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_seconds: int = 0) -> AppSpec:
@@ -45,6 +46,7 @@ def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_se
         revision_history_limit=spec.revision_history_limit,
         rollback_window_revisions=window.revisions if window else None,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
+        restart_at=spec.restart_at,
         suspend=_suspension(spec.suspend),
         retry=_retry(spec.retry),
     )
@@ -69,6 +71,7 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
         active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
 
@@ -89,6 +92,10 @@ def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
 
 def _delay(seconds: int | str) -> int | None:
     return None if seconds == NEVER else int(seconds)
+
+
+def _share(value: int | str) -> Share:
+    return Share(int(value.rstrip("%")), percent=True) if isinstance(value, str) else Share(value)
 
 
 def _suspension(suspend: models.Suspend | None) -> Suspension | None:

@@ -160,10 +160,8 @@ def _status_schema() -> Schema:
 
 def _rollout() -> Schema:
     waited = {**_NUMBER, "description": "Seconds that it waited for people, before waitingSince."}
-    outcome = {
-        **_TEXT,
-        "description": "Promoted, Aborted, Superseded, Cancelled or RolledBack; absent while under way.",
-    }
+    endings = "Promoted, FastPromoted, Aborted, Superseded, Cancelled or RolledBack"
+    outcome = {**_TEXT, "description": f"{endings}; absent while under way."}
     return _object(
         number=_NUMBER,
         version=_NUMBER,

@@ -93,6 +93,11 @@ def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
     return set_field(data, ("spec", "retry"), value, file)
 
 
+def set_restart(data: bytes, at: datetime, file: str = APP_FILE) -> bytes:
+    """app.yaml with ``spec.restartAt`` set. Raises `InvalidInput` where that is unsafe."""
+    return set_field(data, ("spec", "restartAt"), _moment(at), file)
+
+
 def set_settings_history(data: bytes, commit: str, file: str = SETTINGS_FILE) -> bytes:
     """gitops-bg.yaml with ``acceptedHistory`` set to a commit. Raises `InvalidInput` where that is unsafe."""
     return set_field(data, ("acceptedHistory",), commit, file)

@@ -1,6 +1,7 @@
 """The types of fields that users write: texts, counts, delays, moments, periods. Knows no model with such fields."""
 
 import math
+import re
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from gitops_bg.spec.layout import APP_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAM
 NEVER = "never"
 LARGEST = 2**31 - 1
 DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
+_PERCENT = re.compile(r"\d{1,2}%|100%")
 
 
 def _file_in_the_folder(name: str) -> str:
@@ -40,6 +42,13 @@ def _delay(value: Any) -> int | str:
     if value == NEVER or (whole and 0 <= value <= LARGEST):
         return value  # type: ignore[no-any-return]
     raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
+
+
+def _share(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if (whole and 0 <= value <= LARGEST) or (isinstance(value, str) and _PERCENT.fullmatch(value)):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("share", 'must be a number of pods, 0 or more, or a share of them from "0%" to "100%"')
 
 
 def is_open(value: object) -> bool:
@@ -93,6 +102,7 @@ Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 Positive = Annotated[int, Field(ge=1, le=LARGEST)]
 Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 OpenPeriod = Annotated[int | str, PlainValidator(_open_period)]
 """A period that args may fill in."""

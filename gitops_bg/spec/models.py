@@ -18,6 +18,7 @@ from gitops_bg.spec.fields import (
     Moment,
     Positive,
     ServiceName,
+    Share,
     TargetFile,
     Text,
 )
@@ -128,6 +129,11 @@ class BlueGreen(Model):
         description="Labels and annotations that the pods of the live version carry beside those of its template; "
         "changed in place, without a restart. No part of the version.",
     )
+    max_unavailable: Share = Field(
+        "25%",
+        description="How many pods of a version may be missing while restartAt restarts it: a number, or a percentage "
+        "rounded down; at least one.",
+    )
     preview_metadata: PodMetadata | None = Field(
         None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
     )
@@ -217,6 +223,11 @@ class AppSpec(Model):
     )
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    )
+    restart_at: Moment | None = Field(
+        None,
+        description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
+        "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
     )
     suspend: Suspend | None = None
     retry: Retry | None = None

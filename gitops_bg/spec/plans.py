@@ -1,39 +1,27 @@
 """From what app.yaml says about analysis, and the templates, to the core's plans. Mistakes have file and line."""
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.metrics import Metric as CoreMetric
 from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import AppKey
-from gitops_bg.spec import models
+from gitops_bg.spec import flagger, models
 from gitops_bg.spec.analysis_block import (
     Analysis,
-    Arg,
-    DryRun,
     FlaggerAnalysis,
-    FlaggerMetric,
-    MeasurementRetention,
     RunMetadata,
-    ThresholdRange,
 )
-from gitops_bg.spec.args import SECRET, NoValue, filled, left_open, value_of
-from gitops_bg.spec.fields import whole_seconds
-from gitops_bg.spec.flatten import Flat, Placed, Use, flatten
+from gitops_bg.spec.filling import Given, metrics_of
+from gitops_bg.spec.flatten import Flat, Use, flatten
 from gitops_bg.spec.library import Library
 from gitops_bg.spec.paths import Path
-from gitops_bg.spec.templates import Metric
-from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document
 
 BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 FLAGGER: Path = ("spec", "analysis")
-RETENTION = 10
-"""Measurements that are remembered where nothing else is said (argo-rollouts.md §3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +83,8 @@ class _Reader:
         flat.retention.extend(
             (rule, self.document, (*path, "measurementRetention", number, "metricName")) for number, rule in limits
         )
-        metrics = self._metrics(flat, block.args or [], path)
-        return self._plan(metrics, flat, block.analysis_run_metadata)
+        given = Given(block.args or [], self.document, (*path, "args"), 'add {{name: {}, value: "…"}}')
+        return self._plan(metrics_of(flat, given), flat, block.analysis_run_metadata)
 
     def flagger(self, block: FlaggerAnalysis | None, service: str) -> Plan | None:
         """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
@@ -106,19 +94,29 @@ class _Reader:
         metrics: list[CoreMetric] = []
         for number, asked in enumerate(block.metrics or ()):
             path = (*FLAGGER, "metrics", number)
-            use = Use(asked.template_ref.name, self.document, (*path, "templateRef", "name"))
-            flat = flatten([use], self.library, self.app.namespace)
-            found = self._metrics(flat, _variables(asked, self.app, service), (*path, "templateVariables"))
-            if not flat.problems and len(flat.metrics) != 1:
-                message = f"AnalysisTemplate {use.name} has {len(flat.metrics)} metrics where one is expected"
-                flat.problems.append(self.document.problem(use.path, message, "name a template with one metric"))
             if any(asked.name == each.name for each in metrics):
                 message = f"there are two metrics called {asked.name}"
-                flat.problems.append(self.document.problem((*path, "name"), message, "rename one of them"))
-            metrics.extend(_as_flagger_says(block, asked, each) for each in found)
-            whole.names |= flat.names
-            whole.problems += flat.problems
+                whole.problems.append(self.document.problem((*path, "name"), message, "rename one of them"))
+            given = Given(
+                flagger.variables(asked, self.app, service),
+                self.document,
+                (*path, "templateVariables"),
+                'add {}: "…"',
+            )
+            found = self._one_metric(whole, Use(asked.template_ref.name, self.document, (*path, "templateRef")), given)
+            metrics.extend(flagger.as_it_says(block, asked, each) for each in found)
         return self._plan(metrics, whole, None)
+
+    def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
+        """The metric of a template that has only one; what is wrong with it belongs to ``whole``."""
+        flat = flatten([use], self.library, self.app.namespace)
+        found = metrics_of(flat, given)
+        if not flat.problems and len(found) != 1:
+            message = f"AnalysisTemplate {use.name} has {len(found)} metrics where one is expected"
+            flat.problems.append(use.document.problem(use.path, message, "name a template with one metric"))
+        whole.names |= flat.names
+        whole.problems += flat.problems
+        return found
 
     def _plan(self, metrics: list[CoreMetric], flat: Flat, metadata: RunMetadata | None) -> Plan:
         self.names |= flat.names
@@ -127,134 +125,6 @@ class _Reader:
             return Plan(unknown=str(flat.problems[0]))
         labels, annotations = (metadata.labels, metadata.annotations) if metadata else (None, None)
         return Plan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
-
-    def _metrics(self, flat: Flat, given: Sequence[Arg], path: Path) -> list[CoreMetric]:
-        """The metrics with their args filled in; none where one of them cannot be used."""
-        args = self._args(flat, given, path)
-        if flat.problems:
-            return []
-        found = [self._filled(flat, placed, args, path) for placed in flat.metrics]
-        metrics = [metric for metric in found if metric]
-        return _retained(flat, _dry(flat, metrics))
-
-    def _args(self, flat: Flat, given: Sequence[Arg], path: Path) -> dict[str, str]:
-        """The values of the args that the templates declare; others that were given are dropped, as in Argo."""
-        named = {arg.name: (number, arg) for number, arg in enumerate(given)}
-        values = {}
-        for name, declared in flat.args.items():
-            number, arg = named.get(name, (0, declared))
-            place = (*path, "args", number) if name in named else (*path, "args")
-            if arg.value is None and arg.value_from is None:
-                message, remedy = f"the arg {name} has no value", f'add {{name: {name}, value: "…"}}'
-                flat.problems.append(self.document.problem(place, message, remedy))
-                continue
-            try:
-                values[name] = value_of(arg, self.document.value)
-            except NoValue as error:
-                flat.problems.append(
-                    self.document.problem(place, f"the arg {name}: {error}", "name a field that is there")
-                )
-        return values
-
-    def _filled(self, flat: Flat, placed: Placed, args: Mapping[str, str], path: Path) -> CoreMetric | None:
-        written = placed.template.document.value["spec"]["metrics"][placed.number]
-        whole = filled(written, args)
-        missing, name = left_open(whole), placed.metric.name
-        if missing:
-            remedy = f"add {{name: {missing}}} to the args of the template"
-            flat.problems.append(placed.problem(f"asks for an arg {missing} that no template declares", remedy))
-            return None
-        if any(SECRET.search(str(item)) for key, item in whole.items() if key != "provider"):
-            flat.problems.append(placed.problem("uses a secret outside of provider", "use it in the provider only"))
-            return None
-        metric, problems = validate(Metric, Document("", whole))
-        if metric is None:
-            said = "; ".join(f"{each.field}: {each.message}" if each.field else each.message for each in problems)
-            message = f"with these args the metric {name} of AnalysisTemplate {placed.template.name} is wrong: {said}"
-            flat.problems.append(self.document.problem(path, message, problems[0].remedy))
-            return None
-        return _metric(metric)
-
-
-def _metric(metric: Metric) -> CoreMetric:
-    success, failure = metric.success_condition or "", metric.failure_condition or ""
-    if metric.threshold_range:
-        success, failure = "", outside(metric.threshold_range)
-    return CoreMetric(
-        name=metric.name,
-        provider=metric.provider.name,
-        query=json.dumps(metric.provider.block, sort_keys=True, separators=(",", ":"), ensure_ascii=False),
-        success=success,
-        failure=failure,
-        interval=whole_seconds(metric.interval or 0),
-        initial_delay=whole_seconds(metric.initial_delay),
-        count=metric.times,
-        failure_limit=int(metric.failure_limit),
-        inconclusive_limit=int(metric.inconclusive_limit),
-        consecutive_error_limit=int(metric.consecutive_error_limit),
-        consecutive_success_limit=max(0, int(metric.consecutive_success_limit)),
-        retention=RETENTION,
-    )
-
-
-def outside(good: ThresholdRange) -> str:
-    """The CEL that is true of a value outside of Flagger's range, also of one in a list, or in the lists of a range.
-
-    >>> outside(ThresholdRange(min=99)).rpartition(" : ")[2]
-    'result < 99.0'
-    """
-    sides = [f"{{0}} {sign} {float(edge)!r}" for sign, edge in (("<", good.min), (">", good.max)) if edge is not None]
-    test = " || ".join(sides)
-    each = f"type(each) == list ? each.exists(point, {test.format('point')}) : {test.format('each')}"
-    return f"type(result) == list ? result.exists(each, {each}) : {test.format('result')}"
-
-
-def _as_flagger_says(block: FlaggerAnalysis, asked: FlaggerMetric, metric: CoreMetric) -> CoreMetric:
-    """iterations → count, threshold → the failure that is one too many, interval → interval (flagger.md §3.2)."""
-    good = asked.threshold_range
-    return replace(
-        metric,
-        name=asked.name,
-        interval=whole_seconds(block.interval),
-        count=block.iterations,
-        failure_limit=block.threshold - 1,
-        consecutive_success_limit=0,
-        success="" if good else metric.success,
-        failure=outside(good) if good else metric.failure,
-    )
-
-
-def _variables(asked: FlaggerMetric, app: AppKey, service: str) -> list[Arg]:
-    """Flagger's variables as args: those that it sets itself, and ``templateVariables``."""
-    own = {"name": app.name, "namespace": app.namespace, "target": app.name, "service": service}
-    values = {**own, "interval": str(asked.interval), **(asked.template_variables or {})}
-    return [Arg.model_validate({"name": name, "value": value}) for name, value in values.items()]
-
-
-def _dry(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
-    for rule, document, path in flat.dry_run:
-        found = _found(flat, rule, document, path, metrics)
-        metrics = [replace(metric, dry_run=metric.dry_run or metric.name in found) for metric in metrics]
-    return metrics
-
-
-def _retained(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
-    for rule, document, path in flat.retention:
-        found = _found(flat, rule, document, path, metrics)
-        metrics = [replace(each, retention=rule.limit) if each.name in found else each for each in metrics]
-    return metrics
-
-
-def _found(
-    flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[CoreMetric]
-) -> set[str]:
-    """The metrics whose name a rule finds anywhere in it (`GetDryRunMetrics`); one that finds none is a mistake."""
-    found = {metric.name for metric in metrics if re.search(rule.metric_name, metric.name)}
-    if not found and metrics:
-        known = ", ".join(metric.name for metric in metrics)
-        message = f"{rule.metric_name!r} finds none of the metrics"
-        flat.problems.append(document.problem(path, message, f"known: {known}"))
-    return found
 
 
 def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

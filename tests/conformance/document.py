@@ -9,9 +9,13 @@ from tests.conformance import fields
 from tests.conformance.fields import Field, Theirs, ours
 from tests.conformance.reference import SECTIONS, Scenario, Section
 from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
+from tests.conformance.words import ENDINGS, PHASES
 
 PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
 COMMAND = "python -m tests.conformance --write-docs"
+
+MOST_FILES = 4
+"""How many files a field names; the first tell enough, and the page does not change with every new test."""
 
 _HEAD = f"""\
 # Conformance
@@ -25,7 +29,7 @@ that the target asks for, pods of all versions, pods of the target's version, re
 
 def render() -> str:
     """The whole page."""
-    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _own_fields()]
+    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _words(), _own_fields()]
     parts += [_their_fields("Fields of Argo Rollouts", fields.ARGO), _their_fields("Fields of Flagger", fields.FLAGGER)]
     return "\n".join(parts)
 
@@ -70,6 +74,13 @@ def _link(proof: Proof) -> str:
     return f"[`{words}`](../{proof.file})"
 
 
+def _words() -> str:
+    """Phases and outcomes, side by side with theirs."""
+    phases = _table(("Phase", "Argo Rollouts", "Flagger"), [(f"`{ours}`", *theirs) for ours, theirs in PHASES.items()])
+    endings = _table(("Outcome of a rollout", "Argo Rollouts"), [(f"`{ours}`", one) for ours, one in ENDINGS.items()])
+    return f"## Phases and outcomes\n\n{phases}\n{endings}"
+
+
 def _own_fields() -> str:
     """Ours, all of them."""
     rows = ((f"`{each.path}`", each.default, each.meaning, _where(each)) for each in ours().values())
@@ -77,7 +88,8 @@ def _own_fields() -> str:
 
 
 def _where(field: Field) -> str:
-    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in mentions(field.telling_name))
+    files = mentions(field.telling_name)[:MOST_FILES]
+    return ", ".join(f"[{Path(file).stem.removeprefix('test_')}](../{file})" for file in files)
 
 
 def _their_fields(title: str, theirs: tuple[Theirs, ...]) -> str:

@@ -93,15 +93,15 @@ _SAME_NAMES = (
     "blueGreen.postPromotionAnalysis",
     "blueGreen.activeMetadata",
     "blueGreen.previewMetadata",
+    "blueGreen.maxUnavailable",
     "minReadySeconds",
     "progressDeadlineSeconds",
     "progressDeadlineAbort",
     "revisionHistoryLimit",
     "rollbackWindow.revisions",
+    "restartAt",
 )
 _NAMES_TO_COME = (
-    "blueGreen.maxUnavailable",
-    "restartAt",
     "analysis.successfulRunHistoryLimit",
     "analysis.unsuccessfulRunHistoryLimit",
 )

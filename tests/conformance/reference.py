@@ -33,13 +33,11 @@ class Section:
     scenarios: tuple[Scenario, ...]
 
 
-_UNDER_WAY = "it is being written"
-_ANALYSIS = "its test comes with the analysis runs"
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
 _TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
-_KEDA = "no autoscaler is copied yet; it comes with HPA and ScaledObject copies"
+_KEDA = "it comes with the copies of HPA and ScaledObject; none is made yet"
 _SELECTOR = (
     "one ReplicaSet a version, told apart by the digest: no selector, label or name of the workload is rewritten"
 )
@@ -52,7 +50,7 @@ ARGO = Section(
         Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause"),
         Scenario("argo_03", "TestBlueGreenProgressDeadlineExceededWithoutPause"),
         Scenario("argo_04", "TestBlueGreenPreviewReplicaCount"),
-        Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull", later=_UNDER_WAY),
+        Scenario("argo_05", "TestBlueGreenPreviewReplicaCountPromoteFull"),
         Scenario("argo_06", "TestBlueGreenAnalysis"),
         Scenario("argo_07", "TestBlueGreenPrePromotionFail"),
         Scenario("argo_08", "TestBlueGreenPostPromotionFail"),
@@ -71,7 +69,7 @@ ARGO = Section(
         Scenario("argo_26", "TestBlueGreenDuration_SpecPaused"),
         Scenario("argo_27", "TestBlueGreenDuration_AutoPromotion"),
         Scenario("argo_28", "TestBlueGreenDuration_ManualPromotion"),
-        Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted", later=_UNDER_WAY),
+        Scenario("argo_29", "TestBlueGreenDuration_FullyPromoted"),
         Scenario("argo_30", "TestBlueGreenDuration_Abort"),
         Scenario("argo_31", "TestBlueGreenDuration_Retry"),
         Scenario("argo_32", "TestBlueGreenDuration_SupersededRollout"),
@@ -150,13 +148,13 @@ FLAGGER = Section(
         Scenario("flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched"),
         Scenario("flagger_traffic", "a probe of zero downtime", test=_TRAFFIC),
         Scenario("flagger_webhooks", "webhook payload, status, retries, TLS", later="its test comes with the hooks"),
-        Scenario("flagger_alerts", "alerts", reason="alerts come with the notifications, an issue of their own"),
-        Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", reason=_KEDA),
-        Scenario("flagger_keda", "ScaledObject pause, resume and query", reason=_KEDA),
+        Scenario("flagger_alerts", "alerts", later="it comes with the notifications, an issue of their own"),
+        Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", later=_KEDA),
+        Scenario("flagger_keda", "ScaledObject pause, resume and query", later=_KEDA),
         Scenario(
             "flagger_config_tracking",
             "promotion copies ConfigMaps and Secrets; configuration tracking off",
-            reason="ConfigMaps and Secrets are not copied yet: a template refers to the live ones, as without tracking",
+            later="it comes with the copies of ConfigMaps and Secrets; a template refers to the live ones",
         ),
         Scenario(
             "flagger_daemonset",
@@ -185,11 +183,11 @@ BEATS = Section(
         Scenario(
             "flagger_beat_e",
             "a change of configuration restarts green",
-            reason="ConfigMaps are not copied yet: until they are, their digest cannot be part of the version's",
+            later="it comes with the copies of ConfigMaps: without them their digest is no part of the version's",
         ),
         Scenario("flagger_beat_f", "revert to the promoted version cancels the run and clears Failed"),
         Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis"),
-        Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits", later=_ANALYSIS),
+        Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits"),
         Scenario("flagger_beat_i", "deadlines on every wait"),
         Scenario("flagger_beat_j", "status with commit, revision, reason, serving side, observedGeneration, history"),
         Scenario("flagger_beat_k", "safe deletion by default"),

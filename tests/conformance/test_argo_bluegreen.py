@@ -4,7 +4,7 @@
 """
 
 from tests.conformance.counting import counts, wait_counts
-from tests.conformance.steps import come_up
+from tests.conformance.steps import come_up, promote_full
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
@@ -77,6 +77,26 @@ def test_argo_04_preview_replica_count_until_the_promotion_then_full_size_before
         assert counts(web) == (2, 4, 2, 2, 2)
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2)]
     seen.assert_traffic_was_safe("web")
+
+
+def test_argo_05_preview_replica_count_and_promote_full(world: Scenario) -> None:
+    """Waiting longer than the progress deadline is not Degraded, (2,3,1,2,2); promoted in full, Healthy (2,4,2,2,2)."""
+    web = _previewed(world, progressDeadlineSeconds=1)
+    web.push_image("v2")
+    web.wait_offered("v2")
+    wait_counts(web, 2, 3, 1, 2, 2)
+    world.advance(60)
+    world.wait_idle()
+    assert web.phase() == "AwaitingPromotion"
+    assert "failed" not in web.told()
+
+    promote_full(web)
+    wait_counts(web, 2, 4, 2, 2, 2)
+    assert web.live_tag() == "v1"
+    web.merge_promotion("v2")
+    web.wait_phase("Healthy")
+    assert web.live_tag() == "v2"
+    assert counts(web) == (2, 4, 2, 2, 2)
 
 
 def _previewed(world: Scenario, **spec: object) -> App:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from tests.conformance.steps import abort, resume, retry, rollouts, suspend
+from tests.conformance.steps import abort, promote_full, resume, retry, rollouts, suspend
 from tests.support.rawapi import Json
 from tests.support.scenario import App, Scenario
 
@@ -79,6 +79,18 @@ def test_argo_28_manual_promotion_counts_as_waiting(web: App) -> None:
     assert 60 <= last["waitedSeconds"] < 90
     assert "waitingSince" not in last
     assert _seconds(last) >= 60
+
+
+def test_argo_29_promotion_in_full_is_fast_promoted(world: Scenario) -> None:
+    """In the middle of a countdown of an hour: FastPromoted, finished, with no time of waiting."""
+    web = _automatic(world, seconds=3600)
+    web.push_image("v2")
+    web.wait_condition("CandidateReady")
+    promote_full(web)
+    _wait_outcomes(web, "FastPromoted", "Promoted")
+    last = rollouts(web)[0]
+    assert 0 <= _seconds(last) < 60
+    assert last["waitedSeconds"] == 0
 
 
 def test_argo_30_abort_ends_the_rollout_as_aborted(web: App) -> None:

@@ -10,13 +10,13 @@ from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
 OUR_EVENTS = [
-    "Candidate",
+    "Candidate",  # there RolloutUpdated and RolloutNotCompleted
     "NewReplicaSetCreated",
-    "ScalingReplicaSet",
-    "PreviewSwitched",
-    "TrafficSwitched",
-    "Promoted",
-    "ScalingReplicaSet",
+    "ScalingReplicaSet",  # from 0 to full
+    "PreviewSwitched",  # there SwitchService, and before any pod exists
+    "TrafficSwitched",  # there SwitchService
+    "Promoted",  # there RolloutCompleted
+    "ScalingReplicaSet",  # the old version to 0
 ]
 
 

@@ -4,10 +4,13 @@ import doctest
 
 import pytest
 
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.record import Ending
 from tests.conformance import fields, survey
 from tests.conformance.document import COMMAND, PAGE, render
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
 from tests.conformance.survey import is_proven, proofs
+from tests.conformance.words import ENDINGS, PHASES
 
 
 @pytest.mark.parametrize("scenario", EVERY.values(), ids=EVERY)
@@ -44,6 +47,11 @@ def test_test_that_a_scenario_names_is_there() -> None:
 @pytest.mark.parametrize("theirs", [fields.ARGO, fields.FLAGGER], ids=["argo", "flagger"])
 def test_field_that_stands_for_one_of_theirs_is_there(theirs: tuple[fields.Theirs, ...]) -> None:
     assert not fields.missing(theirs)
+
+
+def test_every_phase_and_outcome_has_its_words() -> None:
+    assert set(PHASES) == set(Phase)
+    assert set(ENDINGS) == set(Ending)
 
 
 def test_every_field_is_mentioned_by_a_test() -> None:

@@ -6,9 +6,11 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
+from gitops_bg.core.metrics import AnalysisStage
 from tests.conformance.steps import come_up, go_down, rollouts, sizes, wait_pods
+from tests.support.analysis import analysed, measured, template
 from tests.support.mortality import Mortals
-from tests.support.paths import replica_sets, services
+from tests.support.paths import jobs, replica_sets, services
 from tests.support.scenario import App, Scenario
 
 
@@ -174,3 +176,60 @@ def test_flagger_beat_j_status_says_what_serves_since_which_commit_and_why(web: 
     web.wait_told("candidate", times=2)
     assert web.ledger()[-1]["Source-Commit"] == pushed
     assert sizes(web) == {"v1": 2, "v2": 2}
+
+
+VERDICTS = {
+    "two good ones in a row": (
+        {"interval": "10s", "count": 5, "consecutiveSuccessLimit": 2},
+        {},
+        "AwaitingPromotion",
+        (2, 0, 0),
+    ),
+    "two bad ones in all": ({"interval": "10s", "count": 3, "failureLimit": 1}, {"exit_code": 1}, "Held", (0, 2, 0)),
+    "one that tells nothing": ({}, {"image": "registry.example/sleep:bad"}, "Paused", (0, 0, 1)),
+}
+
+
+@pytest.mark.parametrize(("limits", "job", "phase", "found"), VERDICTS.values(), ids=VERDICTS)
+def test_flagger_beat_h_verdicts_are_good_bad_or_none_by_limits_in_a_row_and_in_all(
+    world: Scenario, limits, job, phase: str, found: tuple[int, int, int]
+) -> None:
+    """Good: on to the promotion. Bad: held. None: a pause that neither promotes nor aborts. v1 serves meanwhile.
+
+    By exactly as many measurements as the limits ask for: in a row, or in all.
+    """
+    world.start()
+    web = world.app()
+    _publish_template(world, limits, job.get("image", ""))
+    analysed(web, "prePromotionAnalysis", exit_code=job.get("exit_code", 0))
+    web.deploy("v1")
+    web.push_image("v2")
+
+    def is_judged() -> bool:
+        if measured(web) and _no_job_runs(web):
+            world.advance(11)
+        return web.phase() == phase
+
+    web.wait(is_judged, f"phase {phase}")
+    world.wait_idle()
+    run = web.record.run(AnalysisStage.PRE)
+    assert run is not None
+    (metric,) = run.metrics
+    assert (metric.successful, metric.failed, metric.inconclusive) == found
+    assert web.live_tag() == "v1"
+    assert web.primary_digest() == web.digest("v1")
+    assert bool(web.record.held(web.digest("v2"))) is (phase == "Held")
+
+
+def _publish_template(world: Scenario, limits: dict, image: str) -> None:
+    document = yaml.safe_load(template("pre"))
+    (metric,) = document["spec"]["metrics"]
+    metric |= limits
+    if image:
+        metric["provider"]["job"]["spec"]["template"]["spec"]["containers"][0]["image"] = image
+    world.publish("Add the template", {"analysis/sleep-pre.yaml": yaml.safe_dump(document, sort_keys=False)})
+
+
+def _no_job_runs(web: App) -> bool:
+    found = web.scenario.cluster.list(jobs(web.key.namespace))
+    return all(each.get("status", {}).get("conditions") for each in found)

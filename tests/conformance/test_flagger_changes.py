@@ -55,7 +55,6 @@ def test_flagger_has_target_changed_by_nothing_else(web: App, change) -> None:
     """Replicas, the workload's strategy and labels, an empty map: no version, no rollout, no ledger entry."""
     before = (rollouts(web), web.told())
     commit = _change(web, change)
-    web.wait(lambda: web.scenario.agent.catalog.seen, "Git is read")
     web.scenario.wait_idle()
     assert web.scenario.remote.head() == commit
     assert (rollouts(web), web.told()) == before

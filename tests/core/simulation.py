@@ -18,6 +18,7 @@ from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata, Snapshot, Sou
 from gitops_bg.core.observed import (
     GitView,
     Observed,
+    PodView,
     PromotionBranch,
     ReplicaSetView,
     Request,
@@ -66,6 +67,8 @@ class Pods:
     """What new pods get."""
     worn: PodMetadata = NO_METADATA
     """What those that are there carry."""
+    members: list[tuple[str, datetime]] = field(default_factory=list)
+    """The uid and the birth of each pod; the available ones first."""
 
 
 @dataclass
@@ -102,6 +105,10 @@ class Simulation:
     seen: Desired | None = None
     tags: dict[str, str] = field(default_factory=dict)
     deleted: bool = False
+    budget_refuses: bool = False
+    """A PodDisruptionBudget that spares no pod."""
+    evicted: int = 0
+    born: int = 0
 
     # --- what people do -------------------------------------------------------------------------------------
 
@@ -143,6 +150,9 @@ class Simulation:
             number = self.spec.retry.number + 1 if self.spec.retry else 1
             self.spec = replace(self.spec, retry=Retry(template(self.target).digest, number, "ada"))
 
+    def restart(self, seconds: float = 0) -> None:
+        self.spec = replace(self.spec, restart_at=self.now + timedelta(seconds=seconds))
+
     def suspend(self, until: datetime | None = None) -> None:
         self.spec = replace(self.spec, suspend=Suspension("incident", "ada", until))
 
@@ -155,6 +165,7 @@ class Simulation:
         for pods in self.pods.values():
             bad = self.tags.get(pods.snapshot.digest) in self.bad_tags
             pods.available = 0 if bad else pods.replicas
+            self._members(pods)
 
     def pods_fail(self, tag: str, available: int = 0) -> None:
         pods = self.pods.get(template(tag).digest)
@@ -196,6 +207,7 @@ class Simulation:
             replica_sets=tuple(self._replica_set(pods) for pods in self.pods.values()),
             active_service=self._service("web", self.active),
             preview_service=self._service("web-preview", self.preview),
+            pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
             measurements=self.measured,
             git=self._git(),
@@ -206,6 +218,38 @@ class Simulation:
         ours = not pods.foreign
         view = ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
         return replace(view, metadata=pods.metadata, undressed=pods.worn != pods.metadata)
+
+    def _pods(self) -> tuple[PodView, ...]:
+        return tuple(view for pods in self.pods.values() for view in self._members(pods))
+
+    def _members(self, pods: Pods) -> list[PodView]:
+        """The pods of a ReplicaSet: those that are missing are born as soon as somebody looks."""
+        del pods.members[pods.replicas :]
+        while len(pods.members) < pods.replicas:
+            self.born += 1
+            pods.members.append((f"pod-{self.born}", self.now))
+        digest = short(pods.snapshot.digest)
+        return [
+            PodView(uid, uid, digest, born, born if place < pods.available else None)
+            for place, (uid, born) in enumerate(pods.members)
+        ]
+
+    def older_than(self, moment: datetime | None) -> list[str]:
+        """The pods that were born before."""
+        return [view.uid for view in self._pods() if moment and view.created_at < moment]
+
+    def _evict(self, action: act.EvictPod) -> None:
+        """What the API server does, and the promise that fewer are never left than `maxUnavailable` says."""
+        if self.budget_refuses:
+            return
+        pods = self.pods[action.digest]
+        place = [uid for uid, _ in pods.members].index(action.uid)
+        del pods.members[place]
+        self.evicted += 1
+        if place < pods.available:
+            pods.available -= 1
+            most_missing = max(1, self.spec.strategy.max_unavailable.of(pods.replicas))
+            assert pods.available >= pods.replicas - most_missing, "too many at once"
 
     def _service(self, name: str, digest: str | None) -> ServiceView | None:
         if digest is None:
@@ -239,6 +283,8 @@ class Simulation:
         todo.extend(lambda action=action: self.carry_out(action) for action in decision.actions)  # type: ignore[misc]
         for write in todo[:writes]:
             write()
+        if self.record.restart:
+            self.later(milliseconds=1)  # No two passes of a real agent are at the same time.
         if writes is not None and writes < len(todo):
             raise Crash
         return decision
@@ -269,6 +315,8 @@ class Simulation:
             case act.DressPods():
                 assert self.pods[action.digest].metadata == action.metadata
                 self.pods[action.digest].worn = action.metadata
+            case act.EvictPod():
+                self._evict(action)
             case act.DeleteReplicaSet():
                 self.pods.pop(action.digest, None)
             case act.ApplyService():
@@ -296,6 +344,7 @@ class Simulation:
         available = min(existing.available, action.replicas) if existing else 0
         made = Pods(action.snapshot, action.number, action.replicas, available, metadata=action.metadata)
         made.worn = existing.worn if existing else action.metadata
+        made.members = existing.members if existing else []
         self.pods[action.snapshot.digest] = made
 
     def _switch(self, action: act.SwitchTraffic) -> None:

@@ -36,6 +36,7 @@ SENTENCES = {
         f"give the pods of v2 ({S2}) role=active, note=x"
     ),
     act.DressPods(digest(2), 2, PodMetadata()): f"give the pods of v2 ({S2}) no metadata of a role",
+    act.EvictPod("web-x7k2p", "uid", digest(2), 2): f"restart pod web-x7k2p of v2 ({S2}): evict it",
     act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): (
         "delete ReplicaSet web-primary-1: beyond revisionHistoryLimit"
     ),

@@ -161,6 +161,14 @@ CONDITIONS = {
         world(active(1), observed={"git": GitView(unreachable="connection refused")}),
         ("GitReachable", False, "Unreachable", "connection refused"),
     ),
+    "GitReachable: yes, but main refuses what the agent would commit": (
+        world(active(1), candidate(2), observed={"git": GitView(main_refused="protected branch")}),
+        ("GitReachable", True, "MainRefuses", "protected branch"),
+    ),
+    "GitReachable: yes, and it has nothing to commit": (
+        world(active(1), observed={"git": GitView(main_refused="protected branch")}),
+        ("GitReachable", True, "Reachable", "the remote answers"),
+    ),
     "GitReachable: yes, but the app is gone": (
         world(active(1), desired={"in_git": False}),
         ("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving"),
@@ -216,6 +224,7 @@ def test_every_condition_is_there_from_the_start():
         "ReplicaFailure",
         "CandidateReady",
         "AnalysisPassed",
+        "Restarting",
         "OnHold",
         "Suspended",
         "InvalidSpec",

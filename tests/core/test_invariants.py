@@ -103,6 +103,9 @@ EVENTS = st.one_of(
             Simulation.revert_promotion,
             Simulation.pods_come_up,
             Simulation.retry,
+            Simulation.restart,
+            lambda world: world.restart(60),
+            toggle("budget_refuses"),
             Simulation.suspend,
             Simulation.resume,
             wipe_active,
@@ -169,6 +172,7 @@ def run(spec: object, events: list[tuple[Callable[[Simulation], None], int]]) ->
 def calm_down(world: Simulation) -> None:
     """Git answers, nobody is suspended: now the world must come to rest."""
     world.reachable, world.protected, world.history_rewritten = True, False, ""
+    world.budget_refuses = False
     world.resume()
     world.settle()
 
@@ -221,6 +225,7 @@ def test_dying_after_any_write_ends_in_the_same_place(spec, events, deaths):
     shaken = copy.deepcopy(steady)
     calm_down(steady)
     shaken.reachable, shaken.protected, shaken.history_rewritten = True, False, ""
+    shaken.budget_refuses = False
     shaken.resume()
     for writes in deaths:
         crash(writes)(shaken)
@@ -251,6 +256,24 @@ def test_pods_end_with_the_metadata_of_their_role(spec, events):
         # What serves first is dressed as the active version at once.
         assert pods.worn in (allowed if world.active else set(ROLES.values()) | {NO_METADATA})
         assert pods.worn == pods.metadata
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES)
+def test_restart_ends_with_no_pod_older_than_it(spec, events):
+    """Never were too many evicted at once. A new rollout cancels it; traffic on its way (to analyses here) is first."""
+    world = run(spec, events)
+    world.bad_tags.clear()
+    calm_down(world)
+    world.later(seconds=61)
+    world.restart()
+    for _ in range(20):
+        world.settle()
+        world.later(seconds=31)
+    if _world(world).moving_to:
+        return
+    assert world.record.restarted == world.spec.restart_at
+    assert "restart-cancelled" in world.events() or not world.older_than(world.spec.restart_at)
 
 
 def _world(sim: Simulation) -> World:

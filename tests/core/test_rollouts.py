@@ -1,6 +1,7 @@
 """The book of rollouts: when each began and ended, how, and how long it waited for people (argo-rollouts.md §4)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -159,6 +160,27 @@ def test_analysis_after_promotion_has_the_last_word(finding: Finding, ending: En
     world.settle()
     last = world.record.rollouts[-1]
     assert (last.outcome, last.finished_at) == (ending, world.now if ending else None)
+
+
+def test_promotion_in_full_is_said_to_be_one() -> None:
+    """Asked for before the switch, or after it, while an analysis judges it; and not of the next rollout."""
+    world = pushed(automatic(auto_promotion_seconds=600))
+    world.ask(Verb.PROMOTE_FULL)
+    world.settle()
+    last = world.record.rollouts[-1]
+    assert (last.outcome, last.settled_at) == (Ending.FAST_PROMOTED, world.now)
+    world.spec = replace(
+        world.spec, strategy=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))).strategy
+    )
+    world.push("3")
+    world.settle()
+    assert (world.live, world.record.rollouts[-1].outcome) == ("3", None)
+    world.ask(Verb.PROMOTE_FULL)
+    world.settle()
+    assert world.record.rollouts[-1].outcome is Ending.FAST_PROMOTED
+    world.revert_promotion()
+    world.settle()
+    assert world.record.rollouts[-1].outcome is Ending.ROLLED_BACK
 
 
 def test_countdown_is_no_waiting_for_people() -> None:

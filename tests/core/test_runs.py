@@ -162,3 +162,9 @@ def test_hashes_stand_in_every_text():
         "result != 'cd'",
         "'ab' == result",
     )
+
+
+@pytest.mark.parametrize(("said", "kept"), [("x" * 200, "x" * 200), ("x" * 201, "x" * 199 + "…")])
+def test_what_a_measurement_says_is_remembered_in_short(said: str, kept: str) -> None:
+    (one,) = measured(run_of(metric()), BAD, message=said).metrics
+    assert one.measurements[-1].message == kept

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.spec import Retry, Suspension
-from gitops_bg.spec.edit import set_image, set_retry, set_settings_history, set_suspend, set_template
+from gitops_bg.spec.edit import (
+    set_image,
+    set_restart,
+    set_retry,
+    set_settings_history,
+    set_suspend,
+    set_template,
+)
 from tests.spec.texts import APP, TARGET
 
 NEW = "registry.example/shop/web:2.0.0"
@@ -166,6 +173,14 @@ def test_a_suspension_that_cannot_be_placed_is_refused(text: str) -> None:
 def test_a_suspension_that_is_an_alias_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is an alias"):
         set_suspend(b"x: &x {reason: a}\nspec: {suspend: *x }\n", SUSPENSION)
+
+
+def test_a_restart_is_written_and_moved() -> None:
+    zone = timezone(timedelta(hours=2))
+    once = set_restart(APP.encode(), datetime(2026, 3, 1, 14, tzinfo=zone))
+    assert once.decode() == APP.replace("spec:\n", 'spec:\n  restartAt: "2026-03-01T12:00:00Z"\n')
+    twice = set_restart(once, datetime(2026, 3, 2, tzinfo=UTC))
+    assert twice.decode() == APP.replace("spec:\n", 'spec:\n  restartAt: "2026-03-02T00:00:00Z"\n')
 
 
 def test_a_retry_is_written_and_counted_up() -> None:

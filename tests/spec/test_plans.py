@@ -233,14 +233,14 @@ WRONG: dict[str, tuple[str, list[str], list[str]]] = {
         use("errors", args="[{name: times, value: many}]"),
         [template("errors", "args: [{name: times}]",
                   metrics="[{name: e, interval: 5, count: '{{args.times}}', provider: {web: {url: 'http://a'}}}]")],
-        [f"{BLOCK}: with these args the metric e of AnalysisTemplate errors is wrong: count: must be a whole number, "
+        [f"{ARGS}: with these args the metric e of AnalysisTemplate errors is wrong: count: must be a whole number, "
          "0 or more, or -1 for no limit"],
     ),
     "an arg that makes a condition wrong": (
         use("errors", args="[{name: times, value: '<'}]"),
         [template("errors", "args: [{name: times}]",
                   metrics="[{name: e, successCondition: 'x {{args.times}} 1', provider: {web: {url: 'http://a'}}}]")],
-        [f"{BLOCK}: with these args the metric e of AnalysisTemplate errors is wrong: successCondition: is no CEL: "
+        [f"{ARGS}: with these args the metric e of AnalysisTemplate errors is wrong: successCondition: is no CEL: "
          "x is unknown; known here: result (write a condition such as result < 0.05)"],
     ),
     "a secret in a condition": (
@@ -382,13 +382,17 @@ FLAGGER_WRONG = {
     ),
     "a template that is not there": (
         flagger("{name: a, templateRef: {name: latency}}"),
-        "app.yaml:8: spec.analysis.metrics[0].templateRef.name: there is no AnalysisTemplate latency in analysis/ "
-        "(add it; known: rate, two)",
+        "app.yaml:8: spec.analysis.metrics[0].templateRef: there is no AnalysisTemplate latency in analysis/ "
+        "(add it; known: bare, rate, two)",
     ),
     "a template with several metrics": (
         flagger("{name: a, templateRef: {name: two}}"),
-        "app.yaml:8: spec.analysis.metrics[0].templateRef.name: AnalysisTemplate two has 2 metrics where one is "
+        "app.yaml:8: spec.analysis.metrics[0].templateRef: AnalysisTemplate two has 2 metrics where one is "
         "expected (name a template with one metric)",
+    ),
+    "a variable without a value": (
+        flagger("{name: a, templateRef: {name: bare}}"),
+        'app.yaml:8: spec.analysis.metrics[0].templateVariables: the arg host has no value (add host: "…")',
     ),
     "a builtin metric of Flagger": (
         flagger("{name: request-success-rate, thresholdRange: {min: 99}}"),
@@ -402,4 +406,4 @@ TWO = template("two", metrics="[{name: a, provider: {web: {url: 'http://a'}}}, "
 @pytest.mark.parametrize("mistake", FLAGGER_WRONG)
 def test_mistakes_in_flaggers_words(mistake: str) -> None:
     app, said = FLAGGER_WRONG[mistake]
-    assert complaints(app, RATE, TWO) == [said]
+    assert complaints(app, RATE, TWO, template("bare", HOST)) == [said]

@@ -24,6 +24,8 @@ class Asked:
     headers: Mapping[str, str]
     """By their names in small letters."""
     body: bytes
+    target: str = ""
+    """Path and query as they came."""
 
     def json(self) -> Any:
         return json.loads(self.body)
@@ -44,6 +46,10 @@ class Reply:
 
 HANG = Reply(status=0)
 """No answer, until the server is closed."""
+
+
+TRICKLE = Reply(status=1)
+"""An answer that never ends: a byte every few milliseconds, until the server is closed."""
 
 
 class Backend:
@@ -96,7 +102,12 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
             query = {key: values[-1] for key, values in parse_qs(parts.query, keep_blank_values=True).items()}
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             asked = Asked(
-                self.command, parts.path, query, {name.lower(): value for name, value in self.headers.items()}, body
+                self.command,
+                parts.path,
+                query,
+                {name.lower(): value for name, value in self.headers.items()},
+                body,
+                self.path,
             )
             backend.asked.append(asked)
             reply = backend.answer(asked)
@@ -104,11 +115,21 @@ def _handler(backend: Backend) -> type[BaseHTTPRequestHandler]:
                 backend.closing.wait(30)
                 self.close_connection = True
                 return
+            if reply is TRICKLE:
+                self.trickle()
+                return
             self.send_response(reply.status)
             for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(reply.body)
+
+        def trickle(self) -> None:
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            while not backend.closing.wait(0.01):
+                self.wfile.write(b" ")
 
         do_GET = do_POST = do_PUT = answer
 

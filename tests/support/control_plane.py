@@ -40,6 +40,7 @@ _CONTROLLERS = (
     "endpoint",
     "endpointslice",
     "garbagecollector",
+    "disruption",
     "namespace",
 )
 _FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on

@@ -86,6 +86,11 @@ class Sightings:
             sizes[digest] = size
         return wrong
 
+    def fewest_available(self, digest: str) -> int:
+        """The fewest pods of a version (a short digest) that its ReplicaSet ever said were available."""
+        found = (event["object"] for _, kind, event in self._in_order() if kind == "replicasets")
+        return min(each.get("status", {}).get("availableReplicas", 0) for each in found if _digest(each) == digest)
+
     def assert_traffic_was_safe(self, service: str) -> None:
         """I1 and I2, at every moment that was seen."""
         bad = [move for move in self.moves(service) if move.available_there < move.available_at_origin]

@@ -15,7 +15,7 @@ from gitops_bg.cli.options import App, AppOptions
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session import Session
 from gitops_bg.core.actions import label
-from gitops_bg.core.decision import Decision, Gate, GateKind, Phase
+from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.spec.codec import to_json
 
@@ -96,7 +96,7 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in decision.conditions:
-        if condition.type not in _SHOWN_BY_GATES and condition.status != (condition.type in _GOOD):
+        if condition.type not in _SHOWN_BY_GATES and _is_news(condition):
             output.line(f"  {condition.type}={condition.status}: {condition.message}", "yellow")
     if coming and decision.gates:
         output.line(f"  next is {label(coming.number, coming.digest)}; before its traffic moves:")
@@ -105,6 +105,12 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
         output.line(f"  about to be done: {action}")
     if decision.wake_at:
         output.line(f"  looked at again in {spoken((decision.wake_at - now).total_seconds())} at the latest", "dim")
+
+
+def _is_news(condition: Condition) -> bool:
+    """Whether a condition is not as it is on a calm day; a restart that is scheduled is worth a line, too."""
+    calm = condition.status == (condition.type in _GOOD)
+    return not calm or condition.reason == "Scheduled"
 
 
 def _table(facts: Facts, decision: Decision, coming: Version, now: datetime) -> Table:

@@ -14,6 +14,7 @@ from gitops_bg.cli import observed_file
 from gitops_bg.cli.errors import NoSuch
 from gitops_bg.cli.options import AppOptions
 from gitops_bg.cli.output import Output
+from gitops_bg.cli.refusal import as_the_agent_knows
 from gitops_bg.cli.session import Session
 from gitops_bg.core.actions import Action
 from gitops_bg.core.decision import Decision
@@ -80,6 +81,7 @@ def _plans(catalog: Catalog, seen: dict[AppKey, Live], now: datetime) -> Iterato
     for app, live in seen.items():
         facts = facts_of(catalog, app, live)
         if facts is not None:
+            facts = as_the_agent_knows(facts, live.manifest)
             yield facts, list(_steps(facts, now))
 
 

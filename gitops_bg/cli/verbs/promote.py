@@ -1,23 +1,34 @@
 """`promote`: the candidate's checked snapshot becomes primary.yaml, as a commit by the person who asked.
 
 Which version is the candidate is what the record says; that its gates are open is demanded where traffic moves.
+`--full`, and the answer to a paused analysis, travel as a request to the agent: the core knows what they mean.
 """
 
 from typing import Annotated
 
 import typer
 
+from gitops_bg.agent.gathering import Facts
 from gitops_bg.cli.arriving import wait_for_traffic
 from gitops_bg.cli.errors import NotSo
+from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.operating import new_request
 from gitops_bg.cli.options import App, AppOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.proposals import change_to, propose, tell
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import AppKey, Version
+from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event
 from gitops_bg.core.world import World
+
+_ASKED = {
+    Verb.PROMOTE: "its analysis was inconclusive, and measures anew",
+    Verb.PROMOTE_FULL: "without pause and analyses, as soon as all its pods are available",
+}
 
 
 def promote(
@@ -28,24 +39,66 @@ def promote(
     force: Annotated[
         bool, typer.Option("--force", help="Also one that is not available yet; traffic waits for its pods.")
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Skip pause, analyses before and after, and previewReplicaCount; traffic waits for all pods. "
+            "With nothing to promote: end the analysis of what serves.",
+        ),
+    ] = False,
 ) -> int:
     """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
+
+    An analysis that paused the app because it was inconclusive measures anew.
 
     Example: gitops-bg promote shop/web -m 'checked on the preview' --wait
     """
     output = Output(at.out)
     by = author(commit.person.author)
+    who = f"{by[0]} <{by[1]}>"
     with Session(at.git, at.kube, at.place, by, with_ledger=True) as session:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
-        candidate = _candidate(facts.app, world, force)
+        asked = Verb.PROMOTE_FULL if full else Verb.PROMOTE if _is_paused(world) else None
+        if asked and _is_judged_live(world):
+            _ask(session, facts, asked, who, commit.message)
+            return _tell_of_what_serves(output, facts.app, world, asked)
+        candidate = _candidate(facts.app, world, force or full)
         reason = commit.message or candidate.source.subject
-        change = change_to(facts, world, candidate, Event.PROMOTED, by=f"{by[0]} <{by[1]}>", reason=reason)
+        if asked:  # Before the commit: traffic may move as soon as that is seen.
+            _ask(session, facts, asked, who, commit.message)
+        change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason)
         proposed = propose(session, change)
         session.nudge(facts.app)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
-        return tell(output, proposed, change, at.git.branch)
+        return tell(output, proposed, change, at.git.branch, _ASKED[asked] if asked else "")
+
+
+def _is_paused(world: World) -> bool:
+    """Whether an analysis asks a person."""
+    return any(run.paused for run in world.record.analysis)
+
+
+def _is_judged_live(world: World) -> bool:
+    """Whether nothing is to be promoted, and what serves is still being judged."""
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and run.digest == world.record.traffic and (run.running or run.paused)
+    return judged and world.candidate is None and world.moving_to is None
+
+
+def _ask(session: Session, facts: Facts, verb: Verb, by: str, reason: str) -> None:
+    session.cluster.request(facts.app, new_request(verb, by, reason))
+
+
+def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: Verb) -> int:
+    """What was asked for with nothing to promote."""
+    active = world.active
+    shown = label(active.number, active.digest) if active else "what serves"
+    done = "its analysis ends" if asked is Verb.PROMOTE_FULL else _ASKED[asked]
+    output.both({"app": str(app), "changed": False, "asked": done}, f"{app}: {shown} stays live; {done}")
+    return OK
 
 
 def _candidate(app: AppKey, world: World, force: bool) -> Version:

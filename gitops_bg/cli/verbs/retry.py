@@ -8,6 +8,7 @@ from gitops_bg.cli.retrying import next_retry
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
+from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import Retry
 from gitops_bg.repo.edits import Edit
@@ -16,7 +17,7 @@ from gitops_bg.spec.layout import APP_FILE, app_file
 
 
 def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
-    """Try the target again: a new rollout with nothing of the last one's checks, whatever held it.
+    """Try the target again: a new rollout with nothing of the last one's checks, whatever held or paused it.
 
     Example: gitops-bg retry shop/web -m 'the database is back'
     """
@@ -43,7 +44,9 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
     facts = session.facts(app)
     world = facts.world(session.now)
     digest = world.target_digest
-    if not digest or digest == world.record.traffic:
+    run = world.record.run(AnalysisStage.POST)
+    is_paused = run is not None and run.paused and run.digest == digest
+    if not digest or (digest == world.record.traffic and not is_paused):
         raise NotSo(f"{app}: there is nothing to try again: the target " + ("is live" if digest else "is broken"))
     version = world.record.version(digest)
     return next_retry(facts, digest, by), label(version.number if version else None, digest)

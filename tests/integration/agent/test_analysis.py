@@ -48,7 +48,7 @@ def analysed(
     **metric: Any,
 ) -> App:
     """The app, promoted by itself, with an analysis in a stage that asks the backend for `ok`."""
-    asked = {"url": f"{backend.url}/{{{{args.of}}}}", "jsonPath": "{$.ok}", "timeoutSeconds": 1, **(request or {})}
+    asked = {"url": f"{backend.url}/{{{{args.of}}}}", "jsonPath": "{$.ok}", **(request or {})}
     one = {"name": "ok", "provider": {"web": asked}, "successCondition": "result == true", **metric}
     head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "AnalysisTemplate", "metadata": {"name": "health"}}
     template = yaml.safe_dump({**head, "spec": {"args": [{"name": "of"}, *args], "metrics": [one]}})

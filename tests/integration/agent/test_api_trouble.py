@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitops_bg.sandbox.calls import Call
 from gitops_bg.sandbox.errors import forbidden
@@ -123,3 +124,23 @@ def test_slow_server_delays_one_call_not_the_other_apps(world: Scenario, own_san
     other.wait_live("v2")
     web.merge_promotion("v2")
     web.wait_live("v2")
+
+
+def test_a_secret_that_may_not_be_read_is_an_error_of_the_measurement_that_says_how_to_grant_it(
+    web: App, own_sandbox: SandboxCluster
+) -> None:
+    own_sandbox.sandbox.faults.refuse("get", "secrets", web.key.namespace)
+    metric = {"name": "ok", "consecutiveErrorLimit": 0, "provider": {"newRelic": {"query": "FROM Transaction"}}}
+    head = {"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "AnalysisTemplate", "metadata": {"name": "health"}}
+    web.scenario.publish("Measure", {"analysis/health.yaml": yaml.safe_dump({**head, "spec": {"metrics": [metric]}})})
+    web.strategy |= {"autoPromotionEnabled": True, "prePromotionAnalysis": {"templates": [{"templateName": "health"}]}}
+    web.configure()
+    web.push_image("v2")
+
+    web.wait_told("aborted")
+
+    assert "may not read Secret" in web.ledger()[-1]["Reason"]
+    assert (
+        f"bind the ClusterRole gitops-bg-secrets to it in namespace {web.key.namespace}" in web.ledger()[-1]["Reason"]
+    )
+    assert web.live_tag() == "v1"

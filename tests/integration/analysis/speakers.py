@@ -28,6 +28,8 @@ class Speaker:
     result: Callable[[float], Any]
     refusal: Reply
     secrets: Secrets = field(default_factory=dict)
+    hasty: Mapping[str, Any] = field(default_factory=lambda: {"timeout": 1})
+    """What makes the provider wait as short as a template may ask for."""
     errors: Mapping[str, Reply] = field(default_factory=dict)
 
     def answering(self, data: Any) -> Callable[[Asked], Reply]:
@@ -64,7 +66,6 @@ PROMETHEUS = Speaker(
     block=lambda address: {
         "address": address,
         "query": "sum(rate(errors[5m]))",
-        "timeout": 1,
         "authentication": {"bearer": {"token": "{{secret:metrics/token}}"}},
     },
     secrets={"metrics": {"token": KEY}},
@@ -85,11 +86,11 @@ PROMETHEUS = Speaker(
 )
 
 WEB = Speaker(
+    hasty={"timeoutSeconds": 1},
     block=lambda address: {
         "url": f"{address}/measure?of=web",
         "headers": [{"key": "X-Token", "value": "{{secret:metrics/token}}"}],
         "jsonPath": "{$.data.rate}",
-        "timeoutSeconds": 1,
     },
     secrets={"metrics": {"token": KEY}},
     place=("GET", "/measure"),
@@ -102,7 +103,8 @@ WEB = Speaker(
 )
 
 DATADOG = Speaker(
-    block=lambda address: {"query": "avg:errors{service:web}", "address": address, "requestTimeout": "200ms"},
+    hasty={"requestTimeout": "200ms"},
+    block=lambda address: {"query": "avg:errors{service:web}", "address": address},
     secrets={"datadog": {"api-key": KEY, "app-key": "app-" + KEY}},
     place=("GET", "/api/v1/query"),
     credential=("DD-API-KEY", KEY),
@@ -132,6 +134,7 @@ def scalars(*values: float | None) -> dict[str, Any]:
 
 
 DATADOG_V2 = Speaker(
+    hasty=DATADOG.hasty,
     block=lambda address: {**DATADOG.block(address), "apiVersion": "v2", "aggregator": "avg"},
     secrets=DATADOG.secrets,
     place=("POST", "/api/v2/query/scalar"),
@@ -167,10 +170,10 @@ def results(*values: list[float], status: str = "Complete") -> dict[str, Any]:
 
 
 CLOUD_WATCH = Speaker(
+    hasty={"timeoutSeconds": 1},
     block=lambda address: {
         "address": address,
         "region": "eu-central-1",
-        "timeoutSeconds": 1,
         "secretRef": {"name": "aws"},
         "metricDataQueries": [
             {"id": "rate", "expression": "errors / requests"},
@@ -216,7 +219,6 @@ NEW_RELIC = Speaker(
     block=lambda address: {
         "query": "FROM Transaction SELECT average(x) AS rate",
         "address": f"{address}/graphql",
-        "timeout": 1,
     },
     secrets={"newrelic": {"personal-api-key": KEY, "account-id": "42"}},
     place=("POST", "/graphql"),
@@ -235,7 +237,6 @@ GRAPHITE = Speaker(
     block=lambda address: {
         "address": address,
         "query": "target=summarize(\n  errors,\n  '5min')&from=-5min",
-        "timeout": 1,
         "authentication": {"basic": {"username": "ann", "password": "{{secret:metrics/token}}"}},
     },
     secrets={"metrics": {"token": KEY}},
@@ -265,7 +266,7 @@ def table(*values: str, kind: str = "double") -> bytes:
 
 
 INFLUXDB = Speaker(
-    block=lambda address: {"query": 'from(bucket: "b")', "address": address, "org": "shop", "timeout": 1},
+    block=lambda address: {"query": 'from(bucket: "b")', "address": address, "org": "shop"},
     secrets={"influxdb": {"authToken": KEY}},
     place=("POST", "/api/v2/query"),
     credential=("Authorization", f"Token {KEY}"),

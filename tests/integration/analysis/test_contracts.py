@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from gitops_bg.core.metrics import Finding
 from gitops_bg.core.runs import Measured
 from tests.integration.analysis.measured import measured
 from tests.integration.analysis.speakers import KEY, SPEAKERS, Speaker
-from tests.support.backend import HANG, Backend, Reply, serving
+from tests.support.backend import HANG, TRICKLE, Backend, Reply, serving
 from tests.support.pki import Authority
 
 
@@ -25,9 +26,10 @@ def backend() -> Iterator[Backend]:
         yield server
 
 
-def ask(name: str, backend: Backend, success: str = "", failure: str = "") -> Measured:
+def ask(name: str, backend: Backend, success: str = "", failure: str = "", **more: Any) -> Measured:
     provider, speaker = SPEAKERS[name]
-    return measured(provider, speaker.block(backend.url), speaker.secrets, success=success, failure=failure)
+    block = speaker.block(backend.url) | more
+    return measured(provider, block, speaker.secrets, success=success, failure=failure)
 
 
 def speaker_of(name: str) -> Speaker:
@@ -110,9 +112,16 @@ def test_nonsense_and_troubles_are_errors(name: str, trouble: str, backend: Back
 @pytest.mark.parametrize("name", SPEAKERS)
 def test_a_backend_that_does_not_answer_in_time_is_an_error(name: str, backend: Backend) -> None:
     backend.answer = lambda _: HANG
-    found = ask(name, backend)
+    found = ask(name, backend, **speaker_of(name).hasty)
     assert found.finding is Finding.ERROR
     assert "did not answer in time" in found.message
+
+
+def test_an_answer_that_never_ends_is_an_error(backend: Backend) -> None:
+    backend.answer = lambda _: TRICKLE
+    found = ask("datadog v1", backend, **speaker_of("datadog v1").hasty)
+    assert found.finding is Finding.ERROR
+    assert "did not end its answer in time" in found.message
 
 
 @pytest.mark.parametrize("name", SPEAKERS)

@@ -309,8 +309,9 @@ def test_prometheus_on_aws_is_asked_with_a_signature(backend: Backend, no_aws: p
     no_aws.setenv("AWS_ACCESS_KEY_ID", "ENV")
     no_aws.setenv("AWS_SECRET_ACCESS_KEY", "env-secret")
     backend.says(vector("1"))
-    block = prometheus(backend, authentication={"sigv4": {"region": "eu-central-1"}})
+    block = {**prometheus(backend), "query": "a + b", "authentication": {"sigv4": {"region": "eu-central-1"}}}
     assert measured("prometheus", block).finding is Finding.SUCCESSFUL
     authorization = backend.asked[0].headers["authorization"]
     assert "Credential=ENV/20261121/eu-central-1/aps/aws4_request, SignedHeaders=host;x-amz-date" in authorization
     assert len(authorization.rpartition("Signature=")[2]) == len(hashlib.sha256().hexdigest())
+    assert "query=a%20%2B%20b&" in backend.asked[0].target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,27 @@ def test_the_main_job_by_the_command_line(either_world: Scenario, cluster: TestC
     events = [entry["event"] for entry in cli.json("history", str(web.key))["entries"]]
     assert {"deployed", "promoted", "rolled-back"} <= set(events)
     assert cli.json("get", str(web.key))["apps"][0]["version"] == 1
+
+
+# --- restart ---
+
+
+def test_restart_is_a_commit_that_the_agent_carries_out(cli: Cli, web: App) -> None:
+    before = web.scenario.remote.show("main", f"{web.folder}/app.yaml") or ""
+    answer = cli.json("restart", str(web.key), "--in", "1h", "-m", "new certificates")
+    after = web.scenario.remote.show("main", f"{web.folder}/app.yaml") or ""
+    (added,) = set(after.splitlines()) - set(before.splitlines())
+    at = datetime.fromisoformat(answer["apps"][0]["restartAt"])
+    assert added.strip() == f'restartAt: "{at.strftime("%Y-%m-%dT%H:%M:%SZ")}"'
+    assert timedelta(minutes=59) < at - datetime.now(UTC) <= timedelta(hours=1)
+    assert author_of(web.scenario) == AUTHOR
+    assert "Reason: new certificates" in web.scenario.remote.message()
+    web.scenario.wake()
+    web.wait(lambda: web.condition("Restarting")["reason"] == "Scheduled", "it is scheduled")
+    assert "are restarted at that time" in cli("explain", str(web.key))
+
+
+def test_restart_without_a_time_is_now(cli: Cli, web: App) -> None:
+    assert "restarts its pods by commit" in cli("restart", str(web.key))
+    web.scenario.wake()
+    web.wait(lambda: web.record.restarted is not None, "the restart is carried out")

@@ -174,6 +174,22 @@ def test_no_line_is_padded_or_folded_where_nobody_sees_a_screen(cli: Cli, waitin
     assert not any(line.startswith(" " * 60) for line in lines), "a cell went on in the next line"
 
 
+def test_explain_and_plan_know_that_main_refuses_the_agent(cli: Cli, web: App, tmp_path: Path) -> None:
+    web.scenario.remote.protect()
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait(lambda: web.condition("GitReachable")["reason"] == "MainRefuses", "the agent says so")
+    shown = cli("explain", str(web.key))
+    assert "main refuses the agent's commit" in shown
+    assert f"merge the branch {web.promotion_branch}" in shown
+    assert "about to be done" not in shown
+    file = str(tmp_path / "observed.json")
+    assert "nothing to do" in cli("plan", str(web.key), "--dump-observed", file)
+    assert "nothing to do" in cli("plan", str(web.key), "--observed", file)
+
+
 # --- plan ---
 
 

@@ -17,6 +17,7 @@ from gitops_bg.core.actions import (
     DeleteApp,
     DeleteReplicaSet,
     DressPods,
+    EvictPod,
     ScaleReplicaSet,
 )
 from gitops_bg.core.decision import Decision, Phase
@@ -24,7 +25,7 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import PodMetadata
 from gitops_bg.core.names import METRIC, replica_set_name
-from gitops_bg.core.record import Record
+from gitops_bg.core.record import Record, Restart
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import Scene, create, snapshot, switch, watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
@@ -50,6 +51,7 @@ NEEDED = {
     ("batch", "cronjobs", ""): set(),
     ("", "pods", ""): {"list", "watch", "patch"},
     ("", "pods", "log"): set(),
+    ("", "pods", "eviction"): {"create"},
     ("", "pods", "exec"): set(),
     ("apps", "deployments", ""): set(),
     ("", "serviceaccounts", ""): set(),
@@ -99,6 +101,9 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(create(two, number=2, repair=True, metadata=metadata))
     agent.until(lambda seen: any(each.undressed for each in seen.replica_sets))
     agent.do(DressPods(two.digest, 2, metadata))
+    begun = Record(restart=Restart(datetime.now(UTC), 1, begun=True))
+    (pod,) = agent.observe(record=begun).pods or ()
+    agent.do(EvictPod(pod.name, pod.uid, two.digest, 2))
     agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))
     agent.subject.record_event(agent.app, "TrafficSwitched", "told to", datetime.now(UTC))
     events = collection("v1", "Event", agent.app.namespace)

@@ -121,7 +121,6 @@ def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
         (Phase.SUSPENDED, "Suspended"),
         (Phase.DEGRADED, "Healthy"),
         (Phase.HELD, "OnHold"),
-        (Phase.PAUSED, "AnalysisPassed"),
     ],
 )
 def test_the_sentence_beside_a_phase_is_that_of_the_condition_it_comes_from(

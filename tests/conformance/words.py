@@ -1,0 +1,32 @@
+"""The words of a status here, and what Argo Rollouts and Flagger call the same."""
+
+from __future__ import annotations
+
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.record import Ending
+
+PHASES = {
+    Phase.INVALID: ("Degraded (InvalidSpec)", "an event only"),
+    Phase.SUSPENDED: ("Paused (manually paused)", "Suspended"),
+    Phase.DEPLOYING: ("Progressing", "Initializing"),
+    Phase.ROLLING_BACK: ("Progressing", "Failed"),
+    Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),
+    Phase.PAUSED: ("Paused (InconclusiveAnalysisRun)", "none: no data is a failure"),
+    Phase.PROMOTING: ("Progressing (active service cutover pending)", "Promoting, Finalising"),
+    Phase.RESTARTING: ("Progressing (rollout is restarting)", "none"),
+    Phase.PROGRESSING: ("Progressing", "Progressing"),
+    Phase.AWAITING_PROMOTION: ("Paused (BlueGreenPause)", "WaitingPromotion"),
+    Phase.HELD: ("Degraded (RolloutAborted)", "Failed"),
+    Phase.HEALTHY: ("Healthy", "Initialized, Succeeded"),
+}
+"""Of each phase: Argo Rollouts' phase with its reason, Flagger's phase."""
+
+ENDINGS = {
+    Ending.PROMOTED: "Promoted",
+    Ending.FAST_PROMOTED: "FastPromoted",
+    Ending.ABORTED: "Aborted",
+    Ending.SUPERSEDED: "Superseded",
+    Ending.CANCELLED: "RolledBack: the template is the stable one again",
+    Ending.ROLLED_BACK: "Aborted, after the cutover; or Promoted, and then RolledBack of another rollout",
+}
+"""Of each outcome of a rollout: Argo Rollouts' completionStatus."""

@@ -1,0 +1,356 @@
+"""`restartAt` and `maxUnavailable`: who is evicted when, and what ends a restart (argo-rollouts.md §1.3)."""
+
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from gitops_bg.core.actions import EvictPod
+from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.digest import short
+from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.model import Probation
+from gitops_bg.core.observed import PodView
+from gitops_bg.core.record import Event, Restart
+from gitops_bg.core.restarting import evictions, note_restart
+from gitops_bg.core.spec import AppSpec, Share, Suspension
+from gitops_bg.core.timers import wake_at
+from gitops_bg.core.world import World
+from tests.core.simulation import Simulation, deployed, manual, template
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, rising, target, world
+
+AT = NOW - 60 * SECOND
+OLD, NEW = AT - 10 * SECOND, AT + 10 * SECOND
+
+
+def spec(at: datetime | None = AT, **changes) -> AppSpec:
+    return replace(manual(**changes), restart_at=at)
+
+
+def pod(of: int, name: str, made: datetime = OLD, **changes) -> PodView:
+    """An available pod of version ``of``."""
+    view = PodView(name, f"uid-{name}", short(digest(of)), made, ready_since=made)
+    return replace(view, **changes)
+
+
+def old(of: int, *names: str, **changes) -> tuple[PodView, ...]:
+    return tuple(pod(of, name, **changes) for name in names)
+
+
+BEGUN = Restart(AT, rollout=2, begun=True)
+UNREADY = {"ready_since": None}
+
+
+def restarting(*versions, seen: tuple[PodView, ...] | None, restart: Restart | None = BEGUN, **more) -> World:
+    """A world in which a restart has begun."""
+    versions = versions or (active(1, rollout=2),)
+    record = {"restart": restart, **more.pop("record", {})}
+    observed = {"pods": seen, **more.pop("observed", {})}
+    return world(*versions, record=record, observed=observed, **{"spec": spec(), **more})
+
+
+def evicted(state: World) -> list[str]:
+    after = note_restart(state)
+    return [action.name for action in evictions(after) if isinstance(action, EvictPod)]
+
+
+# --- who, and how many at once ---
+
+EIGHT = tuple(f"p{number}" for number in range(8))
+BOTH = (active(1), candidate(2))
+EVICTED = {
+    "one of three: a quarter, but at least one": (restarting(seen=old(1, "a", "b", "c")), ["a"]),
+    "a quarter of eight": (
+        restarting(seen=old(1, *EIGHT), sets=(pods(1, 8),), desired={"target": target(1, 8)}),
+        ["p0", "p1"],
+    ),
+    "none of a version that is being scaled": (restarting(seen=old(1, *EIGHT), sets=(pods(1, 8),)), []),
+    "as many as maxUnavailable says": (
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(2))),
+        ["a", "b"],
+    ),
+    "at least one where it says 0": (
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(0))),
+        ["a"],
+    ),
+    "all of them at 100 %": (
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(100, percent=True))),
+        ["a", "b", "c"],
+    ),
+    "the oldest first": (restarting(seen=(*old(1, "a", "b"), pod(1, "c", OLD - SECOND))), ["c"]),
+    "none while one is missing": (restarting(seen=(*old(1, "a", "b"), pod(1, "c", NEW, **UNREADY))), []),
+    "none while one is leaving": (restarting(seen=(*old(1, "a", "b"), pod(1, "c", leaving=True))), []),
+    "one again as soon as the new one is up": (restarting(seen=(*old(1, "a", "b"), pod(1, "c", NEW))), ["a"]),
+    "not before it was up for minReadySeconds": (
+        restarting(
+            seen=(*old(1, "a", "b"), pod(1, "c", NEW, ready_since=NOW - 4 * SECOND)),
+            spec=replace(spec(), min_ready_seconds=5),
+        ),
+        [],
+    ),
+    "those that serve nobody at once, whatever is missing": (
+        restarting(seen=(*old(1, "a"), *old(1, "b", "c", **UNREADY))),
+        ["b", "c"],
+    ),
+    "only what is older": (restarting(seen=(pod(1, "a", AT), pod(1, "b", NEW), pod(1, "c", NEW))), []),
+    "the live version first": (restarting(*BOTH, seen=(*old(2, "x", "y", "z"), *old(1, "a", "b", "c"))), ["a"]),
+    "then the candidate": (
+        restarting(*BOTH, seen=(*old(2, "x", "y", "z"), *old(1, "a", "b", "c", made=NEW))),
+        ["x"],
+    ),
+    "then the warm ones, the oldest first": (
+        restarting(
+            legacy(1),
+            legacy(2),
+            active(3, rollout=2),
+            seen=(*old(2, "x", "y", "z"), *old(1, "a", "b", "c"), *old(3, "p", "q", "r", made=NEW)),
+        ),
+        ["a"],
+    ),
+    "the next version only after the last pod of this one": (
+        restarting(*BOTH, seen=(*old(2, "x", "y", "z"), pod(1, "a"), pod(1, "b", NEW), pod(1, "c", NEW, **UNREADY))),
+        [],
+    ),
+    "nobody's pods but ours": (restarting(seen=old(7, "a"), sets=(pods(1, 0),)), []),
+    "not those of somebody else's ReplicaSet": (
+        restarting(seen=old(1, "a"), sets=(pods(1, ours=False, owner="Helm"),)),
+        [],
+    ),
+    "none that were not looked at": (restarting(seen=None), []),
+    "none while the app is suspended": (
+        restarting(seen=old(1, "a", "b", "c"), spec=replace(spec(), suspend=Suspension("incident"))),
+        [],
+    ),
+    "none while traffic is on its way": (
+        restarting(*BOTH, seen=old(1, "a", "b", "c"), names_=2),
+        [],
+    ),
+    "none of a pod that stays, for half a minute": (
+        restarting(
+            seen=old(1, "a", "b", "c"),
+            restart=replace(BEGUN, asked=("uid-a",), asked_at=NOW - 29 * SECOND),
+        ),
+        [],
+    ),
+    "it again after that": (
+        restarting(
+            seen=old(1, "a", "b", "c"),
+            restart=replace(BEGUN, asked=("uid-a",), asked_at=NOW - 30 * SECOND),
+        ),
+        ["a"],
+    ),
+    "the next one as soon as it is gone": (
+        restarting(
+            seen=(*old(1, "b", "c"), pod(1, "d", NEW)),
+            restart=replace(BEGUN, asked=("uid-a",), asked_at=NOW - SECOND),
+        ),
+        ["b"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EVICTED)
+def test_evicts(name):
+    state, expected = EVICTED[name]
+    assert evicted(state) == expected
+
+
+def test_clock_that_is_ahead_of_the_clusters_restarts_no_pod_twice():
+    """The new pods are older than the time asked for, too."""
+    first = note_restart(restarting(seen=old(1, "a", "b", "c", made=OLD - SECOND)))
+    assert first.record.restart is not None
+    assert first.record.restart.youngest == OLD - SECOND
+    seen = (*old(1, "b", "c", made=OLD - SECOND), pod(1, "d", OLD))
+    assert evicted(restarting(seen=seen, restart=first.record.restart)) == ["b"]
+    done(restarting(seen=old(1, "d", "e", "f"), restart=first.record.restart))
+
+
+# --- begin, schedule, end ---
+
+
+def test_it_begins_in_the_record_so_that_the_agent_looks_at_pods():
+    after = note_restart(restarting(seen=None, restart=None))
+    assert after.record.restart == BEGUN
+    assert evictions(after) == ()
+
+
+def test_time_to_come_is_waited_for():
+    later = NOW + 600 * SECOND
+    state = note_restart(restarting(seen=None, restart=None, spec=spec(later)))
+    assert state.record.restart == Restart(later, rollout=2)
+    assert wake_at(state) == later
+    assert phase_of(state) is Phase.HEALTHY
+    assert note_restart(replace(state, now=later)).record.restart == Restart(later, rollout=2, begun=True)
+
+
+def test_another_look_is_due_every_half_minute_until_it_ends():
+    asked = note_restart(restarting(seen=old(1, "a", "b", "c")))
+    assert wake_at(asked) == NOW + 30 * SECOND
+    assert wake_at(restarting(seen=(pod(1, "a"), pod(1, "b", NEW, **UNREADY)))) == NOW + 30 * SECOND
+
+
+def done(state: World) -> World:
+    after = note_restart(state)
+    assert after.record.restart is None
+    assert after.record.restarted == AT
+    return after
+
+
+def told(state: World) -> list[Event]:
+    return [entry.event for entry in state.record.ledger]
+
+
+def test_it_ends_when_every_pod_is_newer_and_the_live_version_is_whole():
+    missing = restarting(seen=(pod(1, "a", NEW), pod(1, "b", NEW)), restart=replace(BEGUN, count=2))
+    assert note_restart(missing) == missing
+    after = done(restarting(seen=old(1, "a", "b", "c", made=NEW), restart=replace(BEGUN, count=3)))
+    assert told(after) == [Event.RESTARTED]
+    assert after.record.ledger[0].reason == "3 pods older than 2026-01-01T11:59:00Z"
+
+
+def test_one_that_had_nothing_to_do_is_not_told():
+    """The pods of a rebuilt cluster are all newer than what was asked for before."""
+    assert told(done(restarting(seen=old(1, "a", "b", "c", made=NEW)))) == []
+
+
+def test_it_is_done_once():
+    state = world(active(1), spec=spec(), record={"restarted": AT})
+    assert note_restart(state) == state
+
+
+def test_new_rollout_cancels_it():
+    """Its pods are new; those of the version that is left go anyway (argo-rollouts.md §2.2)."""
+    after = done(restarting(*BOTH, seen=old(1, "a", "b", "c"), restart=replace(BEGUN, rollout=1)))
+    assert told(after) == [Event.RESTART_CANCELLED]
+    assert evictions(after) == ()
+
+
+def test_new_rollout_also_cancels_one_that_is_scheduled():
+    later = NOW + 600 * SECOND
+    state = restarting(*BOTH, seen=None, restart=Restart(later, rollout=1), spec=spec(later))
+    assert note_restart(state).record.restarted == later
+
+
+@pytest.mark.parametrize("at", [None, NEW], ids=["removed", "changed"])
+def test_edit_of_the_time_holds_at_once(at):
+    restart = note_restart(restarting(seen=None, spec=spec(at))).record.restart
+    assert restart == (Restart(NEW, rollout=2, begun=True) if at else None)
+
+
+def test_suspended_app_begins_later():
+    suspended = replace(spec(), suspend=Suspension("incident"))
+    assert note_restart(restarting(seen=None, restart=None, spec=suspended)).record.restart == Restart(AT, rollout=2)
+
+
+# --- what it must not be taken for ---
+
+
+def test_deadline_of_a_candidate_begins_anew_with_every_eviction():
+    state = restarting(active(1), rising(2), seen=old(2, "x", "y", "z", **UNREADY))
+    after = note_restart(state).record.numbered(2)
+    assert after is not None
+    assert after.waiting_since == NOW
+
+
+def test_probation_of_the_live_version_does_too():
+    unready = Probation(3, EARLIER, unready=True)
+    state = restarting(active(1, rollout=2, probation=unready), seen=old(1, "a", "b", "c"))
+    after = note_restart(state).record.numbered(1)
+    assert after is not None
+    assert after.probation == Probation(3, NOW, unready=True)
+
+
+def test_engine_refuses_to_evict_more_than_it_may():
+    state = restarting(seen=old(1, "a", "b", "c"))
+    gone = tuple(EvictPod(name, f"uid-{name}", digest(1), 1) for name in "ab")
+    check(state, gone[:1])
+    with pytest.raises(InvariantBroken, match="I2: 2 of the 3 available pods of v1 are evicted at once"):
+        check(state, gone)
+
+
+# --- what people are told ---
+
+ASKED = replace(BEGUN, asked=("uid-a",), asked_at=NOW - SECOND)
+TOLD = {
+    "nothing": (world(active(1)), (False, "NoRestart", "no restart is asked for")),
+    "when it will be": (
+        restarting(seen=None, restart=Restart(NOW + SECOND, 2)),
+        (False, "Scheduled", "pods older than 2026-01-01T12:00:01Z are restarted at that time"),
+    ),
+    "how many are left": (
+        restarting(seen=(*old(1, "a", "b"), pod(1, "c", NEW))),
+        (True, "Restarting", "2 pods older than 2026-01-01T11:59:00Z are being restarted"),
+    ),
+    "that nobody has looked yet": (
+        restarting(seen=None),
+        (True, "Restarting", "pods older than 2026-01-01T11:59:00Z are being restarted"),
+    ),
+    "that a pod stays": (
+        restarting(seen=old(1, "a", "b"), restart=ASKED),
+        (
+            True,
+            "EvictionRefused",
+            "a stay: a PodDisruptionBudget may refuse their eviction, which is asked for again",
+        ),
+    ),
+    "that we may not look": (
+        restarting(seen=None, observed={"pods_refused": "list pods: 403"}),
+        (True, "PodsUnreadable", "list pods: 403"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_condition_says(name):
+    state, expected = TOLD[name]
+    (found,) = [one for one in conditions_of(state) if one.type == "Restarting"]
+    assert (found.status, found.reason, found.message) == expected
+
+
+def test_phase_is_restarting_and_healthy_says_why():
+    state = restarting(seen=old(1, "a"))
+    assert phase_of(state) is Phase.RESTARTING
+    (healthy,) = [one for one in conditions_of(state) if one.type == "Healthy"]
+    assert (healthy.status, healthy.reason) == (False, "Restarting")
+    assert healthy.message == "1 pods older than 2026-01-01T11:59:00Z are being restarted"
+
+
+# --- a whole story ---
+
+
+def restarted(sim: Simulation, rounds: int = 10) -> Simulation:
+    for _ in range(rounds):
+        sim.settle()
+        sim.later(seconds=31)
+    return sim
+
+
+def test_restart_of_two_versions_under_a_budget_that_refuses_at_first():
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    sim.later(seconds=60)
+    sim.restart()
+    sim.budget_refuses = True
+    restarted(sim)
+    assert sim.evicted == 0
+    sim.budget_refuses = False
+    restarted(sim)
+    assert sim.evicted == 6
+    assert sim.older_than(sim.spec.restart_at) == []
+    assert sim.events().count("restarted") == 1
+    assert sim.live == "1"
+    assert sim.step().actions == ()
+
+
+def test_push_in_the_middle_of_it_goes_ahead():
+    sim = deployed(manual())
+    sim.later(seconds=60)
+    sim.restart()
+    sim.budget_refuses = True
+    restarted(sim, rounds=1)
+    sim.push("2")
+    sim.settle()
+    assert sim.events().count("restart-cancelled") == 1
+    assert sim.pods[template("2").digest].available == 3

@@ -1,0 +1,121 @@
+"""`restartAt` with everything real: new pods for what runs, a few at a time, as budgets allow; no switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from tests.integration.test_two_clusters_evictions import budget, wait_status
+from tests.support.clusters import TestCluster
+from tests.support.paths import pods
+from tests.support.scenario import App, scenario
+from tests.support.sightings import Sightings
+
+
+@pytest.fixture
+def web(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
+    """The app `web`, its v1 live with three pods; the agent runs."""
+    with scenario(cluster, tmp_path) as world:
+        app = world.app()
+        app.replicas = 3
+        world.start()
+        yield app.deploy("v1")
+
+
+def uids(web: App, tag: str) -> set[str]:
+    labels = f"{names.DIGEST}={web.versions()[tag].digest}"
+    found = web.scenario.cluster.list(pods(web.key.namespace), labelSelector=labels)
+    return {pod["metadata"]["uid"] for pod in found if "deletionTimestamp" not in pod["metadata"]}
+
+
+def restart(web: App, seconds: float = 2) -> None:
+    """Ask for new pods; from two seconds ahead, because those of a test are that young."""
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds)
+    web.spec["restartAt"] = moment.isoformat().replace("+00:00", "Z")
+    web.configure()
+
+
+def recheck(web: App) -> None:
+    """The half minute is over in which a pod that stays is not asked for again."""
+    web.scenario.advance(31)
+
+
+def test_every_pod_is_new_one_after_the_other_and_nothing_else_has_changed(web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_phase("AwaitingPromotion")
+    live, preview = uids(web, "v1"), uids(web, "v2")
+
+    with Sightings(web.scenario.cluster, web.key.namespace) as seen:
+        restart(web)
+        web.wait_told("restarted")
+    assert seen.fewest_available(web.versions()["v1"].digest) == 2
+    assert not live & uids(web, "v1")
+    assert not preview & uids(web, "v2")
+    assert (web.live_tag(), web.preview_tag()) == ("v1", "v2")
+    assert set(web.versions()) == {"v1", "v2"}
+    (entry,) = [each for each in web.ledger() if each["Event"] == "restarted"]
+    assert entry["Reason"].startswith("6 pods older than ")
+    web.wait_phase("AwaitingPromotion")
+
+
+def test_time_to_come_is_waited_for(web: App) -> None:
+    before = uids(web, "v1")
+    restart(web, seconds=3600)
+    web.wait(lambda: web.condition("Restarting")["reason"] == "Scheduled", "it is scheduled")
+    web.scenario.wait_idle()
+    assert uids(web, "v1") == before
+    web.scenario.advance(3600)
+    web.wait_told("restarted")
+    assert not before & uids(web, "v1")
+
+
+def test_budget_that_refuses_is_heard_and_asked_again(web: App) -> None:
+    before = uids(web, "v1")
+    path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
+    wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
+    restart(web)
+    web.wait(lambda: web.condition("Restarting")["reason"] == "EvictionRefused", "the refusal is told")
+    assert "a PodDisruptionBudget may refuse" in web.condition("Restarting")["message"]
+    assert web.phase() == "Restarting"
+    assert uids(web, "v1") == before
+
+    budget(web.scenario.cluster, web.key.namespace, minAvailable=2)
+    wait_status(web.scenario.cluster, path, disruptionsAllowed=1)
+    recheck(web)
+    web.wait(lambda: not before & uids(web, "v1") or recheck(web), "all are new")
+    web.wait_told("restarted")
+    web.wait_phase("Healthy")
+
+
+def test_push_cancels_it(web: App) -> None:
+    path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
+    wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
+    before = uids(web, "v1")
+    restart(web)
+    web.wait_phase("Restarting")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_told("restart-cancelled")
+    assert uids(web, "v1") == before
+    assert web.condition("Restarting")["reason"] == "NoRestart"
+
+
+def test_agent_that_starts_anew_goes_on_with_it(web: App) -> None:
+    before = uids(web, "v1")
+    path = budget(web.scenario.cluster, web.key.namespace, minAvailable=3)
+    wait_status(web.scenario.cluster, path, currentHealthy=3, disruptionsAllowed=0)
+    restart(web)
+    web.wait_phase("Restarting")
+    web.scenario.stop()
+    budget(web.scenario.cluster, web.key.namespace, minAvailable=1)
+    wait_status(web.scenario.cluster, path, disruptionsAllowed=2)
+    web.scenario.start()
+    recheck(web)
+    web.wait(lambda: not before & uids(web, "v1") or recheck(web), "all are new")
+    web.wait_told("restarted")
+    assert web.told().count("restarted") == 1
