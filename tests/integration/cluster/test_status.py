@@ -39,7 +39,7 @@ RECORD = Record(
     traffic=snapshot("v6").digest,
     holds=(Hold("v1:dead", "it burned", NOW),),
     rollouts=(
-        Rollout(6, 6, snapshot("v6").digest, NOW, None, 90, LATER, Ending.PROMOTED),
+        Rollout(6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=Ending.PROMOTED),
         Rollout(7, 7, snapshot("v7").digest, NOW, waiting_since=LATER),
     ),
     ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
