@@ -33,6 +33,13 @@ def sandbox_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbo
         yield cluster
 
 
+@pytest.fixture
+def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
+    """A sandbox that nobody shares, for tests that inject faults or count every request."""
+    with SandboxCluster.run(tmp_path) as cluster:
+        yield cluster
+
+
 @pytest.fixture(scope="session")
 def control_plane_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
     """The real control plane; a test that asks for it directly carries the mark `control_plane`."""

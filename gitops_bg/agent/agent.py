@@ -19,6 +19,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.backoff import Backoff
+from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
@@ -26,8 +27,10 @@ from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.reconciler import Reconciler
+from gitops_bg.agent.secret_reading import secret_reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.agent.workqueue import WorkQueue
+from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
 from gitops_bg.core.model import AppKey
@@ -72,6 +75,7 @@ class Agent:
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
+        self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock)
         self.measurements = Measurements(
             cluster=self.cluster,
             alarms=self._alarms,
@@ -86,7 +90,7 @@ class Agent:
             git=self.git,
             alarms=self._alarms,
             metrics=self.metrics,
-            measurements=self.measurements,
+            beside=Beside(self.measurements, self.hooks),
             clock=clock,
         )
         self._workers = [
@@ -129,6 +133,7 @@ class Agent:
             self.git.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
+        self.hooks.stop()
         self.cluster.stop()
         self.repository.close()
 

@@ -4,18 +4,17 @@ A pass asks `results` before it decides and calls `take` after the record is sav
 with the record that counted it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.agent.secret_reading import secret_reader
 from gitops_bg.analysis.measurer import Measurer
 from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.jobs import PROVIDER as JOB
-from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure, Measured
@@ -37,7 +36,7 @@ class Measurements:
         self._cluster = cluster
         self._alarms = alarms
         self._metrics = metrics
-        measuring = Measuring(Registry(), self._secret, clock)
+        measuring = Measuring(Registry(), secret_reader(cluster), clock)
         self._measurer = Measurer(measuring.measure, wake, self._told, clock, threads)
 
     def results(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
@@ -74,15 +73,6 @@ class Measurements:
     def idle(self) -> bool:
         """Whether no provider is being asked; Jobs take their time."""
         return self._measurer.idle
-
-    def _secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        try:
-            return self._cluster.secret(namespace, name)
-        except NotFound:
-            raise
-        except Refused as error:
-            grant = f"bind the ClusterRole gitops-bg-secrets to it in namespace {namespace}"
-            raise Refused(f"the agent may not read Secret {namespace}/{name}: {grant}; {error}") from error
 
     def _told(self, _app: AppKey, measure: Measure, _result: Measured, took: timedelta) -> None:
         self._metrics.measuring_took(measure.metric.provider, took.total_seconds())

@@ -9,12 +9,12 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import log_decision
-from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
 from gitops_bg.cluster.cluster import Cluster
@@ -44,7 +44,7 @@ class Reconciler:
         git: GitLoop,
         alarms: Alarms,
         metrics: Metrics,
-        measurements: Measurements,
+        beside: Beside,
         clock: Callable[[], datetime],
     ) -> None:
         self._catalog = catalog
@@ -52,7 +52,7 @@ class Reconciler:
         self._git = git
         self._alarms = alarms
         self._metrics = metrics
-        self._measurements = measurements
+        self._beside = beside
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
         self._refused: dict[AppKey, str] = {}
@@ -71,9 +71,8 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        measured = self._measurements.results(app, facts.record, started)
-        refused = self._refused.get(app, "")
-        facts = replace(facts, observed=replace(facts.observed, refused=refused, measurements=measured))
+        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
+        facts = self._beside.with_results(facts, started)
         decision = facts.decide(started)
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
@@ -86,10 +85,10 @@ class Reconciler:
         saved = self._cluster.save(facts.app, decision, self._clock())
         if saved:
             results = facts.observed.measurements
-            self._measurements.counted(facts.app, facts.record, results, decision.measurements)
+            self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
-        self._measurements.take(facts.app, decision.record, decision.measurements, self._clock())
+        self._beside.take(facts, decision, self._clock())
         try:
             wrote = self._write(facts, decision)
         finally:
@@ -133,7 +132,7 @@ class Reconciler:
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
-        self._measurements.forget(app)
+        self._beside.forget(app)
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)

@@ -17,17 +17,9 @@ from gitops_bg.core.milestones import passed
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.news import ended, news, runs, waited
 from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.telling import WARNINGS
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
-WARNINGS = (
-    Event.ABORTED,
-    Event.FAILED,
-    Event.INVALID,
-    Event.DIVERGED,
-    Event.ORPHANED,
-    Event.HISTORY_REWRITTEN,
-    Event.ROLLED_BACK,
-)
 
 
 class Teller:

@@ -164,9 +164,9 @@ def _next(due: datetime, now: datetime) -> str:
 
 
 def _gate(gate: Mapping[str, Any], now: datetime) -> Branch:
-    until = datetime.fromisoformat(gate["until"]) if gate.get("until") and not gate["open"] else None
-    left = f", {spoken((until - now).total_seconds())} left" if until else ""
     shut = not gate["open"]
+    until = datetime.fromisoformat(gate["until"]) if shut and gate.get("until") else now
+    left = f", {spoken((until - now).total_seconds())} left" if until > now else ""
     return Branch(
         f"⊞ {gate['kind']}", "Gate", "shut" if shut else "open", "", f"{gate['reason']}{left}", "red" if shut else ""
     )

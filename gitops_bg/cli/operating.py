@@ -4,7 +4,7 @@ The request stays in the record until it was carried out once; the ledger gets i
 """
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitops_bg.agent.gathering import Facts
@@ -35,6 +35,11 @@ def now() -> datetime:
 def new_request(verb: Verb, by: str, reason: str, to_version: int | None = None) -> Request:
     """A request nobody has answered yet."""
     return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version)
+
+
+def new_gate_request(verb: Verb, by: str, reason: str, gate: str) -> Request:
+    """A request about a manual gate."""
+    return replace(new_request(verb, by, reason), gate=gate)
 
 
 def facts_of(cluster: Offline, app: AppKey) -> Facts:

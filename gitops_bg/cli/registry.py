@@ -11,6 +11,7 @@ from gitops_bg.cli.verbs import (
     demo,
     diff,
     explain,
+    gate,
     get,
     history,
     init,
@@ -55,3 +56,11 @@ def add_verbs(app: typer.Typer) -> None:
     for panel, verbs in _VERBS.items():
         for verb in verbs:
             app.command(verb.__name__.replace("_", "-"), rich_help_panel=panel)(with_option_groups(verb))
+    app.add_typer(_gate(), rich_help_panel=DECIDE)
+
+
+def _gate() -> typer.Typer:
+    group = typer.Typer(name="gate", help="Open, close or show the manual gates of an app.", no_args_is_help=True)
+    for verb in (gate.open_, gate.close, gate.status):
+        group.command(verb.__name__.strip("_"))(with_option_groups(verb))
+    return group

@@ -6,9 +6,11 @@ or a retry answers with a fresh run. Nothing is measured here: `Decision.measure
 
 from dataclasses import replace
 
+from gitops_bg.core.confirmation import has_passed
 from gitops_bg.core.digest import short
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
+from gitops_bg.core.hooks import HookType
 from gitops_bg.core.metrics import AnalysisStage, Finding, Plan
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Event, Lane
@@ -42,6 +44,15 @@ def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
     """What the app asks to be measured in a stage; None where it asks for nothing."""
     strategy = world.spec.strategy
     return strategy.pre_promotion_analysis if stage is PRE else strategy.post_promotion_analysis
+
+
+def has_passed_analysis(world: World, version: Version) -> bool:
+    """Whether the analysis before promotion, where there is one, found nothing against a version."""
+    if plan_of(world, PRE) is None or world.record.in_full == version.digest:
+        return True
+    run = world.record.run(PRE)
+    judged = run is not None and (run.digest, run.rollout) == (version.digest, version.rollout)
+    return run is not None and judged and run.finding is Finding.SUCCESSFUL
 
 
 # --- the run after promotion, which begins with a switch ---
@@ -103,7 +114,7 @@ def _begin_pre(world: World) -> World:
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not version.available_since:
         return world
-    if world.record.in_full == version.digest:
+    if world.record.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
         return world
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
@@ -192,12 +203,23 @@ def _conclude(world: World, run: AnalysisRun) -> World:
 
 
 def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:
-    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5)."""
-    fallback = world.record.version(run.fallback)
-    back = fallback if fallback and world.snapshot(fallback).text else world.last_good
+    back = _way_back(world, run)
     if back is None:
         return world.noting(Event.FAILED, to=world.active, reason=f"{reason}; there is nothing to go back to")
     return override(world, back, reason=reason, by="")
+
+
+def leave(world: World, reason: str) -> World:
+    """Take traffic back from a version whose analysis after promotion is not over, before its verdict."""
+    run = world.record.run(POST)
+    back = _way_back(world, run) if run else None
+    return override(world, back, reason=reason, by="") if back else world
+
+
+def _way_back(world: World, run: AnalysisRun) -> Version | None:
+    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5)."""
+    fallback = world.record.version(run.fallback)
+    return fallback if fallback and world.snapshot(fallback).text else world.last_good
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from gitops_bg.core.confirmation import awaits_confirmation
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Event
@@ -64,6 +65,8 @@ def is_expired(world: World, version: Version) -> bool:
 
 
 def _note(world: World, version: Version) -> World:
+    if awaits_confirmation(world, version):  # Nobody is late who was not let begin.
+        return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)
     if version.available_since or version.waiting_since is None or _resumed(world):

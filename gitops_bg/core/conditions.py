@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from gitops_bg.core.actions import label
 from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.confirmation import awaits_confirmation, said
 from gitops_bg.core.decision import Condition, Gate, Phase
 from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
 from gitops_bg.core.progress import progress_conditions
@@ -30,6 +32,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.ROLLING_BACK, coming is not None and world.lane is Lane.ROLLBACK
     yield Phase.DEGRADED, bool(_degraded(world))
     yield Phase.DEPLOYING, not world.record.traffic
+    yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
     yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
@@ -86,6 +89,7 @@ def conditions_of(
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
         _analysis(world),
+        _hooks_passed(world),
         _restarting(world),
         _on_hold(world),
         _suspended(world),
@@ -128,6 +132,29 @@ def _candidate_ready(world: World) -> Condition:
     if candidate.available_since:
         return Condition("CandidateReady", True, "Available", f"{_name(candidate)} is available")
     return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{_name(candidate)} comes up")
+
+
+def _hooks_passed(world: World) -> Condition:
+    """What the hooks of the last rollout say, the first that stands in the way with all of its body."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    runs = [(hooks[key], run) for run in world.record.hooks if (key := (run.hook, run.type)) in hooks]
+    if not runs:
+        return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
+    shut = [(hook, run) for hook, run in runs if hook.type is not HookType.ROLLBACK and not satisfied(run, hook)]
+    for hook, run in shut:
+        return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
+    return Condition("HooksPassed", True, "Passed", "; ".join(said(world, hook, run) for hook, run in runs))
+
+
+def _standing_of(run: HookRun) -> str:
+    if run.expired:
+        return "Expired"
+    return {None: "Asked", Answer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
+
+
+def _in_full(world: World, hook: Hook, run: HookRun) -> str:
+    sentence = said(world, hook, run)
+    return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
 def _analysis(world: World) -> Condition:

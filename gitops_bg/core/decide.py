@@ -12,6 +12,7 @@ from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
 from gitops_bg.core.analysis import begin_runs, judge, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.consulting import ask, calls_due, consult
 from gitops_bg.core.counts import counts_of
 from gitops_bg.core.decision import Decision, Named
 from gitops_bg.core.desired import Desired
@@ -37,6 +38,7 @@ from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.standing import is_to_go, note_standing
 from gitops_bg.core.switching import decide_switch, settle_switch
+from gitops_bg.core.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.timers import wake_at
 from gitops_bg.core.versions import choose_candidate, forget
 from gitops_bg.core.waits import waits_of
@@ -52,10 +54,12 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
     follow_target_revert,  # the commit that brought the active version was reverted
+    consult,  # take in what hooks say, act on it
     judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
     end_full,  # promote --full has done what it was for
     note_availability,  # who is ready since when, and who takes too long
+    ask,  # hooks that have a say in what is on its way
     begin_runs,  # analyses of what is available, and of what has just been promoted
     watch_active,  # pods that fail after the switch
     give_up_late,  # progressDeadlineAbort
@@ -70,6 +74,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten
     note_rollouts,  # when each rollout began, how long it waited, how it ended
+    tell,  # hooks that listen: what all these steps did
 )
 
 
@@ -120,5 +125,6 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         counts=counts_of(world),
         target=Named(world.target_digest, target.source.commit) if target else None,
         primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
+        calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
         measurements=measurements_due(world),
     )

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from gitops_bg.core.actions import Action
 from gitops_bg.core.counts import Counts
+from gitops_bg.core.hooks import Call
 from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure
 
@@ -18,6 +19,7 @@ class Phase(StrEnum):
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
+    WAITING = "Waiting"
     PAUSED = "Paused"
     PROMOTING = "Promoting"
     RESTARTING = "Restarting"
@@ -46,6 +48,7 @@ class GateKind(StrEnum):
 
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
+    HOOK = "hook"
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"
@@ -104,5 +107,7 @@ class Decision:
     counts: Counts = field(default_factory=Counts)
     target: Named | None = None
     primary: Named | None = None
+    calls: tuple[Call, ...] = ()
+    """Hooks to call now, beside the reconciling; those being called already are named again."""
     measurements: tuple[Measure, ...] = ()
     """What is to be measured now, beside the reconciling; those under way already are named again."""

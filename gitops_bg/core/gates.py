@@ -9,8 +9,10 @@ from datetime import timedelta
 
 from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.availability import expires_at, ready_since
+from gitops_bg.core.confirmation import hooks_of, is_skipped, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
+from gitops_bg.core.hooks import Hook, HookType, satisfied
 from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
@@ -25,10 +27,13 @@ from gitops_bg.core.world import World
 def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
     """What the agent waits for before it writes or offers the promotion of a candidate."""
     return (
+        *_hooks(world, version, HookType.CONFIRM_ROLLOUT),
         _candidate_available(world, version),
+        *_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_pre_promotion(world, version),
         *_post_promotion(world, version),
         *_verdicts(world, version),
+        *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
         *_standing_gates(world, version),
     )
@@ -41,9 +46,11 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
     return (
         _enough_available(world, version),
         _endpoints_ready(world, version),
+        *_hooks(world, version, HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_pre_promotion(world, version),
         *(gate for gate in _post_promotion(world, version) if _is_running(world)),
         *_verdicts(world, version),
+        *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
         *_standing_gates(world, version),
     )
 
@@ -89,6 +96,20 @@ def _endpoints_ready(world: World, version: Version) -> Gate:
     if service is None or not watched or service.ready_endpoints >= needed:
         return Gate(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
     return Gate(GateKind.ENDPOINTS, False, f"waiting for {needed} ready endpoints of Service {service.name}")
+
+
+def _hooks(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[Gate, ...]:
+    """What hooks say; nothing where nothing serves yet, as nobody is asked then."""
+    if not world.record.traffic:
+        return ()
+    return tuple(_hook(world, version, hook, final=final) for hook in hooks_of(world, *types))
+
+
+def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
+    if is_skipped(world, version, hook.type):
+        return Gate(GateKind.HOOK, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
+    run = run_of(world, hook, version, final=final)
+    return Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run))
 
 
 def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.hooks import Called
 from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, Snapshot
 from gitops_bg.core.runs import Measured
 
@@ -101,6 +102,8 @@ class Verb(StrEnum):
     who promotes stays as it is: the agent where ``autoPromotionEnabled``, else a commit of ``primary.yaml``."""
     ABORT = "abort"
     ROLLBACK = "rollback"
+    OPEN_GATE = "open-gate"
+    CLOSE_GATE = "close-gate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,8 @@ class Request:
     at: datetime
     reason: str = ""
     to_version: int | None = None
+    gate: str = ""
+    """The manual gate to open or close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,8 @@ class Observed:
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
     verdicts: tuple[Verdict, ...] = ()
+    calls: tuple[Called, ...] = ()
+    """What hooks answered since the record was saved; also others, which are passed over."""
     measurements: tuple[Measured, ...] = ()
     """Those that were taken since the record was saved; also others, which are passed over."""
     git: GitView = field(default_factory=GitView)

@@ -4,19 +4,14 @@ Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Noth
 """
 
 from gitops_bg.core.actions import label
+from gitops_bg.core.confirmation import awaits_confirmation
 from gitops_bg.core.decision import Condition, Gate, GateKind
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.world import World
 
-_PAUSES = {
-    GateKind.SUSPENSION: "Suspended",
-    GateKind.PAUSE: "AutoPromotionCountdown",
-    GateKind.APPROVAL: "AwaitingPromotion",
-}
-"""The gates that only a person or a clock opens."""
-_MOVING = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
-"""While one of these is shut, something happens by itself."""
+_PAUSES = {GateKind.PAUSE: "AutoPromotionCountdown", GateKind.APPROVAL: "AwaitingPromotion"}
+"""The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
 
 
 def progress_conditions(world: World, gates: tuple[Gate, ...]) -> tuple[Condition, ...]:
@@ -60,6 +55,7 @@ def _completed(world: World) -> Condition:
 
 
 def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
+    """Whether nothing happens until a person decides or a countdown ends."""
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
     inconclusive = next((run for run in world.record.analysis if run.paused), None)
     if inconclusive:
@@ -67,8 +63,11 @@ def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
         return Condition("Paused", True, "InconclusiveAnalysis", reason)
     if world.suspended and world.spec.suspend:
         return Condition("Paused", True, "Suspended", f"suspended: {world.spec.suspend.reason}")
+    coming = world.moving_to or world.candidate
+    if coming and awaits_confirmation(world, coming):
+        return Condition("Paused", True, "AwaitingConfirmation", shut.get(GateKind.HOOK, "a hook has not said yes yet"))
     kind = next((kind for kind in _PAUSES if kind in shut), None)
-    if kind is None or any(moving in shut for moving in _MOVING) or GateKind.ANALYSIS in shut:
+    if kind is None or not shut.keys() <= _PAUSES.keys():
         return Condition("Paused", False, "NotPaused", "nothing waits for a person or a countdown")
     return Condition("Paused", True, _PAUSES[kind], shut[kind])
 

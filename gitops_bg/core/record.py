@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.hooks import Delivery, HookRun, OpenGate
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.runs import AnalysisRun
@@ -42,6 +43,11 @@ class Event(StrEnum):
     ORPHANED = "orphaned"
     ADOPTED = "adopted"
     DELETED = "deleted"
+    HOOK_REFUSED = "hook-refused"
+    HOOK_EXPIRED = "hook-expired"
+    HOOK_UNDELIVERED = "hook-undelivered"
+    GATE_OPENED = "gate-opened"
+    GATE_CLOSED = "gate-closed"
     HISTORY_REWRITTEN = "history-rewritten"
     HISTORY_ACCEPTED = "history-accepted"
 
@@ -195,6 +201,18 @@ class Record:
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
     """Digests that were active before, by the ledger of a former life; oldest first."""
+    hooks: tuple[HookRun, ...] = ()
+    """What hooks have answered for the rollouts that are on their way."""
+    open_gates: tuple[OpenGate, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    """What hooks are still to be told, oldest first."""
+    delivery: int = 0
+    """The number of the last of them."""
+    told: int = 0
+    """The last ledger entry that hooks are told of, or need not be."""
+    told_phase: str = ""
+    undelivered: tuple[str, ...] = ()
+    """Hooks that did not take what they were told last."""
     analysis: tuple[AnalysisRun, ...] = ()
     """At most one run a stage: the last."""
     in_full: str = ""
@@ -246,6 +264,10 @@ class Record:
     def held(self, digest: str) -> Hold | None:
         """The hold on this digest, or None."""
         return next((hold for hold in self.holds if hold.digest == digest), None)
+
+    def gate(self, name: str) -> OpenGate | None:
+        """The manual gate of this name, if somebody opened it."""
+        return next((gate for gate in self.open_gates if gate.name == name), None)
 
     def with_version(self, changed: Version) -> "Record":
         """A copy in which ``changed`` stands in place of the version with its digest, or is added."""

@@ -1,11 +1,13 @@
-"""Steps that answer operators: `abort`, `promote`, `rollback --offline` of the cluster, `retry` through Git."""
+"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` of the cluster, `retry` through Git."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from gitops_bg.core.analysis import measure_again, retry_live
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.holds import lift_hold
+from gitops_bg.core.hooks import OpenGate
 from gitops_bg.core.in_full import promote_in_full
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
@@ -20,15 +22,7 @@ def answer_request(world: World) -> World:
     if request is None or request.id == world.record.request:
         return world
     world = world.with_record(replace(world.record, request=request.id))
-    match request.verb:
-        case Verb.PROMOTE:
-            return measure_again(world)
-        case Verb.PROMOTE_FULL:
-            return promote_in_full(world, request)
-        case Verb.ABORT:
-            return _abort(world, request)
-        case Verb.ROLLBACK:
-            return _roll_back(world, request)
+    return _ANSWERS[request.verb](world, request)
 
 
 def _abort(world: World, request: Request) -> World:
@@ -68,6 +62,37 @@ def destination(world: World, number: int | None) -> Version | None:
     """The version a rollback leads to: the last good one, or that of ``number`` if it ever served; else None."""
     version = world.last_good if number is None else world.record.numbered(number)
     return version if version and version.was_active and world.snapshot(version).text else None
+
+
+def _open_gate(world: World, request: Request) -> World:
+    known = any(hook.manual and hook.name == request.gate for hook in world.spec.strategy.hooks)
+    if not known or world.record.gate(request.gate):
+        return world
+    opened = OpenGate(request.gate, request.by, request.at, request.reason)
+    world = world.with_record(replace(world.record, open_gates=(*world.record.open_gates, opened)))
+    return _note_gate(world, Event.GATE_OPENED, request)
+
+
+def _close_gate(world: World, request: Request) -> World:
+    left = tuple(gate for gate in world.record.open_gates if gate.name != request.gate)
+    if left == world.record.open_gates:
+        return world
+    return _note_gate(world.with_record(replace(world.record, open_gates=left)), Event.GATE_CLOSED, request)
+
+
+def _note_gate(world: World, event: Event, request: Request) -> World:
+    reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
+    return world.noting(event, to=world.moving_to or world.candidate, by=request.by, reason=reason)
+
+
+_ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
+    Verb.PROMOTE: lambda world, _: measure_again(world),
+    Verb.PROMOTE_FULL: promote_in_full,
+    Verb.ABORT: _abort,
+    Verb.ROLLBACK: _roll_back,
+    Verb.OPEN_GATE: _open_gate,
+    Verb.CLOSE_GATE: _close_gate,
+}
 
 
 def answer_retry(world: World) -> World:

@@ -1,5 +1,6 @@
 """How many pods each version is to have. One rule a role; nothing here changes anything."""
 
+from gitops_bg.core.confirmation import awaits_confirmation
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
@@ -10,13 +11,14 @@ def wanted_size(world: World, version: Version) -> int:
     full, live = world.full_size, _live(world, version.digest)
     if version.digest == world.record.traffic:
         return full
-    if version.digest == world.goal:
+    held_back = not version.was_active and awaits_confirmation(world, version)
+    if version.digest == world.goal and not held_back:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
         return _to_go_back_to(world, full, live)
-    if version.retiring:
+    if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
     return full if preview is None or world.record.in_full == version.digest else max(preview, min(live, full))

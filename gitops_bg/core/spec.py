@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.hooks import Hook
 from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata
 
@@ -80,6 +81,8 @@ class Strategy:
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
     drain_seconds: int = 0
+    hooks: tuple[Hook, ...] = ()
+    """In the order of the file; a name is one hook."""
     active_metadata: PodMetadata = NO_METADATA
     """What the pods of the active version carry beside what its template says (``core.dressing``)."""
     preview_metadata: PodMetadata = NO_METADATA

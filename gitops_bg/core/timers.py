@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_bg.core.availability import is_coming, progress_deadline
+from gitops_bg.core.consulting import consulting_moments
 from gitops_bg.core.decision import Gate
 from gitops_bg.core.draining import drained_at
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
@@ -11,6 +12,7 @@ from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
 from gitops_bg.core.restarting import recheck_at
 from gitops_bg.core.runs import moments
+from gitops_bg.core.telling import telling_moments
 from gitops_bg.core.world import World
 
 
@@ -26,6 +28,9 @@ def wake_at(world: World, gates: tuple[Gate, ...] | None = None) -> datetime | N
 def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
+    if world.spec.strategy.hooks:
+        yield from consulting_moments(world)
+        yield from telling_moments(world)
     for run in world.record.analysis:
         if run.stage is AnalysisStage.POST or not world.suspended:
             yield from moments(run)

@@ -9,8 +9,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gitops_bg.spec.fields import Model, Period, Positive, Text, whole_seconds
-from gitops_bg.spec.layout import SUBDOMAIN
+from gitops_bg.spec.secret_ref import SecretKeyRef
 from gitops_bg.spec.validation import Conflict
+from gitops_bg.spec.webhooks import Webhook
 
 MOST_MEASUREMENTS = 100
 """Measurements that a record keeps of a metric; a status must stay far below what etcd takes."""
@@ -26,7 +27,6 @@ def _pattern(text: str) -> str:
 
 
 MetricPattern = Annotated[Text, AfterValidator(_pattern)]
-SecretName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$")]
 ArgName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -34,13 +34,6 @@ class FieldRef(Model):
     """One field of app.yaml."""
 
     field_path: Text = Field(description="Such as metadata.name, or metadata.labels['team'].")
-
-
-class SecretKeyRef(Model):
-    """One key of a Secret in the app's namespace; read only when something is measured."""
-
-    name: SecretName = Field(description="The Secret.")
-    key: Text = Field(description="The key in it.")
 
 
 class ArgSource(Model):
@@ -177,6 +170,11 @@ class FlaggerAnalysis(Model):
     )
     iterations: Positive = Field(10, description="How often each metric is measured: count.")
     metrics: list[FlaggerMetric] | None = Field(None, description="What is measured.")
+    webhooks: list[Webhook] | None = Field(
+        None,
+        description="Hooks, as strategy.blueGreen.webhooks; the interval, iterations and threshold of this analysis "
+        "are theirs where they have none of their own.",
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gitops_bg.core.desired import Problem
+from gitops_bg.core.hooks import Hook
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import (
     AntiAffinity,
@@ -24,9 +25,10 @@ from gitops_bg.core.spec import (
     Suspension,
 )
 from gitops_bg.spec import models, pod_metadata
-from gitops_bg.spec.fields import NEVER
+from gitops_bg.spec.fields import NEVER, whole_seconds
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
+from gitops_bg.spec.webhooks import to_hook
 from gitops_bg.spec.yamlio import Document
 
 TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
@@ -70,10 +72,22 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
+        hooks=_hooks(spec),
         active_metadata=pod_metadata.to_core(blue_green.active_metadata),
         max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
+
+
+def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
+    """Those of the strategy, and those of Flagger's analysis with its limits."""
+    own = [to_hook(webhook) for webhook in spec.strategy.blue_green.webhooks or ()]
+    analysis = spec.analysis
+    if analysis is None:
+        return tuple(own)
+    interval, limit = max(1, whole_seconds(analysis.interval)), analysis.threshold - 1
+    theirs = [to_hook(webhook, interval, analysis.iterations, limit) for webhook in analysis.webhooks or ()]
+    return (*own, *theirs)
 
 
 def _waits_for_a_merge(spec: models.AppSpec) -> bool:

@@ -24,6 +24,7 @@ from gitops_bg.spec.fields import (
 )
 from gitops_bg.spec.layout import DEFAULT_TARGET_FILE
 from gitops_bg.spec.validation import Conflict
+from gitops_bg.spec.webhooks import Webhook, check_names
 
 
 class Metadata(Model):
@@ -122,6 +123,9 @@ class BlueGreen(Model):
     )
     post_promotion_analysis: Analysis | None = Field(
         None, description="What must be good once traffic has moved; until then the old version keeps its pods."
+    )
+    webhooks: list[Webhook] | None = Field(
+        None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
     )
 
     active_metadata: PodMetadata | None = Field(
@@ -238,6 +242,7 @@ class AppSpec(Model):
         self._check_limits()
         self._check_promotion()
         self._check_analysis()
+        self._check_hooks()
         return self
 
     def _check_deadline(self) -> None:
@@ -271,6 +276,12 @@ class AppSpec(Model):
         if self.analysis and self.strategy.blue_green.pre_promotion_analysis:
             remedy = "keep one of the two"
             raise Conflict("analysis", "says the same as strategy.blueGreen.prePromotionAnalysis", remedy)
+
+    def _check_hooks(self) -> None:
+        own = self.strategy.blue_green.webhooks or []
+        check_names("strategy.blueGreen.webhooks", own)
+        if self.analysis:
+            check_names("analysis.webhooks", self.analysis.webhooks or [], beside=own)
 
 
 class BlueGreenDeployment(Model):

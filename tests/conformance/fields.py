@@ -130,7 +130,7 @@ FLAGGER = (
     Theirs("analysis.iterations"),
     Theirs("analysis.threshold"),
     Theirs("analysis.metrics"),
-    Theirs("analysis.webhooks", "hooks", words=_LATER),
+    Theirs("analysis.webhooks"),
     Theirs("analysis.alerts", words="not yet: notifications are an issue of their own"),
     Theirs(
         "analysis.match, stepWeight, maxWeight, mirror, sessionAffinity", words="none: all traffic is on one version"

@@ -140,14 +140,19 @@ FLAGGER = Section(
         Scenario("flagger_service_update", "Services are reconciled, metadata of others is kept"),
         Scenario("flagger_checksum_stability", "the checksum is the same for the same spec"),
         Scenario("flagger_deletion", "deletion of the Canary"),
-        Scenario(
-            "flagger_gates_closed", "closed gates", test="test_L19_manual_gate_waits_and_history_tells_everything"
-        ),
+        Scenario("flagger_gates_closed", "closed gates"),
         Scenario("flagger_controller_restart", "restart of the controller", test=_DEATHS),
         Scenario("flagger_suspend", "suspend"),
         Scenario("flagger_skip_analysis", "a bad image with skipAnalysis fails, the primary is untouched"),
         Scenario("flagger_traffic", "a probe of zero downtime", test=_TRAFFIC),
-        Scenario("flagger_webhooks", "webhook payload, status, retries, TLS", later="its test comes with the hooks"),
+        Scenario("flagger_webhooks", "webhook payload, status, retries, TLS"),
+        Scenario("flagger_hook_confirm_rollout", "confirm-rollout: before the scale-up, refusal is waiting"),
+        Scenario("flagger_hook_pre_rollout", "pre-rollout: once green is ready, refusal counts"),
+        Scenario("flagger_hook_rollout", "rollout: each pass of the analysis, refusal counts"),
+        Scenario("flagger_hook_confirm_promotion", "confirm-promotion: before the promotion, refusal is waiting"),
+        Scenario("flagger_hook_rollback", "rollback: a yes rolls back at once, also while pods are unready"),
+        Scenario("flagger_hook_post_rollout", "post-rollout: after success or failure, each hook"),
+        Scenario("flagger_hook_event", "event: every event with its message, type and time"),
         Scenario("flagger_alerts", "alerts", later="it comes with the notifications, an issue of their own"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", later=_KEDA),
         Scenario("flagger_keda", "ScaledObject pause, resume and query", later=_KEDA),
@@ -191,9 +196,7 @@ BEATS = Section(
         Scenario("flagger_beat_i", "deadlines on every wait"),
         Scenario("flagger_beat_j", "status with commit, revision, reason, serving side, observedGeneration, history"),
         Scenario("flagger_beat_k", "safe deletion by default"),
-        Scenario(
-            "flagger_beat_l", "asynchronous hooks, captured output, 2xx is good", later="its test comes with the hooks"
-        ),
+        Scenario("flagger_beat_l", "asynchronous hooks, captured output, 2xx is good"),
         Scenario(
             "flagger_beat_m",
             "continuous traffic through every transition, and a killed controller",

@@ -37,7 +37,7 @@ def test_argo_06_analysis_before_and_after_promotion(world: Scenario) -> None:
     web = _new_app(world)
     web.replicas = 1
     analysed(web, PRE, duration="1")
-    analysed(web, POST, duration="2")
+    analysed(web, POST, duration="5")
     web.deploy("v1")
     web.wait_phase("Healthy")
     assert runs(web) == []
@@ -91,7 +91,7 @@ def test_argo_07_analysis_before_promotion_fails(world: Scenario) -> None:
 def _failed_after_promotion(world: Scenario) -> App:
     """v2 was promoted, measured, and left again: v1 is live, v2 held and warm."""
     web = _new_app(world, **NEVER)
-    analysed(web, POST, duration="1", exit_code=1)
+    analysed(web, POST, duration="2", exit_code=1)
     web.deploy("v1")
     web.push_image("v2")
     web.wait_phase("AwaitingPromotion")

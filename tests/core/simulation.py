@@ -4,7 +4,7 @@ It carries out decisions as the adapters do, may stop after any write, and keeps
 which speak of histories (I4, I5, I6) are checked against.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -14,6 +14,7 @@ from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Primary, Target
 from gitops_bg.core.digest import short, snapshot_of
+from gitops_bg.core.hooks import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
     GitView,
@@ -97,6 +98,7 @@ class Simulation:
     preview: str | None = None
     request: Request | None = None
     measured: tuple[Measured, ...] = ()
+    answers: tuple[Called, ...] = ()
     bad_tags: set[str] = field(default_factory=set)
     history_rewritten: str = ""
     in_git: bool = True
@@ -141,9 +143,20 @@ class Simulation:
         active = self.record.version(self.record.traffic)
         self.push(to, reverts=active.source.commit if active else "")
 
-    def ask(self, verb: Verb, to_version: int | None = None) -> None:
+    def ask(self, verb: Verb, to_version: int | None = None, gate: str = "") -> None:
         self.commits += 1
-        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version)
+        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate)
+
+    def answer(self, replies: Mapping[str, int | tuple[int, str]]) -> list[Call]:
+        """Every hook that is called now answers with a status and a body, those without a reply not at all; a pass."""
+        calls = [call for call in self.decide().calls if call.hook.name in replies]
+        for call in calls:
+            reply = replies[call.hook.name]
+            status, text = reply if isinstance(reply, tuple) else (reply, "")
+            self.answers = (*self.answers, Called(call.id, status, self.now, text))
+        self.step()
+        self.answers = ()
+        return calls
 
     def retry(self) -> None:
         if self.target:
@@ -210,6 +223,7 @@ class Simulation:
             pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
             measurements=self.measured,
+            calls=self.answers,
             git=self._git(),
         )
 

@@ -224,6 +224,7 @@ def test_every_condition_is_there_from_the_start():
         "ReplicaFailure",
         "CandidateReady",
         "AnalysisPassed",
+        "HooksPassed",
         "Restarting",
         "OnHold",
         "Suspended",

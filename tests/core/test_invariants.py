@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core import actions as act
+from gitops_bg.core.hooks import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.model import NO_METADATA, PodMetadata
@@ -89,7 +90,36 @@ def analysed(spec: AppSpec) -> AppSpec:
     return replace(spec, strategy=strategy)
 
 
+def hooks_say(status: int) -> Callable[[Simulation], None]:
+    """All hooks but those that ask to go back."""
+
+    def answer(world: Simulation) -> None:
+        calls = [call for call in world.decide().calls if call.hook.type is not HookType.ROLLBACK]
+        world.answer({call.hook.name: status for call in calls})
+
+    return answer
+
+
+def hooks_agree(world: Simulation) -> None:
+    """As often as a whole rollout asks."""
+    for _ in range(5):
+        hooks_say(200)(world)
+        world.pods_come_up()
+
+
+def hook_asks_to_go_back(world: Simulation) -> None:
+    world.answer({str(HookType.ROLLBACK): 200})
+
+
+def hooked(spec: AppSpec) -> AppSpec:
+    """The app with a hook of each type, and a manual gate."""
+    hooks = tuple(Hook(str(one), one, interval=31, failure_limit=1, deadline=300) for one in HookType)
+    gate = Hook("gate", HookType.CONFIRM_ROLLOUT, manual=True)
+    return replace(spec, strategy=replace(spec.strategy, hooks=(*hooks, gate)))
+
+
 FINDINGS = (Finding.SUCCESSFUL, Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR)
+STATUSES = (200, 204, 403, 500, 503, 0)
 EVENTS = st.one_of(
     one_of_tags(Simulation.push),
     one_of_tags(Simulation.revert_target),
@@ -120,6 +150,11 @@ EVENTS = st.one_of(
             lambda world: world.ask(Verb.PROMOTE),
             lambda world: world.ask(Verb.PROMOTE_FULL),
             *map(measure, FINDINGS),
+            *map(hooks_say, STATUSES),
+            hooks_agree,
+            hook_asks_to_go_back,
+            lambda world: world.ask(Verb.OPEN_GATE, gate="gate"),
+            lambda world: world.ask(Verb.CLOSE_GATE, gate="gate"),
             lambda world: world.ask(Verb.ROLLBACK),
             lambda world: setattr(world, "replicas", 1 + world.commits % 5),
         ]
@@ -130,7 +165,8 @@ EVENTS = st.one_of(
 PASSES = st.sampled_from([0, 1, 2, 6, 6, 6])
 HISTORY = st.lists(st.tuples(EVENTS, PASSES), max_size=30)
 DEEP = st.lists(
-    st.tuples(st.one_of(st.just(Simulation.merge), st.sampled_from([promote_next]), EVENTS), PASSES), max_size=30
+    st.tuples(st.one_of(st.just(Simulation.merge), st.sampled_from([promote_next, hooks_agree]), EVENTS), PASSES),
+    max_size=30,
 )
 HISTORIES = st.one_of(HISTORY, DEEP)
 
@@ -145,6 +181,8 @@ SPECS = st.sampled_from(
         manual(preview_service=None),
         analysed(manual()),
         analysed(automatic()),
+        hooked(manual()),
+        hooked(analysed(automatic())),
         analysed(automatic(scale_down_delay_seconds=0, scale_down_delay_revision_limit=0)),
         replace(manual(), progress_deadline_abort=True),
         manual(expire_after_seconds=30),

@@ -19,8 +19,8 @@ from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.spec.codec import to_json
 
-_GOOD = ("Available", "Healthy", "CandidateReady", "GitReachable")
-"""The conditions that are true where all is well."""
+_GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
+"""The conditions that tell no trouble when they are true."""
 _SHOWN_BY_GATES = ("Progressing", "Completed", "Paused")
 
 

@@ -15,13 +15,6 @@ from tests.support.sightings import Sightings
 
 
 @pytest.fixture
-def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
-    """Faults are injected into a sandbox that nobody shares."""
-    with SandboxCluster.run(tmp_path) as cluster:
-        yield cluster
-
-
-@pytest.fixture
 def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
     with scenario(own_sandbox, tmp_path) as made:
         yield made

@@ -12,12 +12,6 @@ from tests.support.scenario import App, Scenario, scenario
 
 
 @pytest.fixture
-def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
-    with SandboxCluster.run(tmp_path) as cluster:
-        yield cluster
-
-
-@pytest.fixture
 def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
     with scenario(own_sandbox, tmp_path) as made:
         yield made

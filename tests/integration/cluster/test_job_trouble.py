@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -21,10 +20,8 @@ from tests.support.waiting import eventually
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[TestCluster]:
-    """Faults are injected into a sandbox that nobody shares."""
-    with SandboxCluster.run(tmp_path) as own:
-        yield own
+def cluster(own_sandbox: SandboxCluster) -> TestCluster:
+    return own_sandbox
 
 
 @pytest.fixture

@@ -1,0 +1,130 @@
+"""`gate open|close|status`: the manual gates of an app: hooks of type confirm-* without an address."""
+
+from typing import Annotated, Any
+
+import typer
+
+from gitops_bg.agent.gathering import Facts
+from gitops_bg.agent.offline import Offline
+from gitops_bg.cli.errors import NoSuch, NotSo
+from gitops_bg.cli.opening import access
+from gitops_bg.cli.operating import carry_out, facts_of, new_gate_request, now
+from gitops_bg.cli.options import App, AuthorOptions, LiveOptions, PatienceOptions
+from gitops_bg.cli.output import Output
+from gitops_bg.cli.session import Session
+from gitops_bg.cli.user_git import who
+from gitops_bg.core.hooks import Hook
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Record
+
+Name = Annotated[str, typer.Argument(metavar="GATE", help="Its name in app.yaml; not needed where there is only one.")]
+Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it goes into the ledger.")]
+
+
+def open_(
+    app: App,
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+    gate: Name = "",
+    reason: Reason = "",
+) -> None:
+    """Open a manual gate. It stays open, also for later versions and across restarts, until somebody closes it.
+
+    Example: gitops-bg gate open shop/web release --reason 'tested by QA'
+    """
+    _set(Verb.OPEN_GATE, app, gate, reason, at, person, patience)
+
+
+def close(
+    app: App,
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+    gate: Name = "",
+    reason: Reason = "",
+) -> None:
+    """Close a manual gate. What it has let through is not taken back; `gitops-bg abort` does that.
+
+    Example: gitops-bg gate close shop/web release --reason 'change freeze'
+    """
+    _set(Verb.CLOSE_GATE, app, gate, reason, at, person, patience)
+
+
+def status(app: App, at: LiveOptions) -> None:
+    """Show the manual gates of an app: open or closed, by whom, since when and why.
+
+    Example: gitops-bg gate status shop/web
+    """
+    output = Output(at.out)
+    with Session(kube=at.kube, place=at.place) as session:
+        key = session.app(app)
+    with Offline(access(at.kube), key, now) as cluster:
+        gates = [_described(hook, cluster.record) for hook in _gates(facts_of(cluster, key))]
+    if output.json:
+        output.data({"app": str(key), "gates": gates})
+        return
+    for gate in gates or ():
+        output.line(_sentence(gate))
+    if not gates:
+        output.line(f"{key} has no manual gate: a webhook of type confirm-rollout or confirm-promotion without url")
+
+
+def _set(
+    verb: Verb,
+    app: str,
+    gate: str,
+    reason: str,
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+) -> None:
+    output = Output(at.out)
+    by = who(person.author)
+    with Session(kube=at.kube, place=at.place) as session:
+        key = session.app(app)
+    with Offline(access(at.kube), key, now) as cluster:
+        hook = _named(facts_of(cluster, key), gate)
+        opens = verb is Verb.OPEN_GATE
+        if opens == (cluster.record.gate(hook.name) is not None):
+            raise NotSo(f"{key}: the gate {hook.name} is {'open' if opens else 'closed'} already")
+        answered = carry_out(cluster, new_gate_request(verb, by, reason, hook.name), patience, output)
+    described = _described(hook, answered.after)
+    output.both({"app": str(key), **described, "byAgent": answered.by_agent}, f"{key}: {_sentence(described)}")
+
+
+def _gates(facts: Facts) -> list[Hook]:
+    return [hook for hook in facts.spec.strategy.hooks if hook.manual]
+
+
+def _named(facts: Facts, name: str) -> Hook:
+    """The gate of this name, or the only one. Raises `NoSuch`."""
+    gates = _gates(facts)
+    names = ", ".join(hook.name for hook in gates)
+    if not gates:
+        raise NoSuch(f"{facts.app} has no manual gate; one is a webhook of type confirm-* without url in app.yaml")
+    found = [hook for hook in gates if hook.name == name or (not name and len(gates) == 1)]
+    if not found and name:
+        raise NoSuch(f"{facts.app} has no gate {name}; it has: {names}")
+    if not found:
+        raise NoSuch(f"{facts.app} has several gates; say which one: {names}")
+    return found[0]
+
+
+def _described(hook: Hook, record: Record) -> dict[str, Any]:
+    opened = record.gate(hook.name)
+    return {
+        "gate": hook.name,
+        "type": str(hook.type),
+        "open": opened is not None,
+        "by": opened.by if opened else None,
+        "at": opened.at.isoformat() if opened else None,
+        "reason": opened.reason if opened else None,
+    }
+
+
+def _sentence(gate: dict[str, Any]) -> str:
+    if not gate["open"]:
+        return f"gate {gate['gate']} ({gate['type']}) is closed"
+    because = f": {gate['reason']}" if gate["reason"] else ""
+    return f"gate {gate['gate']} ({gate['type']}) is open, by {gate['by']} at {gate['at']}{because}"

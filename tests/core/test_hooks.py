@@ -1,0 +1,605 @@
+"""Hooks in the engine: when each type is called, what its answer means, and that none stands in the way back.
+
+The rules are those of flagger.md §3.4, without its weak points; HTTP is in ``tests/integration/analysis``.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.decision import GateKind, Phase
+from gitops_bg.core.hooks import Answer, Called, Hook, HookRun, HookType, due_at, expires_at, take
+from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.runs import Measured
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.telling import FLAGGER_PHASES
+from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
+
+CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
+CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
+POST_ROLLOUT, EVENT = HookType.POST_ROLLOUT, HookType.EVENT
+
+
+def hook(type_: HookType, **changes: Any) -> Hook:
+    return replace(Hook(str(type_), type_), **changes)
+
+
+def hooked(spec: AppSpec, *hooks: Hook) -> AppSpec:
+    return replace(spec, strategy=replace(spec.strategy, hooks=hooks))
+
+
+def pushed(*hooks: Hook, spec: AppSpec | None = None) -> Simulation:
+    """Version 1 is live, version 2 was pushed, and nothing is left to do until a hook answers."""
+    world = deployed(hooked(spec or automatic(), *hooks))
+    world.push("2")
+    world.settle()
+    return world
+
+
+def measure(world: Simulation, finding: Finding) -> None:
+    """Everything that is to be measured now comes out so; a pass."""
+    world.measured = tuple(Measured(one.id, finding, world.now) for one in world.decide().measurements)
+    world.step()
+    world.measured = ()
+
+
+def called(world: Simulation) -> list[str]:
+    return [call.hook.name for call in world.decide().calls]
+
+
+def shut(world: Simulation) -> list[str]:
+    return [gate.reason for gate in world.decide().gates if not gate.open]
+
+
+# --- one hook on its own ---
+
+
+def run_of(type_: HookType, **changes: Any) -> HookRun:
+    return replace(HookRun("h", type_, "v1:x", 1, START), **changes)
+
+
+@pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
+def test_any_2xx_is_good_204_too(status):
+    assert take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START)).accepted == 1
+
+
+@pytest.mark.parametrize("status", [199, 301, 400, 403, 404, 409, 500, 501, 505])
+def test_an_answer_that_is_no_2xx_is_a_refusal(status):
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START, "no"))
+    assert (after.answer, after.refused, after.text) == (Answer.REFUSED, 1, "no")
+
+
+@pytest.mark.parametrize("status", [0, 429, 502, 503, 504])
+def test_no_answer_counts_neither_way(status):
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START))
+    assert (after.answer, after.refused, after.accepted, after.tries) == (Answer.UNANSWERED, 0, 0, 1)
+
+
+def test_no_answer_is_asked_again_with_growing_pauses():
+    one, pauses, now = run_of(PRE_ROLLOUT), [], START
+    for _ in range(7):
+        one = take(one, hook(PRE_ROLLOUT), Called("", 0, now))
+        due = due_at(one, hook(PRE_ROLLOUT))
+        pauses.append((due - now).total_seconds())
+        now = due
+    assert pauses == [1, 2, 4, 8, 16, 30, 30]
+
+
+@pytest.mark.parametrize(("status", "asked_again"), [(500, True), (505, True), (501, False), (403, False)])
+def test_retries_ask_again_before_a_5xx_counts_as_flagger_does(status, asked_again):
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT, retries=2), Called("", status, START))
+    assert (after.refused, after.tries) == ((0, 1) if asked_again else (1, 0))
+
+
+def test_retries_end():
+    one = run_of(PRE_ROLLOUT)
+    for _ in range(3):
+        one = take(one, hook(PRE_ROLLOUT, retries=2), Called("", 500, START))
+    assert (one.refused, one.tries) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("type_", "one", "seconds"),
+    [
+        (CONFIRM_ROLLOUT, {}, 600),  # from when it was asked first
+        (PRE_ROLLOUT, {}, None),  # its backend is not down
+        (PRE_ROLLOUT, {"unanswered_since": START}, 600),
+        (ROLLBACK, {"unanswered_since": START}, None),  # asked for as long as there is something to roll back
+    ],
+)
+def test_the_deadline_of_each_type(type_, one, seconds):
+    ends = expires_at(run_of(type_, **one), hook(type_, deadline=600))
+    assert ends == (None if seconds is None else START + timedelta(seconds=seconds))
+
+
+# --- confirm-rollout ---
+
+
+class TestConfirmRollout:
+    def test_the_candidate_stays_at_0_until_it_says_yes(self):
+        world = pushed(hook(CONFIRM_ROLLOUT))
+        assert called(world) == ["confirm-rollout"]
+        assert world.pods[template("2").digest].replicas == 0
+        assert world.decide().phase is Phase.WAITING
+        world.answer({"confirm-rollout": 200})
+        world.settle()
+        assert world.live == "2"
+
+    def test_a_refusal_is_asked_again_after_the_interval_and_aborts_nothing(self):
+        world = pushed(hook(CONFIRM_ROLLOUT, interval=60))
+        for _ in range(5):
+            assert called(world) == ["confirm-rollout"]
+            world.answer({"confirm-rollout": (403, "change freeze")})
+            assert called(world) == []
+            world.settle()
+            assert world.decide().wake_at == world.now + timedelta(seconds=60)
+            world.later(seconds=60)
+        assert (world.live, world.held) == ("1", set())
+        assert any("change freeze" in reason for reason in shut(world))
+        assert world.events().count("hook-refused") == 1
+
+    def test_time_that_it_took_is_not_the_rollouts(self):
+        world = pushed(hook(CONFIRM_ROLLOUT), spec=replace(automatic(), progress_deadline_abort=True))
+        world.later(seconds=6000)
+        world.settle()
+        assert (world.held, world.events().count("failed")) == (set(), 0)
+        world.bad_tags.add("2")
+        world.answer({"confirm-rollout": 200})
+        world.settle()
+        world.later(seconds=599)
+        world.settle()
+        assert world.held == set()
+        world.later(seconds=2)
+        world.settle()
+        assert world.held == {"2"}
+
+    def test_it_is_asked_once_only_after_it_said_yes(self):
+        world = pushed(hook(CONFIRM_ROLLOUT), spec=manual())
+        world.answer({"confirm-rollout": 204})
+        world.settle()
+        world.later(seconds=3600)
+        assert called(world) == []
+
+    def test_a_merge_does_not_go_around_it(self):
+        world = pushed(hook(CONFIRM_ROLLOUT), spec=manual())
+        world.set_primary("2")
+        world.settle()
+        assert (world.live, world.pods[template("2").digest].replicas) == ("1", 0)
+        world.answer({"confirm-rollout": 200})
+        world.settle()
+        assert world.live == "2"
+
+    def test_its_deadline_leaves_it_shut_and_a_retry_asks_anew(self):
+        world = pushed(hook(CONFIRM_ROLLOUT, deadline=600))
+        world.answer({"confirm-rollout": 403})
+        world.later(seconds=600)
+        world.settle()
+        assert called(world) == []
+        assert any("within 600 s" in reason for reason in shut(world))
+        assert "hook-expired" in world.events()
+        world.retry()
+        world.settle()
+        assert called(world) == ["confirm-rollout"]
+
+    def test_a_newer_target_is_asked_about_in_its_place(self):
+        world = pushed(hook(CONFIRM_ROLLOUT))
+        world.push("3")
+        world.settle()
+        assert {call.checksum for call in world.decide().calls} == {template("3").digest}
+
+
+# --- pre-rollout, rollout ---
+
+
+class TestPreRollout:
+    def test_it_is_called_when_the_pods_are_available_and_no_sooner(self):
+        world = deployed(hooked(automatic(), hook(PRE_ROLLOUT)))
+        world.push("2")
+        world.step()
+        world.step()
+        assert called(world) == []
+        world.settle()
+        assert called(world) == ["pre-rollout"]
+
+    def test_a_yes_lets_the_promotion_go_on(self):
+        world = pushed(hook(PRE_ROLLOUT))
+        assert world.live == "1"
+        world.answer({"pre-rollout": 202})
+        world.settle()
+        assert world.live == "2"
+
+    def test_a_refusal_aborts_and_holds_with_the_body_as_the_reason(self):
+        world = pushed(hook(PRE_ROLLOUT))
+        world.answer({"pre-rollout": (500, "smoke test: 3 of 9 failed")})
+        world.settle()
+        assert (world.live, world.held) == ("1", {"2"})
+        assert "smoke test: 3 of 9 failed" in world.record.holds[0].reason
+
+    def test_refusals_within_the_limit_are_asked_again(self):
+        world = pushed(hook(PRE_ROLLOUT, failure_limit=1, interval=10))
+        world.answer({"pre-rollout": 500})
+        world.settle()
+        assert world.held == set()
+        world.later(seconds=10)
+        world.answer({"pre-rollout": 500})
+        world.settle()
+        assert world.held == {"2"}
+
+    def test_a_backend_that_is_down_neither_promotes_nor_rolls_back(self):
+        world = pushed(hook(PRE_ROLLOUT, deadline=600))
+        for _ in range(100):
+            world.answer({"pre-rollout": (0, "connection refused")})
+            world.later(seconds=30)
+        world.settle()
+        assert (world.live, world.held, called(world)) == ("1", set(), [])
+        assert any("gave no answer within 600 s" in reason for reason in shut(world))
+        world.retry()
+        world.settle()
+        world.answer({"pre-rollout": 200})
+        world.settle()
+        assert world.live == "2"
+
+    def test_an_abort_after_a_refusal_of_a_merged_version_brings_main_back(self):
+        world = pushed(hook(PRE_ROLLOUT), spec=manual())
+        world.set_primary("2")
+        world.settle()
+        world.answer({"pre-rollout": 500})
+        world.settle()
+        assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+
+
+class TestRollout:
+    def test_it_begins_after_pre_rollout_and_counts_its_iterations(self):
+        world = pushed(hook(PRE_ROLLOUT), hook(ROLLOUT, iterations=3, interval=60))
+        assert called(world) == ["pre-rollout"]
+        world.answer({"pre-rollout": 200})
+        for _ in range(3):
+            world.settle()
+            assert (called(world), world.live) == (["rollout"], "1")
+            world.answer({"rollout": 200})
+            world.later(seconds=60)
+        world.settle()
+        assert world.live == "2"
+
+    def test_too_many_refusals_among_good_answers_abort(self):
+        world = pushed(hook(ROLLOUT, iterations=9, failure_limit=1, interval=60))
+        for status in (200, 500, 200, 500):
+            world.answer({"rollout": status})
+            world.settle()
+            world.later(seconds=60)
+        assert world.held == {"2"}
+
+    def test_it_goes_on_as_long_as_the_analysis_beside_it(self):
+        metric = Metric("errors", "web", interval=60, count=5)
+        world = pushed(hook(ROLLOUT, interval=60), spec=automatic(pre_promotion_analysis=Plan((metric,))))
+        for _ in range(5):
+            assert called(world) == ["rollout"]
+            measure(world, Finding.SUCCESSFUL)
+            world.answer({"rollout": 200})
+            world.settle()
+            world.later(seconds=60)
+        world.settle()
+        assert (world.live, called(world)) == ("2", [])
+
+    def test_the_analysis_begins_after_pre_rollout(self):
+        world = pushed(hook(PRE_ROLLOUT), spec=automatic(pre_promotion_analysis=Plan((Metric("errors", "web"),))))
+        assert world.decide().measurements == ()
+        world.answer({"pre-rollout": 200})
+        assert [one.metric.name for one in world.decide().measurements] == ["errors"]
+
+
+# --- confirm-promotion ---
+
+
+class TestConfirmPromotion:
+    def test_it_gates_the_commit_and_is_asked_again_when_traffic_would_move(self):
+        world = pushed(hook(CONFIRM_PROMOTION))
+        assert world.primary == "1"
+        first = world.answer({"confirm-promotion": 200})
+        world.settle()
+        assert (world.primary, world.live) == ("2", "1")
+        second = world.answer({"confirm-promotion": 200})
+        world.settle()
+        assert world.live == "2"
+        assert (first[0].phase, second[0].phase) == ("Progressing", "Promoting")
+        assert first[0].key != second[0].key
+
+    def test_a_no_at_the_last_moment_keeps_traffic_where_it_is(self):
+        world = pushed(hook(CONFIRM_PROMOTION, interval=60))
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+        world.answer({"confirm-promotion": (403, "market hours")})
+        world.settle()
+        assert world.live == "1"
+        assert any("market hours" in reason for reason in shut(world))
+        world.later(seconds=60)
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+        assert world.live == "2"
+
+    def test_it_gates_the_offer_of_the_promotion_branch(self):
+        world = pushed(hook(CONFIRM_PROMOTION), spec=manual())
+        assert world.branch is None
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+        assert world.branch == "2"
+
+    def test_a_backend_that_goes_away_shuts_it(self):
+        world = pushed(hook(CONFIRM_PROMOTION), spec=manual())
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+        world.later(seconds=30)
+        world.answer({"confirm-promotion": (0, "connection refused")})
+        assert any("connection refused" in reason for reason in shut(world))
+
+    def test_it_is_asked_last_after_the_other_hooks_and_the_analysis(self):
+        plan = Plan((Metric("errors", "web"),))
+        world = pushed(hook(CONFIRM_PROMOTION), hook(ROLLOUT), spec=automatic(pre_promotion_analysis=plan))
+        world.answer({"rollout": 200})
+        world.settle()
+        assert called(world) == []
+        measure(world, Finding.SUCCESSFUL)
+        world.settle()
+        assert called(world) == ["confirm-promotion"]
+
+
+# --- rollback ---
+
+
+class TestRollback:
+    def test_it_is_asked_from_the_first_moment_on_also_while_pods_are_unready(self):
+        world = deployed(hooked(automatic(), hook(ROLLBACK)))
+        world.bad_tags.add("2")
+        world.push("2")
+        world.settle()
+        assert called(world) == ["rollback"]
+        world.answer({"rollback": (200, "error budget is spent")})
+        world.settle()
+        assert (world.live, world.held) == ("1", {"2"})
+        assert "error budget is spent" in world.record.holds[0].reason
+
+    def test_a_refusal_is_the_normal_state(self):
+        world = pushed(hook(ROLLBACK, interval=60), spec=manual())
+        for _ in range(3):
+            assert called(world) == ["rollback"]
+            world.answer({"rollback": 403})
+            world.settle()
+            world.later(seconds=60)
+        assert world.branch == "2"
+        assert "hook-refused" not in world.events()
+
+    def test_it_takes_back_a_merged_promotion_that_has_not_arrived(self):
+        world = pushed(hook(ROLLBACK), spec=manual())
+        world.pods_fail("2")
+        world.set_primary("2")
+        world.step()
+        world.answer({"rollback": 200})
+        world.settle()
+        assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+
+    def test_it_is_asked_while_the_analysis_after_promotion_runs_and_takes_traffic_back(self):
+        plan = Plan((Metric("errors", "web", interval=60, count=5),))
+        world = pushed(hook(ROLLBACK), spec=automatic(post_promotion_analysis=plan))
+        assert world.live == "2"
+        world.later(seconds=60)
+        assert called(world) == ["rollback"]
+        world.answer({"rollback": 200})
+        world.settle()
+        assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+
+    def test_it_is_not_asked_about_what_is_promoted_for_good(self):
+        world = pushed(hook(ROLLBACK))
+        assert world.live == "2"
+        world.later(seconds=3600)
+        assert called(world) == []
+
+    def test_a_suspension_does_not_stop_it(self):
+        world = pushed(hook(ROLLBACK), hook(CONFIRM_ROLLOUT))
+        world.suspend()
+        world.step()
+        assert called(world) == ["rollback"]
+
+
+# --- post-rollout, event ---
+
+
+class TestPostRollout:
+    def test_it_hears_of_a_promotion(self):
+        world = pushed(hook(POST_ROLLOUT))
+        (call,) = world.decide().calls
+        assert (call.phase, call.checksum, world.live) == ("Succeeded", template("2").digest, "2")
+
+    def test_it_hears_of_an_abort(self):
+        world = pushed(hook(POST_ROLLOUT), hook(PRE_ROLLOUT))
+        world.answer({"pre-rollout": 500})
+        world.settle()
+        assert [(call.phase, call.checksum) for call in world.decide().calls] == [("Failed", template("2").digest)]
+
+    def test_it_hears_of_success_when_the_analysis_after_promotion_has_ended(self):
+        plan = Plan((Metric("errors", "web"),))
+        world = pushed(hook(POST_ROLLOUT), spec=automatic(post_promotion_analysis=plan))
+        assert (world.live, called(world)) == ("2", [])
+        measure(world, Finding.SUCCESSFUL)
+        assert [(call.hook.name, call.phase) for call in world.decide().calls] == [("post-rollout", "Succeeded")]
+
+    def test_every_hook_is_called_when_an_earlier_one_fails(self):
+        world = pushed(hook(POST_ROLLOUT, name="one"), hook(POST_ROLLOUT, name="two"))
+        assert called(world) == ["one", "two"]
+        world.answer({"one": 500})
+        assert called(world) == ["two"]
+
+    def test_no_answer_is_told_again_until_the_deadline_and_then_said_once(self):
+        world = pushed(hook(POST_ROLLOUT, deadline=600))
+        key = world.decide().calls[0].key
+        for _ in range(30):
+            assert {call.key for call in world.decide().calls} <= {key}
+            world.answer({"post-rollout": 503})
+            world.later(seconds=30)
+        world.settle()
+        assert (called(world), world.events().count("hook-undelivered")) == ([], 1)
+
+    def test_it_stands_in_the_way_of_nothing(self):
+        world = pushed(hook(POST_ROLLOUT))
+        world.push("3")
+        world.settle()
+        assert world.live == "3"
+
+
+class TestEvents:
+    def test_every_ledger_event_and_every_change_of_phase_is_told_in_order(self):
+        world = deployed(hooked(automatic(), hook(EVENT)))
+        told: list[str] = []
+        world.push("2")
+        for _ in range(20):
+            world.settle()
+            told.extend(dict(call.metadata)["eventMessage"] for call in world.answer({"event": 200}))
+        ledger = [line.split(":")[0] for line in told if not line.startswith("phase")]
+        assert ledger == ["candidate v1", "deployed v1", "candidate v2", "promoted v2"]
+        phases = [line for line in told if line.startswith("phase")]
+        assert (phases[0], phases[-1]) == ("phase Deploying", "phase Promoting → Healthy")
+
+    def test_its_metadata_is_flaggers(self):
+        world = deployed(hooked(automatic(), hook(EVENT)))
+        (call,) = world.decide().calls
+        metadata = dict(call.metadata)
+        assert set(metadata) == {"eventMessage", "eventType", "timestamp"}
+        assert (metadata["eventType"], metadata["timestamp"]) == ("Normal", str(int(START.timestamp() * 1000)))
+
+    def test_trouble_is_a_warning(self):
+        world = pushed(hook(EVENT), hook(PRE_ROLLOUT))
+        for _ in range(20):
+            world.answer({"event": 200})
+        world.answer({"pre-rollout": 500})
+        world.settle()
+        (call,) = world.decide().calls
+        assert dict(call.metadata)["eventType"] == "Warning"
+
+    def test_a_hook_that_takes_nothing_does_not_fill_the_record(self):
+        world = deployed(hooked(manual(), hook(EVENT)))
+        for number in range(200):
+            world.push(str(number % 7 + 2))
+            world.settle()
+        assert len(world.record.deliveries) <= 100
+
+
+# --- manual gates ---
+
+
+class TestManualGates:
+    def test_it_is_closed_until_somebody_opens_it_and_the_ledger_says_who_and_why(self):
+        world = pushed(hook(CONFIRM_PROMOTION, name="release", manual=True))
+        assert (world.live, called(world)) == ("1", [])
+        assert any("`gitops-bg gate open shop/web release`" in reason for reason in shut(world))
+        world.ask(Verb.OPEN_GATE, gate="release")
+        world.settle()
+        assert world.live == "2"
+        (entry,) = [entry for entry in world.entries() if entry.event == "gate-opened"]
+        assert (entry.by, entry.reason, entry.to_version) == ("ada", "release: because", 2)
+
+    def test_it_stays_open_for_the_next_version_until_somebody_closes_it(self):
+        world = pushed(hook(CONFIRM_ROLLOUT, name="go", manual=True))
+        world.ask(Verb.OPEN_GATE, gate="go")
+        world.settle()
+        world.push("3")
+        world.settle()
+        assert world.live == "3"
+        world.ask(Verb.CLOSE_GATE, gate="go")
+        world.push("4")
+        world.settle()
+        assert (world.live, world.pods[template("4").digest].replicas) == ("3", 0)
+        assert "gate-closed" in world.events()
+
+    def test_closing_it_does_not_shrink_what_was_let_begin(self):
+        world = pushed(hook(CONFIRM_ROLLOUT, name="go", manual=True), spec=manual())
+        world.ask(Verb.OPEN_GATE, gate="go")
+        world.settle()
+        world.ask(Verb.CLOSE_GATE, gate="go")
+        world.settle()
+        assert world.pods[template("2").digest].replicas == 3
+
+    def test_a_gate_that_the_app_does_not_have_is_not_opened(self):
+        world = pushed(hook(CONFIRM_PROMOTION, name="release", manual=True))
+        world.ask(Verb.OPEN_GATE, gate="relaese")
+        world.settle()
+        assert (world.live, world.record.open_gates) == ("1", ())
+
+
+def test_every_phase_has_a_name_of_flaggers():
+    known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
+    assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)
+
+
+# --- what no hook may do ---
+
+
+ALL = tuple(hook(type_) for type_ in HookType)
+
+
+def test_no_hook_is_asked_about_the_first_deployment():
+    world = deployed(hooked(automatic(), *ALL))
+    assert {call.hook.type for call in world.decide().calls} <= {POST_ROLLOUT, EVENT}
+
+
+@pytest.mark.parametrize("answers", [{}, {str(type_): 500 for type_ in HookType if type_ is not ROLLBACK}])
+def test_no_hook_stands_in_the_way_of_a_rollback(answers):
+    world = pushed()
+    assert world.live == "2"
+    world.spec = hooked(world.spec, *ALL)
+    world.ask(Verb.ROLLBACK)
+    for _ in range(5):
+        world.answer(answers)
+        world.settle()
+    assert world.live == "1"
+
+
+def test_promotion_in_full_skips_the_checks_but_not_the_gates_of_people():
+    world = pushed(hook(PRE_ROLLOUT), hook(ROLLOUT), hook(CONFIRM_PROMOTION))
+    world.ask(Verb.PROMOTE_FULL)
+    world.settle()
+    assert (called(world), world.live) == (["confirm-promotion"], "1")
+    for _ in range(2):
+        world.answer({"confirm-promotion": 200})
+        world.settle()
+    assert world.live == "2"
+
+
+def test_nothing_changes_while_no_hook_answers():
+    world = pushed(*ALL)
+    record = world.record
+    world.later(seconds=5)
+    decision = world.decide()
+    assert (decision.record, decision.actions) == (record, ())
+
+
+def test_a_pass_that_died_asks_with_the_same_id_again():
+    world = pushed(hook(PRE_ROLLOUT))
+    before = world.decide().calls
+    assert world.decide().calls == before
+
+
+def test_hooks_that_leave_the_file_hold_up_nothing():
+    world = pushed(hook(PRE_ROLLOUT))
+    world.spec = automatic()
+    world.settle()
+    assert (world.live, world.record.hooks) == ("2", ())
+
+
+def test_gates_say_the_answer_and_when_it_is_asked_again():
+    world = pushed(hook(CONFIRM_PROMOTION, interval=90))
+    world.answer({"confirm-promotion": (409, "not now\nreally")})
+    (gate,) = [gate for gate in world.decide().gates if gate.kind is GateKind.HOOK]
+    assert gate.reason == (
+        "confirm-promotion hook confirm-promotion: refused (409): not now really; asked again at 00:01:30Z"
+    )
+
+
+def test_the_condition_has_all_of_the_body():
+    world = pushed(hook(CONFIRM_PROMOTION))
+    body = "x" * 4000
+    world.answer({"confirm-promotion": (409, body)})
+    (condition,) = [one for one in world.decide().conditions if one.type == "HooksPassed"]
+    assert (condition.status, condition.reason) == (False, "Refused")
+    assert body in condition.message

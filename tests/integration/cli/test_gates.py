@@ -1,0 +1,91 @@
+"""`gate open|close|status`: who opened which manual gate, when and why; by the agent, or without one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.cli.conftest import Cli
+from tests.support.scenario import App
+
+ALONE = ("--grace", "0s")
+START, RELEASE = {"name": "start", "type": "confirm-rollout"}, {"name": "release", "type": "confirm-promotion"}
+
+
+@pytest.fixture
+def gated(web: App) -> App:
+    """v2 waits for its gate."""
+    web.strategy |= {"autoPromotionEnabled": True, "webhooks": [RELEASE]}
+    web.configure()
+    web.push_image("v2")
+    web.wait_condition("HooksPassed", "False")
+    return web
+
+
+def test_a_gate_is_closed_until_it_is_opened_and_the_ledger_says_by_whom_and_why(cli: Cli, gated: App) -> None:
+    assert f"gitops-bg gate open {gated.key} release" in cli("explain", str(gated.key))
+    assert gated.live_tag() == "v1"
+
+    answer = cli.json("gate", "open", str(gated.key), "-r", "tested by QA", "--author", "Ada <ada@example.com>")
+
+    assert (answer["gate"], answer["open"], answer["by"]) == ("release", True, "Ada <ada@example.com>")
+    gated.wait_live("v2")
+    gated.wait_told("gate-opened")
+    (entry,) = [entry for entry in gated.ledger() if entry["Event"] == "gate-opened"]
+    assert (entry["By"], entry["Reason"]) == ("Ada <ada@example.com>", "release: tested by QA")
+
+
+def test_status_shows_every_gate(cli: Cli, gated: App) -> None:
+    cli("gate", "open", str(gated.key), "-r", "tested by QA")
+    (shown,) = cli.json("gate", "status", str(gated.key))["gates"]
+    assert (shown["gate"], shown["type"], shown["open"], shown["reason"]) == (
+        "release",
+        "confirm-promotion",
+        True,
+        "tested by QA",
+    )
+    assert "is open, by" in cli("gate", "status", str(gated.key))
+
+
+def test_a_gate_survives_restarts_and_holds_again_once_it_is_closed(cli: Cli, gated: App) -> None:
+    cli("gate", "open", str(gated.key))
+    gated.wait_live("v2")
+    gated.scenario.restart()
+    gated.push_image("v3")
+    gated.wait_live("v3")
+
+    cli("gate", "close", str(gated.key), "-r", "freeze")
+
+    gated.push_image("v4")
+    gated.wait(lambda: "v4" in gated.versions() and gated.phase() == "AwaitingPromotion", "v4 waits")
+    assert gated.live_tag() == "v3"
+    gated.wait_told("gate-closed")
+
+
+def test_a_gate_is_opened_without_an_agent_and_git(cli: Cli, gated: App) -> None:
+    gated.scenario.stop()
+    assert cli.json("gate", "open", str(gated.key), *ALONE)["byAgent"] is False
+    assert "is open" in cli("gate", "status", str(gated.key))
+    gated.scenario.start()
+    gated.wait_live("v2")
+    gated.wait_told("gate-opened")
+
+
+def test_one_of_several_gates_is_named(cli: Cli, web: App) -> None:
+    web.strategy |= {"webhooks": [START, RELEASE]}
+    web.configure()
+    web.scenario.wait_idle()
+    assert "say which one: start, release" in cli("gate", "open", str(web.key), code=5)
+    assert "has no gate stat; it has: start, release" in cli("gate", "open", str(web.key), "stat", code=5)
+    assert "gate start (confirm-rollout) is open" in cli("gate", "open", str(web.key), "start")
+    assert "gate release (confirm-promotion) is closed" in cli("gate", "status", str(web.key))
+
+
+def test_an_app_without_gates_and_a_gate_that_is_open_already_say_so(cli: Cli, web: App) -> None:
+    assert "has no manual gate" in cli("gate", "status", str(web.key))
+    assert "has no manual gate" in cli("gate", "open", str(web.key), code=5)
+    web.strategy |= {"webhooks": [START]}
+    web.configure()
+    web.scenario.wait_idle()
+    assert "closed already" in cli("gate", "close", str(web.key), code=1)
+    cli("gate", "open", str(web.key))
+    assert "open already" in cli("gate", "open", str(web.key), code=1)
