@@ -72,7 +72,8 @@ def foreign_object(world: World) -> str:
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
-    views = (observed.active_service, observed.preview_service, *observed.replica_sets)
+    services = (observed.active_service, *observed.more_active_services, observed.preview_service)
+    views = (*services, *observed.replica_sets)
     return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
 
 

@@ -64,7 +64,8 @@ def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[News]:
         yield News("RolloutResumed", f"{called} goes on; it waited for {after.waited_seconds} s in all")
     if after.settled_at and not (before and before.settled_at):
         yield News("RolloutCompleted", f"{called} is complete")
-    if after.outcome and not after.outcome.good and after.outcome is not (before and before.outcome):
+    is_new = after.outcome is not (before.outcome if before else None)
+    if is_new and after.outcome and not after.outcome.good:
         yield News("RolloutNotCompleted", f"{called} ended: {after.outcome}")
 
 

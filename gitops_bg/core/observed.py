@@ -153,6 +153,8 @@ class Observed:
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
     active_service: ServiceView | None = None
+    more_active_services: tuple[ServiceView, ...] = ()
+    """The others that carry live traffic, as far as they exist."""
     preview_service: ServiceView | None = None
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun: nobody else looks at them."""

@@ -47,6 +47,11 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     "it was promoted in full": (book(BEGUN), book(replace(PROMOTED, outcome=Ending.FAST_PROMOTED)), []),
     "it is complete": (book(PROMOTED), book(SETTLED), [("RolloutCompleted", False)]),
     "traffic went back from it": (book(SETTLED), book(BACK), [("RolloutNotCompleted", False)]),
+    "it was promoted in full, and is still to settle": (
+        book(BEGUN),
+        book(replace(BEGUN, outcome=Ending.FAST_PROMOTED)),
+        [],
+    ),
     "it was aborted": (book(BEGUN), book(replace(BEGUN, outcome=Ending.ABORTED)), [("RolloutNotCompleted", False)]),
     "a run that waits for its metrics": (analysis(None), analysis(replace(RUN, started_at=None, metrics=())), []),
     "a run begins": (analysis(None), analysis(RUN), [("AnalysisRunRunning", False)]),
