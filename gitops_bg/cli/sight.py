@@ -76,7 +76,8 @@ def look(session: Session, app: AppKey) -> Sight:
         raise NoSuch(f"the cluster runs no app {app}")
     record, config = session.cluster.record(app), app_config_from_live(app, body)
     observed = session.cluster.observe(app, config, record)
-    roles = (("active", observed.active_service), ("preview", observed.preview_service))
+    active = (observed.active_service, *observed.more_active_services)
+    roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
     return Sight(
         row=row_of(body),
         gates=tuple((body.get("status") or {}).get("gates") or ()),

@@ -204,7 +204,7 @@ class Actor:
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)
         found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
-        return {each.active for each in found if each.active}
+        return {name for each in found for name in each.all_active()}
 
     def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
         """The object as it is now, None where there is none. Raises `ForeignObject` where it is not ours."""

@@ -23,17 +23,22 @@ class ServiceNames:
 
     active: str | None = None
     preview: str | None = None
+    more_active: tuple[str, ...] = ()
+
+    def all_active(self) -> tuple[str, ...]:
+        """The names of those that carry live traffic."""
+        return (self.active, *self.more_active) if self.active else self.more_active
 
     def all(self) -> tuple[str, ...]:
         """The names that are known."""
-        return tuple(name for name in (self.active, self.preview) if name)
+        return (*self.all_active(), self.preview) if self.preview else self.all_active()
 
 
 def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNames:
     """The names of the Services: as in Git, else as in the live object."""
     if config is not None and config.spec is not None:
         strategy = config.spec.strategy
-        return ServiceNames(strategy.active_service, strategy.preview_service)
+        return ServiceNames(strategy.active_service, strategy.preview_service, strategy.more_active_services)
     return live_service_names(state)
 
 
@@ -41,7 +46,8 @@ def live_service_names(state: AppState | None) -> ServiceNames:
     """The names of the Services as the live BlueGreenDeployment has them."""
     spec = json.loads(state.spec) if state is not None else {}
     strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
-    return ServiceNames(strategy.get("activeService"), strategy.get("previewService"))
+    first, *more = strategy.get("activeServices") or (strategy.get("activeService"),)
+    return ServiceNames(first, strategy.get("previewService"), tuple(more))
 
 
 def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState]) -> Mapping[str, str]:

@@ -70,6 +70,7 @@ def observe(
         app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
         active_service=look.service(wanted.active),
+        more_active_services=tuple(view for name in wanted.more_active if (view := look.service(name))),
         preview_service=look.service(wanted.preview),
         pods=contents.pods,
         pods_refused=contents.pods_refused,
@@ -132,6 +133,9 @@ class _Look:
             deleting=state.meta.deleting,
             min_ready_seconds=state.min_ready_seconds,
             drifted=self._replica_set_drifted(state, version),
+            pods=state.pods,
+            ready=state.ready,
+            failure=state.failure,
             metadata=worn.metadata,
             undressed=worn.pending and state.seen,
         )

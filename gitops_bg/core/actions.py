@@ -166,11 +166,14 @@ class SwitchTraffic:
     lane: Lane
     needs_available: int
     create: bool = False
+    several: bool = False
+    """Other Services move, too; each is a write of its own, and all of them are one switch."""
 
     def __str__(self) -> str:
         origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
         verb = "roll live traffic back" if self.lane is Lane.ROLLBACK else "switch live traffic"
-        return f"{verb}{origin} to {label(self.number, self.digest)}"
+        which = f", Service {self.name}" if self.several else ""
+        return f"{verb}{origin} to {label(self.number, self.digest)}{which}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ keeps an address in the slices, nothing would ever be scaled down.
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.digest import short
 from gitops_bg.core.model import Version
 from gitops_bg.core.world import World
 
@@ -39,7 +38,9 @@ def may_still_serve(world: World, version: Version) -> bool:
 
 
 def _is_routed(world: World, active: Version) -> bool:
-    service = world.observed.active_service
-    if service is None or service.digest != short(active.digest) or service.other_endpoints:
-        return False
-    return service.ready_endpoints >= world.available(active.digest)
+    """Whether the endpoints of every active Service are exactly its pods."""
+    ready = world.available(active.digest)
+    return world.is_selected_by_all(active.digest) and all(
+        view is not None and not view.other_endpoints and view.ready_endpoints >= ready
+        for _, view in world.active_services
+    )

@@ -6,7 +6,6 @@ I4, I5 and I6 speak of histories, not of one decision; the property tests check 
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import Action, DeleteReplicaSet, EvictPod, ScaleReplicaSet, SwitchTraffic
-from gitops_bg.core.digest import short
 from gitops_bg.core.record import Lane
 from gitops_bg.core.restarting import Flock, is_up
 from gitops_bg.core.world import World
@@ -26,7 +25,7 @@ def check(world: World, actions: tuple[Action, ...]) -> None:
 def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
     """What is wrong with these actions on this world, one sentence each."""
     switches = [action for action in actions if isinstance(action, SwitchTraffic)]
-    if len(switches) > 1:
+    if len({switch.digest for switch in switches}) > 1 or len({switch.name for switch in switches}) < len(switches):
         yield "I4: more than one switch in one decision"
     for switch in switches:
         yield from _no_worse_than_before(world, switch)
@@ -72,8 +71,7 @@ def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
 def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraffic]) -> Iterator[str]:
     if not isinstance(action, ScaleReplicaSet | DeleteReplicaSet):
         return
-    service = world.observed.active_service
-    selected = service is not None and service.digest == short(action.digest)
+    selected = world.is_selected(action.digest)
     about_to_be = any(switch.digest == action.digest for switch in switches)
     smaller = isinstance(action, DeleteReplicaSet) or action.replicas < min(action.current, world.full_size)
     if smaller and (selected or about_to_be):

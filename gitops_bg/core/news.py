@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.actions import label
 from gitops_bg.core.metrics import Finding
-from gitops_bg.core.record import Ending, Record, Rollout
+from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.runs import AnalysisRun, MetricRun, why
 
 _BAD = (Finding.FAILED, Finding.ERROR, Finding.INCONCLUSIVE)
@@ -64,7 +64,8 @@ def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[News]:
         yield News("RolloutResumed", f"{called} goes on; it waited for {after.waited_seconds} s in all")
     if after.settled_at and not (before and before.settled_at):
         yield News("RolloutCompleted", f"{called} is complete")
-    if after.outcome not in (None, Ending.PROMOTED, before.outcome if before else None):
+    is_new = after.outcome is not (before.outcome if before else None)
+    if is_new and after.outcome and not after.outcome.good:
         yield News("RolloutNotCompleted", f"{called} ended: {after.outcome}")
 
 

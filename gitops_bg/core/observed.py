@@ -30,6 +30,11 @@ class ReplicaSetView:
     """The colour it is labelled with; None where the label is gone."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
+    pods: int = 0
+    """How many pods there are, whatever their state."""
+    ready: int = 0
+    failure: str = ""
+    """Why it cannot make or delete its pods: reason and message of its condition ReplicaFailure."""
     metadata: PodMetadata = NO_METADATA
     """What its template gives to new pods, beside what the snapshot says."""
     undressed: bool = False
@@ -148,6 +153,8 @@ class Observed:
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
     active_service: ServiceView | None = None
+    more_active_services: tuple[ServiceView, ...] = ()
+    """The others that carry live traffic, as far as they exist."""
     preview_service: ServiceView | None = None
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun: nobody else looks at them."""

@@ -7,7 +7,6 @@ holds at once, also for versions let go before it. Never touches a version that 
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.digest import short
 from gitops_bg.core.draining import may_still_serve
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.world import World
@@ -82,7 +81,6 @@ def _archive(world: World, version: Version) -> World:
 
 def is_live(world: World, digest: str) -> bool:
     """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
-    service, switch = world.observed.active_service, world.record.switch
-    selected = service is not None and service.digest == short(digest)
+    switch = world.record.switch
     decided = switch is not None and digest == switch.to_digest
-    return selected or decided or digest in (world.record.traffic, world.goal)
+    return world.is_selected(digest) or decided or digest in (world.record.traffic, world.goal)

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.actions import ApplyService, ClusterAction, PointPreview, Role, SwitchTraffic
 from gitops_bg.core.digest import short
+from gitops_bg.core.model import Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.record import Switch
 from gitops_bg.core.sizes import needed_to_switch
@@ -11,17 +12,25 @@ from gitops_bg.core.world import World
 def route(world: World) -> tuple[ClusterAction, ...]:
     """The writes that bring the Services where the record says."""
     switch = world.record.switch
-    active = _switch(world, switch) if switch else _keep_active(world)
+    active = _switch_all(world, switch) if switch else _keep_active(world)
     return (*active, *_keep_preview(world))
 
 
-def _switch(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
-    service, version = world.observed.active_service, world.record.version(switch.to_digest)
-    if version is None or (service and not service.ours):
+def _switch_all(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
+    """One write for each Service that is not there yet; none where one of them is not ours: all move, or none."""
+    version, services = world.record.version(switch.to_digest), world.active_services
+    if version is None or any(view is not None and not view.ours for _, view in services):
         return ()
+    there = short(switch.to_digest)
+    return tuple(
+        _switch(world, switch, version, name, view) for name, view in services if view is None or view.digest != there
+    )
+
+
+def _switch(world: World, switch: Switch, version: Version, name: str, service: ServiceView | None) -> SwitchTraffic:
     origin = world.record.version(switch.from_digest)
-    move = SwitchTraffic(
-        name=world.spec.strategy.active_service,
+    return SwitchTraffic(
+        name=name,
         expected_selector=service.selector if service else (),
         from_number=origin.number if origin else None,
         from_digest=switch.from_digest,
@@ -30,16 +39,16 @@ def _switch(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
         lane=switch.lane,
         needs_available=needed_to_switch(world),
         create=service is None,
+        several=len(world.active_services) > 1,
     )
-    return (move,)
 
 
 def _keep_active(world: World) -> tuple[ClusterAction, ...]:
     """A foreign change of the live Service is repaired, never read as a decision (I7)."""
     if not world.record.traffic or world.suspended:
         return ()
-    name = world.spec.strategy.active_service
-    return _keep(Role.ACTIVE, name, world.observed.active_service, world.record.traffic)
+    kept = (_keep(Role.ACTIVE, name, view, world.record.traffic) for name, view in world.active_services)
+    return tuple(action for actions in kept for action in actions)
 
 
 def _keep_preview(world: World) -> tuple[ClusterAction, ...]:

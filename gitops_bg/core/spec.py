@@ -88,6 +88,14 @@ class Strategy:
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: Share = A_QUARTER
     """How many pods of a version may be missing while it is restarted; at least one (``core.restarting``)."""
+    more_active_services: tuple[str, ...] = ()
+    """Services that carry live traffic, too: all move together, or none."""
+
+    @property
+    def active_services(self) -> tuple[str, ...]:
+        """Every Service that carries live traffic."""
+        return (self.active_service, *self.more_active_services)
+
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 

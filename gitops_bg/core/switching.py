@@ -7,7 +7,7 @@ switch ends as exactly one ledger entry, whatever crashes in between (I4).
 from dataclasses import replace
 
 from gitops_bg.core.analysis import await_verdict
-from gitops_bg.core.digest import short
+from gitops_bg.core.decision import GateKind
 from gitops_bg.core.gates import all_open, gates_before_switch
 from gitops_bg.core.holds import put_hold
 from gitops_bg.core.model import Probation, Stage, Version
@@ -20,9 +20,9 @@ EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROL
 
 
 def settle_switch(world: World) -> World:
-    """Make the decided switch true once the active Service selects its version."""
-    switch, service = world.record.switch, world.observed.active_service
-    if switch is None or service is None or service.digest != short(switch.to_digest):
+    """Make the decided switch true once every active Service selects its version."""
+    switch = world.record.switch
+    if switch is None or not world.is_selected_by_all(switch.to_digest):
         return world
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
     if to is None:
@@ -67,9 +67,19 @@ def decide_switch(world: World) -> World:
     if world.lane is Lane.ROLLBACK and world.active:
         world = put_hold(world, world.active, reason=_rollback_reason(world), by=_decided_by(world)[1])
     world = _want(world, coming)
-    if not all_open(gates_before_switch(world, coming)):
-        return _without_switch(world)
-    return _with_switch(world, coming)
+    gates = gates_before_switch(world, coming)
+    if _has_begun(world, coming):
+        gates = tuple(gate for gate in gates if gate.kind is GateKind.AVAILABILITY)
+    return _with_switch(world, coming) if all_open(gates) else _without_switch(world)
+
+
+def _has_begun(world: World, coming: Version) -> bool:
+    """Of several active Services some were moved already: it goes through, as long as there are pods to go to.
+
+    Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
+    """
+    decided = world.record.switch
+    return decided is not None and decided.to_digest == coming.digest and world.is_selected(coming.digest)
 
 
 def _first_deployment(world: World) -> Version | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from gitops_bg.core.desired import Desired, Target
-from gitops_bg.core.digest import is_genuine, same_snapshot
+from gitops_bg.core.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model import Snapshot, Stage, Version
-from gitops_bg.core.observed import Observed, ReplicaSetView
+from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import AppSpec
 
@@ -152,6 +152,22 @@ class World:
         from_git = [one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest]
         views = (view.snapshot for view in self.observed.replica_sets if view.snapshot.digest == digest)
         return from_git + [snapshot.text for snapshot in views if is_genuine(snapshot)]
+
+    @property
+    def active_services(self) -> tuple[tuple[str, ServiceView | None], ...]:
+        """Every Service that is to carry live traffic, by name, with what is live of it."""
+        observed, strategy = self.observed, self.spec.strategy
+        others = {view.name: view for view in observed.more_active_services}
+        more = ((name, others.get(name)) for name in strategy.more_active_services)
+        return ((strategy.active_service, observed.active_service), *more)
+
+    def is_selected(self, digest: str) -> bool:
+        """Whether any live active Service selects a version, whatever the record says."""
+        return any(view is not None and view.digest == short(digest) for _, view in self.active_services)
+
+    def is_selected_by_all(self, digest: str) -> bool:
+        """Whether every active Service is there and selects a version."""
+        return all(view is not None and view.digest == short(digest) for _, view in self.active_services)
 
     # --- copies ---------------------------------------------------------------------------------------------
 

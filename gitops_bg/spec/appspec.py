@@ -57,7 +57,8 @@ def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_se
 def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
     blue_green = spec.strategy.blue_green
     return Strategy(
-        active_service=blue_green.active_service,
+        active_service=blue_green.live_services[0],
+        more_active_services=blue_green.live_services[1:],
         preview_service=blue_green.preview_service,
         preview_replica_count=blue_green.preview_replica_count,
         preview_switch=PreviewSwitch(blue_green.preview_switch),

@@ -9,6 +9,7 @@ from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_
 from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.notes import notes_of
+from gitops_bg.spec.service_fields import service_fields
 from gitops_bg.spec.settings import read_settings
 from gitops_bg.spec.yamlio import Document, read, read_one
 
@@ -38,7 +39,7 @@ def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _doc
         *_check_settings(contents),
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
-        *_check_shared_services(configs),
+        *_check_shared_services(configs, apps),
     ]
     manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
@@ -113,22 +114,23 @@ def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
                 yield content
 
 
-def _check_shared_services(configs: Iterable[AppConfig]) -> Iterator[Problem]:
+def _check_shared_services(
+    configs: Iterable[AppConfig], apps: Mapping[AppKey, Mapping[str, File]]
+) -> Iterator[Problem]:
     """No Service may be moved by two apps: each would repair what the other did."""
     owners: dict[tuple[str, str], AppKey] = {}
     for config in configs:
-        for service in _services(config):
+        document = _app_document(config, apps[config.app])
+        fields = service_fields(config.spec.strategy, document.value) if config.spec else ()
+        for service, field, _ in fields:
             owner = owners.setdefault((config.app.namespace, service), config.app)
             if owner != config.app:
-                yield Problem(
-                    app_file(config.app, APP_FILE),
-                    f"the Service {service} belongs to {owner} already",
-                    field="spec.strategy.blueGreen",
-                    remedy="give each app Services of its own",
-                )
+                message = f"the Service {service} belongs to {owner} already"
+                yield document.problem(field, message, "give each app Services of its own")
 
 
-def _services(config: AppConfig) -> Iterator[str]:
-    if config.spec is not None:
-        strategy = config.spec.strategy
-        yield from filter(None, (strategy.active_service, strategy.preview_service))
+def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
+    """The app.yaml of an app, with its lines; an empty one where it cannot be read."""
+    file, content = app_file(config.app, APP_FILE), files.get(APP_FILE)
+    document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
+    return document or Document(file, {})

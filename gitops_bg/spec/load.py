@@ -226,7 +226,7 @@ class _Folder:
     def _check_services(self, spec: AppSpec | None, services: Mapping[str, Document]) -> None:
         if spec is None:
             return
-        for name in (spec.strategy.active_service, spec.strategy.preview_service):
+        for name in (*spec.strategy.active_services, spec.strategy.preview_service):
             document = services.get(name) if name else None
             content = document.value.get("spec") if document else None
             if document and isinstance(content, dict) and content.get("type") == "ExternalName":

@@ -71,7 +71,14 @@ class PodMetadata(Model):
 class BlueGreen(Model):
     """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
 
-    active_service: ServiceName = Field(description="The Service that carries live traffic.")
+    active_service: ServiceName | None = Field(
+        None, description="The Service that carries live traffic. Required, unless activeServices names several."
+    )
+    active_services: Annotated[list[ServiceName], Field(min_length=1)] | None = Field(
+        None,
+        description="Instead of activeService: the Services that carry live traffic, switched together by one "
+        "decision. A switch has happened when all of them have moved.",
+    )
     preview_service: ServiceName | None = Field(
         None, description="The Service that reaches the candidate before it is live."
     )
@@ -153,10 +160,25 @@ class BlueGreen(Model):
         return self
 
     @model_validator(mode="after")
-    def _two_services(self) -> Self:
-        if self.preview_service == self.active_service:
-            raise Conflict("previewService", "must be another Service than activeService", "name a second Service")
+    def _services_fit(self) -> Self:
+        if self.active_service and self.active_services:
+            remedy = "keep one of the two"
+            raise Conflict("activeServices", "means the same as activeService, which is there, too", remedy)
+        if not self.active_service and not self.active_services:
+            remedy = "add activeService; a worker without traffic needs a Service, too, which may be headless"
+            raise Conflict("activeService", "is required: it says which version is live", remedy)
+        if self.preview_service in self.live_services:
+            field = "activeServices" if self.active_services else "activeService"
+            raise Conflict("previewService", f"must be another Service than {field}", "name a second Service")
+        for place, name in enumerate(self.live_services):
+            if name in self.live_services[:place]:
+                raise Conflict(f"activeServices.{place}", f"{name} is named twice", "remove one of the two")
         return self
+
+    @property
+    def live_services(self) -> tuple[str, ...]:
+        """Every Service that carries live traffic, however it is written."""
+        return tuple(self.active_services or filter(None, [self.active_service]))
 
 
 class Strategy(Model):

@@ -8,29 +8,21 @@ from collections.abc import Iterable, Iterator
 from gitops_bg.core.desired import Problem
 from gitops_bg.spec.layout import APP_FILE, app_file
 from gitops_bg.spec.load import AppConfig
+from gitops_bg.spec.service_fields import service_fields
 from gitops_bg.spec.yamlio import Document
-
-_ROLES = {"activeService": "live traffic", "previewService": "the candidate"}
 
 
 def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]) -> Iterator[Problem]:
     """The notes on an app: of its app.yaml, and of the documents of its other files."""
-    named = dict(_services(config))
+    anchor = app or Document(app_file(config.app, APP_FILE), {})
+    named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
     for document in others:
-        yield from _without_effect(document, set(named.values()), config)
-    for field, name in named.items():
+        yield from _without_effect(document, {name for name, _, _ in named}, config)
+    for name, field, carries in named:
         if name not in config.services:
-            anchor = app or Document(app_file(config.app, APP_FILE), None)
-            message = f"Service {name} ({_ROLES[field]}) is not in Git: the agent makes it of the pods' ports"
+            message = f"Service {name} ({carries}) is not in Git: the agent makes it of the pods' ports"
             remedy = "one that the cluster has already is taken only if it has the label gitops-bg.dev/app"
-            yield anchor.problem(("spec", "strategy", "blueGreen", field), message, remedy)
-
-
-def _services(config: AppConfig) -> Iterator[tuple[str, str]]:
-    if config.spec is not None:
-        strategy = config.spec.strategy
-        roles = {"activeService": strategy.active_service, "previewService": strategy.preview_service}
-        yield from ((field, name) for field, name in roles.items() if name)
+            yield anchor.problem(field, message, remedy)
 
 
 def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:

@@ -39,7 +39,7 @@ def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Lib
     blue_green = spec.strategy.blue_green
     reader = _Reader(app, document, library)
     before = reader.argo(blue_green.pre_promotion_analysis, (*BLUE_GREEN, "prePromotionAnalysis"))
-    before = before or reader.flagger(spec.analysis, blue_green.active_service)
+    before = before or reader.flagger(spec.analysis, blue_green.live_services[0])
     after = reader.argo(blue_green.post_promotion_analysis, (*BLUE_GREEN, "postPromotionAnalysis"))
     return Plans(before, after, frozenset(reader.names), tuple(dict.fromkeys(reader.problems)))
 

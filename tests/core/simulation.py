@@ -95,6 +95,8 @@ class Simulation:
     pods: dict[str, Pods] = field(default_factory=dict)
     active: str | None = None
     """The digest that the active Service selects; empty text where its selector was wiped; None: no Service."""
+    more: dict[str, str | None] = field(default_factory=dict)
+    """The same of the other active Services, by name."""
     preview: str | None = None
     request: Request | None = None
     measured: tuple[Measured, ...] = ()
@@ -219,6 +221,9 @@ class Simulation:
             app_uid=self.app_uid if self.exists else "",
             replica_sets=tuple(self._replica_set(pods) for pods in self.pods.values()),
             active_service=self._service("web", self.active),
+            more_active_services=tuple(
+                view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
+            ),
             preview_service=self._service("web-preview", self.preview),
             pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
@@ -335,7 +340,7 @@ class Simulation:
                 self.pods.pop(action.digest, None)
             case act.ApplyService():
                 if action.role == act.Role.ACTIVE:
-                    self.active = action.digest
+                    self._point(action.name, action.digest)
                 else:
                     self.preview = action.digest
             case act.PointPreview():
@@ -362,14 +367,24 @@ class Simulation:
         self.pods[action.snapshot.digest] = made
 
     def _switch(self, action: act.SwitchTraffic) -> None:
-        view = self._service("web", self.active)
+        view = self._service(action.name, self.active if action.name == "web" else self.more.get(action.name))
         assert action.expected_selector == (view.selector if view else ()), "compare-and-swap"
         assert self.pods[action.digest].available >= action.needs_available
         move = (action.from_digest, action.digest)
+        self._point(action.name, action.digest)
         # The same switch written again (somebody undid it before it was settled) is one switch.
-        if self.moves[-1:] != [move]:
+        if self.moves[-1:] != [move] and self.points_to() == {action.digest}:
             self.moves.append(move)
-        self.active = action.digest
+
+    def _point(self, name: str, digest: str) -> None:
+        if name == "web":
+            self.active = digest
+        else:
+            self.more[name] = digest
+
+    def points_to(self) -> set[str | None]:
+        """What the active Services select: one digest, except in the middle of a switch."""
+        return {self.active, *(self.more.get(name) for name in self.spec.strategy.more_active_services)}
 
     def _commit_primary(self, action: act.CommitPrimary) -> None:
         assert not self.protected

@@ -59,6 +59,12 @@ def wipe_active(world: Simulation) -> None:
 
 def delete_services(world: Simulation) -> None:
     world.active = world.preview = None
+    world.more.clear()
+
+
+def wipe_another(world: Simulation) -> None:
+    for name in world.more:
+        world.more[name] = ""
 
 
 def scale_by_hand(world: Simulation, tag: str) -> None:
@@ -139,6 +145,7 @@ EVENTS = st.one_of(
             Simulation.suspend,
             Simulation.resume,
             wipe_active,
+            wipe_another,
             delete_services,
             rewrite_history,
             toggle("protected"),
@@ -179,6 +186,8 @@ SPECS = st.sampled_from(
         replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0),
         automatic(scale_down_delay_seconds=None, scale_down_delay_revision_limit=1),
         manual(preview_service=None),
+        manual(more_active_services=("web-grpc",)),
+        automatic(more_active_services=("web-grpc", "web-admin"), scale_down_delay_seconds=0),
         analysed(manual()),
         analysed(automatic()),
         hooked(manual()),
@@ -252,7 +261,7 @@ def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
     world.ask(Verb.ROLLBACK)
     world.settle()
     assert len(world.moves) == before + 1
-    assert world.active == good.digest
+    assert world.points_to() == {good.digest}
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -196,8 +196,9 @@ WRONG_HEAD = {
     (", namespace: shop", ""): "app.yaml:3: metadata.namespace: is required (add namespace)",
     ("v1alpha1", "v1"): "app.yaml:1: apiVersion: 'gitops-bg.dev/v1' is not allowed (write gitops-bg.dev/v1alpha1)",
     ("kind: BlueGreenDeployment\n", ""): "app.yaml:1: kind: is required (add kind)",
-    ("      activeService: web", "      {}"): "app.yaml:6: spec.strategy.blueGreen.activeService: is required "
-    "(add activeService)",
+    ("      activeService: web", "      {}"): "app.yaml:6: spec.strategy.blueGreen.activeService: is required: "
+    "it says which version is live (add activeService; a worker without traffic needs a Service, too, which may be "
+    "headless)",
     ("activeService: web", "activeService: yes"): "app.yaml:7: spec.strategy.blueGreen.activeService: unquoted yes is "
     'a truth value to some YAML parsers and text to others (write true, or quote it: "yes")',
 }

@@ -118,14 +118,22 @@ def test_a_manifest_that_nobody_reads_is_named() -> None:
     assert with_file("apps/shop/sub", Problem("apps/shop/sub", "is a submodule")) == ["apps/shop/sub: is a submodule"]
 
 
+SEVERAL = "Services: [zoo, web]"
+
+
 def test_two_apps_may_not_share_a_service() -> None:
     other = {
         "apps/shop/zoo/app.yaml": APP.replace("name: web", "name: zoo"),
         "apps/shop/zoo/target.yaml": TARGET.replace("name: web", "name: zoo", 1),
     }
     assert check(**other) == [
-        "apps/shop/zoo/app.yaml: spec.strategy.blueGreen: the Service web belongs to shop/web already "
+        "apps/shop/zoo/app.yaml:7: spec.strategy.blueGreen.activeService: the Service web belongs to shop/web already "
         "(give each app Services of its own)"
+    ]
+    several = {**other, "apps/shop/zoo/app.yaml": other["apps/shop/zoo/app.yaml"].replace("Service: web", SEVERAL)}
+    assert check(**several) == [
+        "apps/shop/zoo/app.yaml:7: spec.strategy.blueGreen.activeServices[1]: the Service web belongs to shop/web "
+        "already (give each app Services of its own)"
     ]
     elsewhere = {path.replace("shop", "pay"): text.replace("shop", "pay") for path, text in other.items()}
     assert check(**elsewhere) == []

@@ -1,0 +1,184 @@
+"""Several active Services: one decision, one write each, true when all have moved (argo-rollouts.md §6, 13)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.conditions import phase_of
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.draining import note_arrival
+from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.record import Lane, Switch
+from gitops_bg.core.retention import is_live
+from gitops_bg.core.services import route
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.switching import decide_switch, settle_switch
+from tests.core.simulation import Crash, Simulation, deployed, manual, template
+from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, sentences, service, world
+
+SPEC = manual(more_active_services=("web-grpc",))
+DECIDED = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+V1, V2 = f"v1 ({digest(1)[3:13]})", f"v2 ({digest(2)[3:13]})"
+
+
+def seen(web: int | None, grpc: int | None, **changes):
+    """What the two Services select; None: there is none."""
+    first = None if web is None else service("web", web)
+    others = () if grpc is None else (service("web-grpc", grpc, **changes),)
+    return {"active_service": first, "more_active_services": others}
+
+
+def moving(web: int | None, grpc: int | None, *, switch: Switch | None = DECIDED, **more):
+    """Traffic is on its way from v1 to v2."""
+    record = {"switch": switch, **more.pop("record", {})}
+    observed = {**seen(web, grpc), **more.pop("observed", {})}
+    return world(active(1), candidate(2), names_=2, live=1, record=record, observed=observed, **{"spec": SPEC, **more})
+
+
+ROUTED = {
+    "both move": (
+        moving(1, 1),
+        [
+            f"switch live traffic from {V1} to {V2}, Service web",
+            f"switch live traffic from {V1} to {V2}, Service web-grpc",
+        ],
+    ),
+    "the one that has not": (moving(2, 1), [f"switch live traffic from {V1} to {V2}, Service web-grpc"]),
+    "neither, while one of them is somebody else's": (
+        moving(1, 1, observed=seen(1, 1, ours=False, owner="Helm")),
+        [],
+    ),
+    "none twice": (moving(2, 2), []),
+    "one that is new is made to follow": (
+        world(active(1), spec=SPEC, observed=seen(1, None)),
+        [f"apply the active Service web-grpc -> {digest(1)[3:13]}: it does not exist"],
+    ),
+    "each is repaired": (
+        world(active(1), spec=SPEC, observed=seen(0, 0)),
+        [
+            f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector",
+            f"apply the active Service web-grpc -> {digest(1)[3:13]}: somebody changed its selector",
+        ],
+    ),
+    "what was moved alone moves back": (
+        moving(2, 1, switch=None),
+        [f"apply the active Service web -> {digest(1)[3:13]}: somebody changed its selector"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUTED)
+def test_routes(name):
+    state, expected = ROUTED[name]
+    of_active = [line for action in route(state) if "preview" not in (line := str(action))]
+    assert of_active == expected
+
+
+@pytest.mark.parametrize("web", [1, 2, 0, None])
+@pytest.mark.parametrize("grpc", [1, 2, 0, None])
+def test_switch_is_true_when_all_have_moved(web, grpc):
+    settled = settle_switch(moving(web, grpc)).record
+    assert (settled.switch is None) is (web == grpc == 2)
+    assert len(settled.ledger) == int(web == grpc == 2)
+
+
+SUSPENDED = replace(SPEC, suspend=Suspension("incident"))
+GOES_ON = {
+    "one that has begun, though the app was suspended meanwhile": (moving(2, 1, spec=SUSPENDED), True),
+    "not one that has not": (moving(1, 1, spec=SUSPENDED), False),
+    "not one whose pods are gone": (moving(2, 1, sets=(pods(1), pods(2, 3, 1))), False),
+}
+
+
+@pytest.mark.parametrize("name", GOES_ON)
+def test_goes_on(name):
+    state, expected = GOES_ON[name]
+    assert (decide_switch(state).record.switch is not None) is expected
+
+
+def test_version_that_any_of_them_selects_is_live():
+    state = world(legacy(1), active(2), spec=SPEC, observed=seen(2, 1))
+    assert is_live(state, digest(1))
+    assert not any(line.startswith("scale") for line in sentences(state))
+
+
+ARRIVED = {
+    "both": (seen(1, 1), True),
+    "one of them": (seen(1, 1, other_endpoints=True), False),
+    "not all pods of one": (seen(1, 1, ready_endpoints=1), False),
+    "one is missing": (seen(1, None), False),
+}
+
+
+@pytest.mark.parametrize("name", ARRIVED)
+def test_old_version_drains_until_the_endpoints_of_all_have_followed(name):
+    observed, expected = ARRIVED[name]
+    version = note_arrival(world(active(1), spec=SPEC, observed=observed)).record.numbered(1)
+    assert version is not None
+    assert (version.routed_at is not None) is expected
+
+
+def test_somebody_elses_is_said():
+    assert phase_of(world(active(1), spec=SPEC, observed=seen(1, 1, ours=False, owner="Helm"))) is Phase.DEGRADED
+
+
+def test_engine_refuses_to_move_them_apart():
+    state = moving(1, 1)
+    one, other, *_ = route(state)
+    check(state, (one, other))
+    for wrong in ((one, one), (one, replace(other, digest=digest(1)))):
+        with pytest.raises(InvariantBroken, match="I4"):
+            check(state, wrong)
+
+
+# --- whole stories ---
+
+
+def waiting() -> Simulation:
+    sim = deployed(SPEC)
+    assert sim.points_to() == {template("1").digest}
+    sim.push("2")
+    sim.settle()
+    return sim
+
+
+def between_the_writes(sim: Simulation) -> None:
+    """The agent dies when one Service has moved and the other has not."""
+    decision = sim.decide()
+    kinds = [type(action).__name__ for action in decision.actions]
+    assert "SwitchTraffic" in kinds
+    with pytest.raises(Crash):
+        sim.step(kinds.index("SwitchTraffic") + 1 + (decision.record != sim.record))
+    assert len(sim.points_to()) == 2
+
+
+def test_promotion_moves_both_and_a_revert_moves_both_back():
+    sim = waiting()
+    sim.merge()
+    sim.settle()
+    assert sim.points_to() == {template("2").digest}
+    sim.revert_promotion()
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    assert sim.events().count("promoted") == sim.events().count("rolled-back") == 1
+
+
+def test_death_between_the_two_writes_is_made_good_by_the_next_pass():
+    sim = waiting()
+    sim.merge()
+    between_the_writes(sim)
+    sim.suspend()
+    sim.settle()
+    assert sim.points_to() == {template("2").digest}
+    assert sim.events().count("promoted") == 1
+
+
+def test_promotion_taken_back_between_the_two_writes_never_happened():
+    sim = waiting()
+    sim.merge()
+    between_the_writes(sim)
+    sim.set_primary("1", "revert")
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    assert sim.events().count("promoted") == 0
+    assert sim.moves == sim.recorded_moves()

@@ -1,0 +1,85 @@
+"""Several active Services with everything real: they move together, also where the agent dies between the writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.core.actions import SwitchTraffic
+from gitops_bg.core.errors import Transient
+from tests.support.clusters import TestCluster
+from tests.support.scenario import App, scenario
+
+NAMES = ("web", "web-grpc")
+
+
+@pytest.fixture
+def web(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
+    """An app with two active Services; no agent runs yet."""
+    with scenario(cluster, tmp_path) as world:
+        app = world.app()
+        app.strategy |= {"activeService": None, "activeServices": list(NAMES)}
+        yield app
+
+
+def selected(web: App) -> list[str]:
+    return [web.selected(name) for name in NAMES]
+
+
+def wait_both(web: App, tag: str) -> None:
+    web.wait(lambda: selected(web) == [web.versions()[tag].digest] * 2, f"both Services select {tag}")
+
+
+def test_both_are_made_move_together_and_come_back_together(web: App) -> None:
+    web.scenario.start()
+    web.deploy("v1")
+    wait_both(web, "v1")
+    promotion = web.promote("v2")
+    wait_both(web, "v2")
+    web.revert(promotion)
+    wait_both(web, "v1")
+    web.wait_told("rolled-back")
+    assert [web.told().count(event) for event in ("deployed", "promoted", "rolled-back")] == [1, 1, 1]
+
+
+def test_each_is_repaired(web: App) -> None:
+    web.scenario.start()
+    web.deploy("v1")
+    for name in NAMES:
+        path = f"/api/v1/namespaces/{web.key.namespace}/services/{name}"
+        web.scenario.cluster.patch(path, {"spec": {"selector": {"app": "elsewhere"}}})
+        wait_both(web, "v1")
+
+
+def test_agent_that_dies_between_the_two_writes_is_followed_by_one_that_finishes(web: App) -> None:
+    web.scenario.start()
+    web.deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_phase("AwaitingPromotion")
+    web.scenario.stop()
+
+    def never_the_second(agent: Agent) -> None:
+        carry_out = agent.cluster.carry_out
+
+        def dying(app, config, action):  # type: ignore[no-untyped-def]
+            if isinstance(action, SwitchTraffic) and action.name == NAMES[1]:
+                raise Transient("the agent is gone")
+            carry_out(app, config, action)
+
+        agent.cluster.carry_out = dying  # type: ignore[method-assign]
+
+    web.scenario.start(prepare=never_the_second)
+    web.merge_offer()
+    one, two = (web.versions()[tag].digest for tag in ("v1", "v2"))
+    web.wait(lambda: selected(web) == [two, one], "one has moved, the other has not")
+    assert "promoted" not in web.told()
+    assert web.record.traffic == web.digest("v1")
+    web.scenario.restart()
+
+    wait_both(web, "v2")
+    web.wait_told("promoted")
+    assert web.told().count("promoted") == 1

@@ -1,0 +1,59 @@
+"""`activeService`, `activeServices` and `previewService` in app.yaml."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitops_bg.spec.load import AppConfig, load_app
+from tests.spec.texts import APP, SERVICE, TARGET, WEB, source_of
+
+
+def load(services: str, service: str = SERVICE) -> AppConfig:
+    files = {"app.yaml": APP.replace("activeService: web", services), "target.yaml": TARGET, "service.yaml": service}
+    return load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
+
+
+NAMED = {
+    "activeService: web": ("web",),
+    "activeServices: [web]": ("web",),
+    "activeServices: [web, web-grpc, web-admin]": ("web", "web-grpc", "web-admin"),
+}
+
+
+@pytest.mark.parametrize("said", NAMED)
+def test_one_service_or_several_carry_live_traffic(said: str) -> None:
+    config = load(said)
+    assert config.problems == ()
+    assert config.spec is not None
+    assert config.spec.strategy.active_services == NAMED[said]
+
+
+WRONG = {
+    "activeServices: []": "app.yaml:7: spec.strategy.blueGreen.activeServices: must not be empty (write at least one)",
+    "{}": "app.yaml:6: spec.strategy.blueGreen.activeService: is required: it says which version is live (add "
+    "activeService; a worker without traffic needs a Service, too, which may be headless)",
+    "activeService: web\n      activeServices: [web]": "app.yaml:8: spec.strategy.blueGreen.activeServices: means the "
+    "same as activeService, which is there, too (keep one of the two)",
+    "activeServices: [web, web-grpc, web]": "app.yaml:7: spec.strategy.blueGreen.activeServices[2]: web is named twice "
+    "(remove one of the two)",
+    "activeServices: [web, web-grpc]\n      previewService: web-grpc": "app.yaml:8: spec.strategy.blueGreen."
+    "previewService: must be another Service than activeServices (name a second Service)",
+    "activeService: web\n      previewService: web": "app.yaml:8: spec.strategy.blueGreen.previewService: must be "
+    "another Service than activeService (name a second Service)",
+    "activeServices: [Web]": "app.yaml:7: spec.strategy.blueGreen.activeServices[0]: 'Web' is not allowed (use a DNS "
+    "name: at most 63 small letters, digits and -)",
+    "activeServices: web": "app.yaml:7: spec.strategy.blueGreen.activeServices: expected a list, found text",
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_bad_input_is_refused_with_its_line(said: str) -> None:
+    config = load(said)
+    assert [str(problem).removeprefix("apps/shop/web/") for problem in config.problems] == [WRONG[said]]
+    assert config.spec is None
+
+
+def test_service_without_pods_behind_it_cannot_be_one_of_several() -> None:
+    external = SERVICE.replace("name: web", "name: web-grpc").replace("spec:", "spec:\n  type: ExternalName")
+    (problem,) = load("activeServices: [web, web-grpc]", external).problems
+    assert "ExternalName has no pods behind it" in problem.message
