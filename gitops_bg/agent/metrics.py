@@ -12,7 +12,9 @@ from datetime import datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.metrics import MetricWrapperBase
 
-from gitops_bg.agent.series import AppHistogram
+from gitops_bg import __version__
+from gitops_bg.agent.series import AppGauges, AppHistogram
+from gitops_bg.core.counts import Counts
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.milestones import Stretch
@@ -24,6 +26,15 @@ _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _ROLLOUT = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+_REPLICAS = {
+    "desired": "Pods that the target asks for.",
+    "current": "Pods of all versions.",
+    "updated": "Pods of the version that the target names.",
+    "ready": "Ready pods of the active version.",
+    "available": "Available pods of the active version.",
+    "unavailable": "Pods that the active version lacks.",
+}
 
 
 class Metrics:
@@ -87,6 +98,13 @@ class Metrics:
     ) -> None:
         """Where the app is: its phase, the colour and version that serve, the candidate's version."""
         self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
+
+    def replicas(self, app: AppKey, counts: Counts) -> None:
+        """How many pods the app has."""
+        unavailable = counts.unavailable
+        self._apps.replicas.set(
+            app, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
+        )
 
     def suspended_since(self, app: AppKey, when: datetime | None) -> None:
         """The app has been suspended since ``when``; None where it is not."""
@@ -162,6 +180,9 @@ class _AppSeries:
             _ROLLOUT,
             registry,
         )
+        self.replicas = AppGauges(
+            [(f"gitops_bg_app_replicas_{name}", what) for name, what in _REPLICAS.items()], registry
+        )
         self.suspended = Gauge(
             "gitops_bg_app_suspended_since_timestamp_seconds",
             "When the app was suspended, in seconds since 1970; absent while it is not.",
@@ -194,8 +215,8 @@ class _AppSeries:
             self._described.pop(app, None)
             for family in self._families():
                 family.remove_by_labels(_names(app))
-        for histogram in (self.stretches, self.rollouts, self.waits):
-            histogram.forget(app)
+        for series in (self.replicas, self.stretches, self.rollouts, self.waits):
+            series.forget(app)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
         return (value for value in vars(self).values() if isinstance(value, MetricWrapperBase))
@@ -214,6 +235,9 @@ class _ProcessSeries:
         def seconds(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
             return Histogram(f"gitops_bg_{name}_seconds", what, labels, buckets=buckets, registry=registry)
 
+        Gauge("gitops_bg_agent_info", "Always 1; the version of the agent.", ["version"], registry=registry).labels(
+            __version__
+        ).set(1)
         self.apps = gauge("apps", "Apps the agent looks after.")
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")

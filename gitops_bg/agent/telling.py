@@ -52,6 +52,7 @@ class Teller:
 
     def stands(self, app: AppKey, decision: Decision) -> None:
         """Where the app is now."""
+        self._metrics.replicas(app, decision.counts)
         record = decision.record
         active, candidate = record.version(record.traffic), record.version(record.preview)
         self._metrics.app_info(

@@ -133,6 +133,9 @@ class _Look:
             deleting=state.meta.deleting,
             min_ready_seconds=state.min_ready_seconds,
             drifted=self._replica_set_drifted(state, version),
+            pods=state.pods,
+            ready=state.ready,
+            failure=state.failure,
             metadata=worn.metadata,
             undressed=worn.pending and state.seen,
         )

@@ -45,10 +45,19 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         apart=annotations.get(names.APART, ""),
         worn=annotations.get(names.POD_METADATA, ""),
+        pods=status.get("replicas", 0),
+        ready=status.get("readyReplicas", 0),
+        failure=_failure(status),
         generation=generation,
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
     return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+
+
+def _failure(status: Object) -> str:
+    found = (each for each in status.get("conditions") or () if each["type"] == "ReplicaFailure")
+    failed = next((each for each in found if each["status"] == "True"), None)
+    return f"{failed.get('reason', '')}: {failed.get('message', '')}" if failed else ""
 
 
 def service_state(body: Object, _known: ServiceState | None = None) -> ServiceState:

@@ -68,6 +68,10 @@ class ReplicaSetState:
     """The annotation that says what its pods are kept off (``cluster.affinity``)."""
     worn: str = ""
     """The annotation that says what its pods carry by their role (``cluster.wearing``)."""
+    pods: int = 0
+    ready: int = 0
+    failure: str = ""
+    """Reason and message of its condition ReplicaFailure."""
     generation: int = field(compare=False, default=0)
 
 

@@ -10,7 +10,8 @@ from datetime import datetime
 from gitops_bg.cluster.analysis_status import runs_of
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
-from gitops_bg.core.decision import Condition, Decision, Gate, Phase
+from gitops_bg.core.counts import Counts
+from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
 from gitops_bg.spec.codec import from_json, to_json
@@ -49,12 +50,17 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "phase": str(decision.phase),
         "message": _message(decision),
         "commit": named.source.commit if named else None,
+        "target": to_json(decision.target) if decision.target else None,
+        "primary": to_json(decision.primary) if decision.primary else None,
         "active": _summary(active),
+        "preview": _summary(record.version(record.preview)),
         "candidate": _summary(candidate),
+        **_counts(decision.counts),
         "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
         "analysisRuns": runs_of(record) or None,
         "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
         "gates": [_gate(gate) for gate in decision.gates],
+        "waits": [_wait(wait) for wait in decision.waits],
         "record": to_json(record),
     }
     return {key: value for key, value in status.items() if value is not None}
@@ -68,7 +74,19 @@ def _summary(version: Version | None) -> Object | None:
         "version": version.number,
         "color": str(version.color),
         "digest": version.digest,
+        "commit": version.source.commit,
         "image": ", ".join(_images(version)),
+    }
+
+
+def _counts(counts: Counts) -> Object:
+    """As every workload of Kubernetes has them; `readyReplicas` and `availableReplicas` are those of live traffic."""
+    return {
+        "desiredReplicas": counts.desired,
+        "replicas": counts.current,
+        "updatedReplicas": counts.updated,
+        "readyReplicas": counts.ready,
+        "availableReplicas": counts.available,
     }
 
 
@@ -113,7 +131,7 @@ def _conditions(status: Object, conditions: tuple[Condition, ...], generation: i
     """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: time of the last flip."""
     before = {each["type"]: each for each in status.get("conditions") or []}
     for condition in conditions:
-        word = "True" if condition.status else "False"
+        word = {True: "True", False: "False", None: "Unknown"}[condition.status]
         last = before.get(condition.type, {})
         since = last.get("lastTransitionTime") if last.get("status") == word else None
         yield {
@@ -129,6 +147,11 @@ def _conditions(status: Object, conditions: tuple[Condition, ...], generation: i
 def _gate(gate: Gate) -> Object:
     shown = {"kind": str(gate.kind), "open": gate.open, "reason": gate.reason}
     return shown | ({"until": _time(gate.until)} if gate.until else {})
+
+
+def _wait(wait: Wait) -> Object:
+    shown = {"gate": wait.gate, "version": wait.version, "commit": wait.commit, "reason": wait.reason}
+    return shown | ({"until": _time(wait.until)} if wait.until else {})
 
 
 def _time(moment: datetime) -> str:

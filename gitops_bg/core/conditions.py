@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from gitops_bg.core.actions import label
 from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.confirmation import awaits_confirmation, said
-from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.decision import Condition, Gate, Phase
+from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.model import Version
+from gitops_bg.core.progress import progress_conditions
 from gitops_bg.core.record import Lane
 from gitops_bg.core.restarting import left_to_restart, refused_pods
 from gitops_bg.core.runs import why
@@ -75,11 +77,17 @@ def foreign_object(world: World) -> str:
     return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
 
 
-def conditions_of(world: World) -> tuple[Condition, ...]:
-    """All conditions, always all of them, so that waiting for one never waits for its birth."""
+def conditions_of(
+    world: World, phase: Phase | None = None, gates: tuple[Gate, ...] | None = None
+) -> tuple[Condition, ...]:
+    """All conditions, always all of them, so that waiting for one never waits for its birth.
+
+    Who has worked out `phase_of` and `gates_to_show` already gives them.
+    """
     return (
         _available(world),
-        _healthy(world),
+        _healthy(world, phase or phase_of(world)),
+        *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
         _analysis(world),
         _hooks_passed(world),
@@ -103,8 +111,7 @@ def _available(world: World) -> Condition:
     return Condition("Available", True, "Serving", f"live traffic goes to {_name(active)}")
 
 
-def _healthy(world: World) -> Condition:
-    phase = phase_of(world)
+def _healthy(world: World, phase: Phase) -> Condition:
     if phase is Phase.HEALTHY:
         return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
     return Condition("Healthy", False, phase.value, _degraded(world) or _story(world))

@@ -13,7 +13,8 @@ from gitops_bg.core.analysis import begin_runs, judge, measurements_due
 from gitops_bg.core.availability import note_availability
 from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.consulting import ask, calls_due, consult
-from gitops_bg.core.decision import Decision
+from gitops_bg.core.counts import counts_of
+from gitops_bg.core.decision import Decision, Named
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.draining import note_arrival
 from gitops_bg.core.dressing import dress
@@ -40,6 +41,7 @@ from gitops_bg.core.switching import decide_switch, settle_switch
 from gitops_bg.core.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.timers import wake_at
 from gitops_bg.core.versions import choose_candidate, forget
+from gitops_bg.core.waits import waits_of
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
@@ -110,13 +112,19 @@ def _actions(world: World) -> tuple[Action, ...]:
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
+    phase, gates = phase_of(world), gates_to_show(world)
+    target, primary = world.target, world.desired.primary
     return Decision(
         actions=actions,
         record=world.record,
-        phase=phase_of(world),
-        conditions=conditions_of(world),
-        gates=gates_to_show(world),
-        wake_at=wake_at(world),
+        phase=phase,
+        conditions=conditions_of(world, phase, gates),
+        gates=gates,
+        wake_at=wake_at(world, gates),
+        waits=waits_of(world, gates),
+        counts=counts_of(world),
+        target=Named(world.target_digest, target.source.commit) if target else None,
+        primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
         calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
         measurements=measurements_due(world),
     )

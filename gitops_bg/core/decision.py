@@ -1,10 +1,11 @@
 """What `decide` answers: the record to save first, the actions to carry out then, and what to tell people."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.actions import Action
+from gitops_bg.core.counts import Counts
 from gitops_bg.core.hooks import Call
 from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure
@@ -36,7 +37,8 @@ class Condition:
     """
 
     type: str
-    status: bool
+    status: bool | None
+    """None: not known just now, ``Unknown`` on Kubernetes."""
     reason: str
     message: str
 
@@ -67,6 +69,27 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that one version waits for (``core.waits``)."""
+
+    gate: str
+    """The kind of the gate; or ``probation``, ``draining``, ``scaleDown``."""
+    version: int
+    commit: str
+    """The commit that brought the version."""
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a file of main names, and the commit that made it do so."""
+
+    digest: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Decision:
     """The record is saved before any action; an action that fails leaves a record that leads to it again.
 
@@ -80,6 +103,10 @@ class Decision:
     conditions: tuple[Condition, ...] = ()
     gates: tuple[Gate, ...] = ()
     wake_at: datetime | None = None
+    waits: tuple[Wait, ...] = ()
+    counts: Counts = field(default_factory=Counts)
+    target: Named | None = None
+    primary: Named | None = None
     calls: tuple[Call, ...] = ()
     """Hooks to call now, beside the reconciling; those being called already are named again."""
     measurements: tuple[Measure, ...] = ()

@@ -30,6 +30,11 @@ class ReplicaSetView:
     """The colour it is labelled with; None where the label is gone."""
     drifted: bool = False
     """Labels, annotations or template differ from what the version renders to."""
+    pods: int = 0
+    """How many pods there are, whatever their state."""
+    ready: int = 0
+    failure: str = ""
+    """Why it cannot make or delete its pods: reason and message of its condition ReplicaFailure."""
     metadata: PodMetadata = NO_METADATA
     """What its template gives to new pods, beside what the snapshot says."""
     undressed: bool = False

@@ -16,12 +16,16 @@ from gitops_bg.core.telling import telling_moments
 from gitops_bg.core.world import World
 
 
-def wake_at(world: World) -> datetime | None:
-    """The next moment, after ``now``, at which to decide again; None where only an event can change anything."""
-    return min((moment for moment in _moments(world) if moment > world.now), default=None)
+def wake_at(world: World, gates: tuple[Gate, ...] | None = None) -> datetime | None:
+    """The next moment, after ``now``, at which to decide again; None where only an event can change anything.
+
+    Who has worked out `gates_to_show` already gives them.
+    """
+    shown = gates_to_show(world) if gates is None else gates
+    return min((moment for moment in _moments(world, shown) if moment > world.now), default=None)
 
 
-def _moments(world: World) -> Iterator[datetime]:
+def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
     if world.spec.strategy.hooks:
@@ -41,7 +45,7 @@ def _moments(world: World) -> Iterator[datetime]:
     recheck = recheck_at(world)
     if recheck:
         yield recheck
-    yield from (gate.until for gate in _gates(world) if gate.until)
+    yield from (gate.until for gate in (*shown, *_gates_behind(world)) if gate.until)
     for version in world.record.versions:
         if version.scale_down_at:
             yield version.scale_down_at
@@ -50,7 +54,7 @@ def _moments(world: World) -> Iterator[datetime]:
             yield deadline
 
 
-def _gates(world: World) -> tuple[Gate, ...]:
-    """Those shown, and those of a candidate that waits behind a version on its way."""
+def _gates_behind(world: World) -> tuple[Gate, ...]:
+    """Those of a candidate that waits behind a version on its way."""
     behind = world.candidate if world.moving_to else None
-    return gates_to_show(world) + (gates_before_commit(world, behind) if behind else ())
+    return gates_before_commit(world, behind) if behind else ()

@@ -22,6 +22,7 @@ _KEPT = ("type", "format", "pattern", "enum", "minimum", "maximum", "minLength",
 _TEXT: Schema = {"type": "string"}
 _TRUTH: Schema = {"type": "boolean"}
 _NUMBER: Schema = {"type": "integer", "format": "int64"}
+_COUNT: Schema = {"type": "integer", "format": "int32"}
 _MOMENT: Schema = {"type": "string", "format": "date-time"}
 
 
@@ -69,6 +70,8 @@ def _columns() -> list[dict[str, Any]]:
         ("Color", "string", ".status.active.color"),
         ("Candidate", "string", ".status.candidate.version"),
         ("Phase", "string", ".status.phase"),
+        ("Desired", "integer", ".status.desiredReplicas"),
+        ("Available", "integer", ".status.availableReplicas"),
         ("Commit", "string", ".status.commit"),
         ("Image", "string", ".status.active.image"),
         ("Age", "date", ".metadata.creationTimestamp"),
@@ -124,7 +127,8 @@ def _object(**properties: Schema) -> Schema:
 
 
 def _status_schema() -> Schema:
-    version = _object(version=_NUMBER, digest=_TEXT, color=_TEXT, image=_TEXT)
+    version = _object(version=_NUMBER, digest=_TEXT, color=_TEXT, commit=_TEXT, image=_TEXT)
+    named = _object(digest=_TEXT, commit=_TEXT)
     record = {
         "type": "object",
         "description": "The agent's memory of the app. Of no use to anybody else, and different in every release.",
@@ -135,12 +139,21 @@ def _status_schema() -> Schema:
         phase=_TEXT,
         message=_TEXT,
         commit={**_TEXT, "description": "The commit of main that the app was last reconciled with."},
+        target={**named, "description": "What the target names, and the commit that brought it."},
+        primary={**named, "description": "What primary.yaml names, and the commit that made it do so."},
         active=version,
+        preview=version,
         candidate=version,
+        desiredReplicas={**_COUNT, "description": "Pods that the target asks for."},
+        replicas={**_COUNT, "description": "Pods of all versions."},
+        updatedReplicas={**_COUNT, "description": "Pods of the version that the target names."},
+        readyReplicas={**_COUNT, "description": "Ready pods of the active version."},
+        availableReplicas={**_COUNT, "description": "Available pods of the active version."},
         rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
         analysisRuns={"type": "array", "description": "The last run of each stage.", "items": _run()},
         conditions=_conditions(),
         gates={"type": "array", "items": _gate()},
+        waits={"type": "array", "description": "All that is waited for.", "items": _wait()},
         record=record,
     )
 
@@ -186,6 +199,11 @@ def _run() -> Schema:
 
 def _gate() -> Schema:
     return {**_object(kind=_TEXT, open={"type": "boolean"}, reason=_TEXT, until=_MOMENT), "required": ["kind", "open"]}
+
+
+def _wait() -> Schema:
+    wait = _object(gate=_TEXT, version=_NUMBER, commit=_TEXT, reason=_TEXT, until=_MOMENT)
+    return {**wait, "required": ["gate", "version", "reason"]}
 
 
 def _conditions() -> Schema:

@@ -218,6 +218,10 @@ def test_every_condition_is_there_from_the_start():
     assert kinds == [
         "Available",
         "Healthy",
+        "Progressing",
+        "Completed",
+        "Paused",
+        "ReplicaFailure",
         "CandidateReady",
         "AnalysisPassed",
         "HooksPassed",

@@ -44,6 +44,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
     "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
     "it was promoted, and the endpoints have not followed": (book(BEGUN), book(PROMOTED), []),
+    "it was promoted in full": (book(BEGUN), book(replace(PROMOTED, outcome=Ending.FAST_PROMOTED)), []),
     "it is complete": (book(PROMOTED), book(SETTLED), [("RolloutCompleted", False)]),
     "traffic went back from it": (book(SETTLED), book(BACK), [("RolloutNotCompleted", False)]),
     "it was promoted in full, and is still to settle": (

@@ -36,6 +36,8 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
             "COLOR": "blue",
             "CANDIDATE": "",
             "PHASE": "Healthy",
+            "DESIRED": "2",
+            "AVAILABLE": "2",
             "COMMIT": "",
             "IMAGE": "registry.example/web:v1",
             "AGE": "",
@@ -129,3 +131,43 @@ def test_agent_restarted_in_the_middle_of_everything_goes_on(web: App) -> None:
     web.wait_live("v1")
     web.wait_told("rolled-back")
     assert [event for event in web.told() if event in {"promoted", "rolled-back"}] == ["promoted", "rolled-back"]
+
+
+def wait_for(web: App, *conditions: str) -> None:
+    """`kubectl wait` for each of these conditions; each has to come."""
+    for condition in conditions:
+        kubectl(web, "wait", f"--for=condition={condition}", "bgd/web", "--timeout=20s")
+
+
+def test_kubectl_wait_follows_a_rollout_by_the_conditions_of_argo_rollouts(web: App) -> None:
+    wait_for(web, "Completed", "Progressing", "Paused=False", "ReplicaFailure=False", "InvalidSpec=False")
+
+    pushed = web.push_image("v2")
+    wait_for(web, "Paused", "Progressing=Unknown", "Completed=False")
+    [wait] = [each for each in web.status["waits"] if each["gate"] == "approval"]
+    assert (wait["version"], wait["commit"]) == (2, pushed)
+
+    merged = web.merge_promotion("v2")
+    wait_for(web, "Completed", "Paused=False", "Progressing", "Healthy", "Available")
+    web.wait(lambda: web.status["primary"]["commit"] == merged, "the status names the commit of the promotion")
+    assert (web.status["target"]["commit"], web.status["observedGeneration"]) == (pushed, 1)
+
+    web.revert(merged)
+    wait_for(web, "Progressing=False", "OnHold", "Completed=False")
+
+
+def test_pods_that_kubernetes_forbids_are_a_replica_failure_in_its_own_words(web: App) -> None:
+    cluster, limits = web.scenario.cluster, f"/api/v1/namespaces/{web.key.namespace}/limitranges"
+    least = {"limits": [{"type": "Pod", "min": {"memory": "1Gi"}}]}
+    cluster.create(limits, {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "least"}, "spec": least})
+
+    web.push_image("v2")
+    wait_for(web, "ReplicaFailure")
+    condition = web.condition("ReplicaFailure")
+    assert condition["reason"] == "FailedCreate"
+    assert "minimum memory usage per Pod is 1Gi" in condition["message"]
+    assert web.status["availableReplicas"] == web.status["desiredReplicas"] == 2
+
+    cluster.delete(f"{limits}/least")
+    kubectl(web, "wait", "--for=condition=ReplicaFailure=False", "bgd/web", "--timeout=60s")
+    web.wait_offered("v2")

@@ -21,6 +21,7 @@ from gitops_bg.spec.codec import to_json
 
 _GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
 """The conditions that tell no trouble when they are true."""
+_SHOWN_BY_GATES = ("Progressing", "Completed", "Paused")
 
 
 def explain(
@@ -95,7 +96,7 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in decision.conditions:
-        if _is_news(condition):
+        if condition.type not in _SHOWN_BY_GATES and _is_news(condition):
             output.line(f"  {condition.type}={condition.status}: {condition.message}", "yellow")
     if coming and decision.gates:
         output.line(f"  next is {label(coming.number, coming.digest)}; before its traffic moves:")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
+from gitops_bg import __version__
 from gitops_bg.agent.metrics import Metrics
+from gitops_bg.core.counts import Counts
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.milestones import Stretch
@@ -48,6 +51,7 @@ def everything(metrics: Metrics, app: AppKey) -> None:
     metrics.rollout_ended(app, Ending.PROMOTED, 120, 60)
     metrics.analysed(app, AnalysisStage.PRE, Finding.FAILED)
     metrics.app_info(app, Phase.HEALTHY, Color.BLUE, 3, None)
+    metrics.replicas(app, Counts(desired=3, current=5, updated=2, ready=3, available=1))
     metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))
 
 
@@ -64,6 +68,8 @@ def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
     assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
     assert value(metrics, "kubernetes_events_total", **OF_WEB, type="Normal", reason="RolloutCompleted") == 1
     assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", finding="Failed") == 1
+    sizes = {"desired": 3, "current": 5, "updated": 2, "ready": 3, "available": 1, "unavailable": 2}
+    assert {name: value(metrics, f"app_replicas_{name}", **OF_WEB) for name in sizes} == sizes
     assert value(metrics, "app_suspended_since_timestamp_seconds", **OF_WEB) == 1772323200
 
 
@@ -146,6 +152,19 @@ def test_an_app_that_comes_back_is_described_again(metrics: Metrics) -> None:
     metrics.forget(WEB)
     metrics.app_info(WEB, Phase.HEALTHY, Color.GREEN, 1, None)
     assert series_of(metrics, WEB) == {"gitops_bg_app_info"}
+
+
+def test_the_agent_says_its_version(metrics: Metrics) -> None:
+    assert value(metrics, "agent_info", version=__version__) == 1
+
+
+def test_the_page_about_the_status_names_every_series_of_ours(metrics: Metrics) -> None:
+    everything(metrics, WEB)
+    page = (Path(__file__).parents[3] / "docs" / "status.md").read_text()
+    families = {family.name for family in metrics.registry.collect() if family.name.startswith("gitops_bg_")}
+    sizes = {name for name in families if name.startswith("gitops_bg_app_replicas_")}
+    assert "gitops_bg_app_replicas_{desired,current,updated,ready,available,unavailable}" in page
+    assert sorted(name for name in families - sizes if name not in page) == []
 
 
 def test_two_agents_in_one_process_count_apart(metrics: Metrics) -> None:

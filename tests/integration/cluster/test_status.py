@@ -10,7 +10,8 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
+from gitops_bg.core.counts import Counts
+from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Named, Phase, Wait
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import Color, Source, Stage, Version
@@ -38,7 +39,7 @@ RECORD = Record(
     traffic=snapshot("v6").digest,
     holds=(Hold("v1:dead", "it burned", NOW),),
     rollouts=(
-        Rollout(6, 6, snapshot("v6").digest, NOW, None, 90, LATER, Ending.PROMOTED),
+        Rollout(6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=Ending.PROMOTED),
         Rollout(7, 7, snapshot("v7").digest, NOW, waiting_since=LATER),
     ),
     ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
@@ -47,8 +48,16 @@ DECISION = Decision(
     (),
     RECORD,
     Phase.AWAITING_PROMOTION,
-    (Condition("Available", True, "Serving", "live traffic goes to v6"), Condition("OnHold", False, "None", "")),
+    (
+        Condition("Available", True, "Serving", "live traffic goes to v6"),
+        Condition("OnHold", False, "None", ""),
+        Condition("Progressing", None, "RolloutPaused", ""),
+    ),
     (Gate(GateKind.APPROVAL, False, "nobody merged yet", LATER), Gate(GateKind.PAUSE, True, "over")),
+    waits=(Wait("approval", 7, "c7", "nobody merged yet", LATER),),
+    counts=Counts(desired=3, current=5, updated=2, ready=3, available=1),
+    target=Named("d7", "c7"),
+    primary=Named("d6", "p6"),
 )
 
 
@@ -138,8 +147,21 @@ def test_people_see_where_the_app_is(scene: Scene) -> None:
         "version": 6,
         "color": "green",
         "digest": snapshot("v6").digest,
+        "commit": "c6",
         "image": "registry.example/web:v6",
     }
+    assert (seen["target"], seen["primary"]) == ({"digest": "d7", "commit": "c7"}, {"digest": "d6", "commit": "p6"})
+    counts = ("desiredReplicas", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
+    assert [seen[name] for name in counts] == [3, 5, 2, 3, 1]
+    assert seen["waits"] == [
+        {
+            "gate": "approval",
+            "version": 7,
+            "commit": "c7",
+            "reason": "nobody merged yet",
+            "until": "2026-05-04T13:00:00Z",
+        }
+    ]
     assert seen["candidate"]["version"] == 7  # type: ignore[index]
     assert seen["gates"][0] == {  # type: ignore[index]
         "kind": "approval",
@@ -150,8 +172,9 @@ def test_people_see_where_the_app_is(scene: Scene) -> None:
     shown = scene.cluster.kubectl("get", "bgd", "web", "-n", scene.app.namespace)
     assert shown.returncode == 0, shown.stderr
     assert "AwaitingPromotion" in shown.stdout
-    waited = scene.cluster.kubectl("wait", "--for=condition=Available", "bgd/web", "-n", scene.app.namespace)
-    assert waited.returncode == 0, waited.stderr
+    for condition in ("Available", "OnHold=False", "Progressing=Unknown"):
+        waited = scene.cluster.kubectl("wait", f"--for=condition={condition}", "bgd/web", "-n", scene.app.namespace)
+        assert waited.returncode == 0, waited.stderr
 
 
 def test_the_time_of_a_condition_is_that_of_its_last_flip(scene: Scene) -> None:

@@ -1,0 +1,215 @@
+"""The conditions of Argo Rollouts, with its words: Progressing, Completed, Paused, ReplicaFailure; counts and waits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core.conditions import conditions_of
+from gitops_bg.core.counts import Counts, counts_of
+from gitops_bg.core.digest import short
+from gitops_bg.core.gates import gates_to_show
+from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.model import Probation
+from gitops_bg.core.record import Hold
+from gitops_bg.core.runs import AnalysisRun
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.waits import waits_of
+from gitops_bg.core.world import World
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+
+V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
+SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
+COUNTDOWN = automatic(auto_promotion_seconds=60)
+HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
+LATE = rising(2, failure="ProgressDeadlineExceeded")
+QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'
+
+
+def post(finding: Finding) -> dict[str, object]:
+    """A run after the promotion of version 2."""
+    run = AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=EARLIER, finding=finding)
+    return {"analysis": (run,)}
+
+
+def just_up(number: int) -> World:
+    return world(active(1), candidate(number, available_since=NOW), spec=COUNTDOWN)
+
+
+# State → Progressing, Completed, Paused: status and reason.
+TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[object, str]]] = {
+    "nothing at all yet": (world(), (None, "NoVersion"), (False, "NothingServes"), (False, "NotPaused")),
+    "the first version comes up": (
+        world(rising(1)),
+        (True, "ReplicaSetUpdated"),
+        (False, "NothingServes"),
+        (False, "NotPaused"),
+    ),
+    "the target is live": (
+        world(active(1)),
+        (True, "NewReplicaSetAvailable"),
+        (True, "RolloutCompleted"),
+        (False, "NotPaused"),
+    ),
+    "a candidate comes up": (
+        world(active(1), rising(2), sets=(pods(1), pods(2, 3, 0))),
+        (True, "ReplicaSetUpdated"),
+        (False, "RolloutNotCompleted"),
+        (False, "NotPaused"),
+    ),
+    "a candidate took too long": (
+        world(active(1), LATE),
+        (False, "ProgressDeadlineExceeded"),
+        (False, "RolloutNotCompleted"),
+        (False, "NotPaused"),
+    ),
+    "somebody is to promote it": (
+        world(active(1), candidate(2)),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "AwaitingPromotion"),
+    ),
+    "a countdown runs": (
+        just_up(2),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "AutoPromotionCountdown"),
+    ),
+    "the app is suspended": (
+        world(active(1), candidate(2), spec=SUSPENDED),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "Suspended"),
+    ),
+    "suspended, with nothing on its way": (
+        world(active(1), spec=SUSPENDED),
+        (True, "NewReplicaSetAvailable"),
+        (True, "RolloutCompleted"),
+        (True, "Suspended"),
+    ),
+    "traffic is on its way": (
+        world(active(1), candidate(2), names_=2, sets=(pods(1), pods(2, 3, 2))),
+        (True, "RolloutProgressing"),
+        (False, "RolloutNotCompleted"),
+        (False, "NotPaused"),
+    ),
+    "the analysis after promotion runs": (
+        world(legacy(1), active(2), record=post(Finding.RUNNING)),
+        (True, "NewReplicaSetAvailable"),
+        (False, "AwaitingVerdict"),
+        (False, "NotPaused"),
+    ),
+    "it had no answer": (
+        world(legacy(1), active(2), record=post(Finding.INCONCLUSIVE)),
+        (True, "NewReplicaSetAvailable"),
+        (False, "AwaitingVerdict"),
+        (True, "InconclusiveAnalysis"),
+    ),
+    "it was good": (
+        world(legacy(1), active(2), record=post(Finding.SUCCESSFUL)),
+        (True, "NewReplicaSetAvailable"),
+        (True, "RolloutCompleted"),
+        (False, "NotPaused"),
+    ),
+    "the target is on hold": (
+        world(active(1), legacy(2), record=HELD),
+        (False, "RolloutAborted"),
+        (False, "RolloutNotCompleted"),
+        (False, "NotPaused"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_conditions_where(name: str) -> None:
+    state, *expected = TABLE[name]
+    found = {one.type: (one.status, one.reason) for one in conditions_of(state)}
+    assert [found[kind] for kind in ("Progressing", "Completed", "Paused")] == expected
+
+
+def test_sentences_name_the_version_and_what_is_waited_for() -> None:
+    said = {one.type: one.message for one in conditions_of(world(active(1), candidate(2)))}
+    assert said["Completed"] == f"{V1} is live, and not the target"
+    assert said["Paused"] == said["Progressing"] == "waiting for the promotion branch to be merged"
+
+
+def test_failure_of_a_replica_set_is_copied() -> None:
+    state = world(active(1), rising(2), sets=(pods(1), pods(2, 3, 0, failure=QUOTA, name="web-2")))
+    found = next(one for one in conditions_of(state) if one.type == "ReplicaFailure")
+    assert (found.status, found.reason) == (True, "FailedCreate")
+    assert found.message == 'web-2: pods "web-1" is forbidden: exceeded quota'
+
+
+def test_failure_of_somebody_elses_replica_set_is_not_ours() -> None:
+    state = world(active(1), sets=(pods(1), pods(2, failure=QUOTA, ours=False)))
+    assert not next(one for one in conditions_of(state) if one.type == "ReplicaFailure").status
+
+
+def test_the_page_about_the_status_names_every_condition() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "status.md").read_text()
+    assert [one.type for one in conditions_of(world()) if f"`{one.type}`" not in page] == []
+
+
+def test_counts_tell_live_traffic_from_all_versions() -> None:
+    sets = (pods(1, 3, 2, pods=3, ready=3), pods(2, 2, 1, pods=2, ready=1), pods(3, pods=9, ours=False))
+    counts = counts_of(world(active(1), rising(2), sets=sets))
+    assert counts == Counts(desired=3, current=5, updated=2, ready=3, available=2)
+    assert counts.unavailable == 1
+
+
+@pytest.mark.parametrize(("available", "unavailable"), [(0, 3), (3, 0), (5, 0)])
+def test_more_pods_than_asked_for_are_not_missing(available: int, unavailable: int) -> None:
+    assert Counts(desired=3, available=available).unavailable == unavailable
+
+
+def waits(state: World) -> list[tuple[str, int, datetime | None]]:
+    return [(one.gate, one.version, one.until) for one in waits_of(state, gates_to_show(state))]
+
+
+WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
+    "nothing": (world(active(1)), []),
+    "pods, until the progress deadline": (
+        world(active(1), rising(2, waiting_since=NOW), sets=(pods(1), pods(2, 3, 0))),
+        [("availability", 2, NOW + 600 * SECOND), ("approval", 2, None)],
+    ),
+    "pods that are late already": (world(active(1), LATE), [("availability", 2, None), ("approval", 2, None)]),
+    "people": (world(active(1), candidate(2)), [("approval", 2, None)]),
+    "people, until it expires": (
+        world(active(1), candidate(2, available_since=NOW), spec=manual(expire_after_seconds=60)),
+        [("approval", 2, NOW + 60 * SECOND)],
+    ),
+    "a countdown": (just_up(2), [("pause", 2, NOW + 60 * SECOND)]),
+    "a warm version that drains": (
+        world(legacy(1, left_at=NOW), active(2, activated_at=NOW)),
+        [("draining", 1, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
+    ),
+    "a version that is warm for ever": (world(legacy(1, scale_down_at=None), active(2)), []),
+    "a version that failed after the switch": (
+        world(legacy(1), active(2, probation=Probation(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
+        [("probation", 2, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_waits_for(name: str) -> None:
+    state, expected = WAITS[name]
+    assert waits(state) == expected
+
+
+def test_wait_names_the_commit_that_waits() -> None:
+    decision = decided(world(active(1), candidate(2)))
+    assert [wait.commit for wait in decision.waits] == [f"{2:040x}"]
+    assert decision.waits[0].reason == "waiting for the promotion branch to be merged"
+
+
+def test_decision_says_what_main_names_and_by_which_commits() -> None:
+    decision = decided(world(active(1), candidate(2)))
+    assert decision.target is not None
+    assert decision.primary is not None
+    assert (decision.target.digest, decision.target.commit) == (digest(2), f"{2:040x}")
+    assert (decision.primary.digest, decision.primary.commit) == (digest(1), f"{1:08x}" + "a" * 32)
