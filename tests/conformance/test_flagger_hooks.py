@@ -184,7 +184,7 @@ def test_flagger_gates_closed_are_opened_by_hand_and_survive_a_restart(web: App,
     use(web, {"name": "start", "type": "confirm-rollout"}, {"name": "release", "type": "confirm-promotion"})
     web.push_image("v2")
     web.wait_phase("Waiting")
-    assert size(web, "v2") == 0
+    web.wait(lambda: size(web, "v2") == 0, "the candidate is there, at 0")
     cli("gate", "open", str(web.key), "start", "-r", "reviewed")
     web.wait_phase("AwaitingPromotion")
     assert web.live_tag() == "v1"
