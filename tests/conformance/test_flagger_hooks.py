@@ -157,6 +157,7 @@ def test_flagger_hook_post_rollout_every_one_is_called_after_success_and_failure
     )
     web.push_image("v3")
     wait_asked(web, backend, "/second", 2)
+    wait_asked(web, backend, "/first", 2)
     assert backend.phases("/second") == ["Succeeded", "Failed"]
     assert backend.phases("/first") == ["Succeeded", "Failed"]
 
