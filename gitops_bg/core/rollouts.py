@@ -11,7 +11,7 @@ from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.milestones import reached
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Ending, Event, Rollout
+from gitops_bg.core.record import Ending, Event, Lane, Rollout
 from gitops_bg.core.world import World
 
 MOST_ROLLOUTS = 5
@@ -78,7 +78,7 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
         return Ending.SUPERSEDED
     if version.digest == world.record.traffic:
         promoted = Ending.FAST_PROMOTED if rollout.hurried else Ending.PROMOTED
-        return None if _is_judged(world, rollout) else promoted
+        return None if _is_judged(world, rollout) or _is_left(world) else promoted
     if version.rolled_back and version.activated_at and version.activated_at >= rollout.started_at:
         return Ending.ROLLED_BACK
     if world.record.held(version.digest):
@@ -97,6 +97,11 @@ def _is_judged(world: World, rollout: Rollout) -> bool:
     """Whether an analysis after promotion may still take it back."""
     run = world.record.run(AnalysisStage.POST)
     return run is not None and run.rollout == rollout.number and (run.running or run.paused)
+
+
+def _is_left(world: World) -> bool:
+    """Whether traffic is on its way back: how that ends is known once it is there."""
+    return world.moving_to is not None and world.lane is Lane.ROLLBACK
 
 
 def _waits_for_people(world: World) -> bool:

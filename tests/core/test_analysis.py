@@ -8,6 +8,7 @@ import pytest
 from gitops_bg.core.decision import GateKind, Phase
 from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import Stage
+from gitops_bg.core.news import news
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.runs import Measured
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
@@ -225,7 +226,7 @@ def test_inconclusive_before_promotion_pauses_until_somebody_promotes_and_then_m
     measure(world, OPEN, "no data")
     assert (world.live, world.branch, world.held) == ("1", None, set())
     assert world.decide().phase is Phase.PAUSED
-    assert any("`gitops-bg promote`" in reason for _, reason in shut(world))
+    assert any("`gitops-bg promote shop/web` measures anew" in reason for _, reason in shut(world))
     assert world.decide().measurements == ()
     world.set_primary("2")
     world.settle()
@@ -412,6 +413,27 @@ def test_every_way_back_ends_the_analysis_after_promotion_in_the_same_pass(leave
     world.settle()
     assert (world.live, world.held) == ("1", {"2"})
     assert world.recorded_moves() == world.moves
+
+
+def leave_by_verdict(world: Simulation) -> None:
+    world.measured = tuple(Measured(one.id, BAD, world.now, "1") for one in world.decide().measurements)
+
+
+@pytest.mark.parametrize("leave", [*WAYS_BACK, leave_by_verdict])
+def test_rollout_that_goes_back_before_its_verdict_was_never_complete(leave):
+    world = analysed(pre=PLAN, post=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    leave(world)
+    told = []
+    while world.live == "2" or world.decide().actions:
+        before = world.record
+        world.step()
+        told += [one.reason for one in news(before, world.record)]
+    assert "RolloutNotCompleted" in told
+    assert "RolloutCompleted" not in told
+    assert world.record.rollouts[-1].settled_at is None
 
 
 @pytest.mark.parametrize("verdict", [None, OPEN])
