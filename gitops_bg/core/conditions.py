@@ -123,7 +123,10 @@ def _story(world: World) -> str:
         return f"{_name(coming)} is on its way"
     if world.record.restart and world.record.restart.begun:
         return _restarting(world).message
-    return "waiting for a first version" if not world.record.traffic else "see the other conditions"
+    if not world.record.traffic:
+        return "waiting for a first version"
+    standing = (_invalid(world), _suspended(world), _on_hold(world))
+    return next((one.message for one in standing if one.status), _analysis(world).message)
 
 
 def _candidate_ready(world: World) -> Condition:
@@ -137,14 +140,26 @@ def _candidate_ready(world: World) -> Condition:
 
 def _hooks_passed(world: World) -> Condition:
     """What the hooks of the last rollout say, the first that stands in the way with all of its body."""
-    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
-    runs = [(hooks[key], run) for run in world.record.hooks if (key := (run.hook, run.type)) in hooks]
+    runs = _last_answers(world)
     if not runs:
         return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
-    shut = [(hook, run) for hook, run in runs if hook.type is not HookType.ROLLBACK and not satisfied(run, hook)]
+    shut = [(hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.traffic]
     for hook, run in shut:
         return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
-    return Condition("HooksPassed", True, "Passed", "; ".join(said(world, hook, run) for hook, run in runs))
+    passed = [said(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
+    return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
+
+
+def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
+    """What each hook says; where it was asked again when traffic would move, what it says then."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    runs = [(hooks[key], run) for run in world.record.hooks if (key := (run.hook, run.type)) in hooks]
+    again = {run.hook for _, run in runs if run.final}
+    return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
+
+
+def _lets_through(hook: Hook, run: HookRun) -> bool:
+    return hook.type is HookType.ROLLBACK or satisfied(run, hook)
 
 
 def _standing_of(run: HookRun) -> str:
@@ -196,7 +211,7 @@ def _on_hold(world: World) -> Condition:
     hold = world.record.held(world.target_digest)
     if hold is None:
         return Condition("OnHold", False, "NoHold", "the target is not on hold")
-    return Condition("OnHold", True, "Hold", f"{hold.reason}; `gitops-bg resume` lifts the hold")
+    return Condition("OnHold", True, "Hold", f"{hold.reason}; `gitops-bg resume {world.spec.app}` lifts the hold")
 
 
 def _suspended(world: World) -> Condition:

@@ -9,13 +9,13 @@ from datetime import timedelta
 
 from gitops_bg.core.analysis import plan_of
 from gitops_bg.core.availability import expires_at, ready_since
-from gitops_bg.core.confirmation import hooks_of, is_skipped, run_of, said
+from gitops_bg.core.confirmation import awaits_confirmation, hooks_of, is_skipped, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
 from gitops_bg.core.hooks import Hook, HookType, satisfied
 from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
-from gitops_bg.core.model import Version
+from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
 from gitops_bg.core.runs import AnalysisRun, ends_at, why
@@ -77,6 +77,8 @@ def _candidate_available(world: World, version: Version) -> Gate:
     size = wanted_size(world, version)
     if version.available_since:
         return Gate(GateKind.AVAILABILITY, True, "its pods are available")
+    if awaits_confirmation(world, version):
+        return Gate(GateKind.AVAILABILITY, False, "its pods come up once every confirm-rollout hook has said yes")
     if version.failure:
         return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
     return Gate(GateKind.AVAILABILITY, False, f"waiting for its {size} pods to become available")
@@ -120,7 +122,7 @@ def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
     if world.record.in_full == version.digest:
         return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
-        return (_analysis(run),)
+        return (_analysis(run, world.spec.app),)
     begins = plan.unknown or "begins when its pods are available"
     return (Gate(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}"),)
 
@@ -130,7 +132,7 @@ def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
     run = world.record.run(AnalysisStage.POST)
     if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
         return ()
-    gate = _analysis(run)
+    gate = _analysis(run, world.spec.app)
     if version is None:
         return (gate,)
     if world.record.in_full == version.digest:
@@ -144,12 +146,12 @@ def _is_running(world: World) -> bool:
     return run is not None and run.running
 
 
-def _analysis(run: AnalysisRun) -> Gate:
+def _analysis(run: AnalysisRun, app: AppKey) -> Gate:
     title = run.stage.called
     if run.running:
         return Gate(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
     if run.paused:
-        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote` or `retry` measures anew"
+        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
         return Gate(GateKind.ANALYSIS, False, reason)
     return Gate(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
 
@@ -185,7 +187,7 @@ def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
     hold = world.record.held(version.digest)
     shut = []
     if hold:
-        shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume` lifts it"))
+        shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume {spec.app}` lifts it"))
     if world.suspended and spec.suspend:
         by = f" by {spec.suspend.by}" if spec.suspend.by else ""
         shut.append(Gate(GateKind.SUSPENSION, False, f"suspended{by}: {spec.suspend.reason}", spec.suspend.until))
@@ -217,5 +219,5 @@ def _asked_for(world: World) -> Gate:
         reason = f"main refuses the agent's commit ({world.observed.git.main_refused}): merge the promotion branch"
         return Gate(GateKind.APPROVAL, False, reason)
     if world.spec.promote_via is PromoteVia.COMMIT:
-        return Gate(GateKind.APPROVAL, False, "waiting for `gitops-bg promote`")
+        return Gate(GateKind.APPROVAL, False, f"waiting for `gitops-bg promote {world.spec.app}`")
     return Gate(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged")

@@ -14,7 +14,7 @@ from gitops_bg.core.observed import GitView, Observed
 from gitops_bg.core.record import Hold, Override, Record
 from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import Suspension
-from tests.core.simulation import Simulation, automatic, deployed, manual
+from tests.core.simulation import APP, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
@@ -88,7 +88,7 @@ CONDITIONS = {
     "Healthy: nothing yet": (world(), ("Healthy", False, "Deploying", "waiting for a first version")),
     "Healthy: a hold": (
         world(active(1), legacy(2), record=HELD),
-        ("Healthy", False, "Held", "see the other conditions"),
+        ("Healthy", False, "Held", f"5xx; `gitops-bg resume {APP}` lifts the hold"),
     ),
     "CandidateReady: none": (
         world(active(1)),
@@ -109,7 +109,7 @@ CONDITIONS = {
     "OnHold: not": (world(active(1)), ("OnHold", False, "NoHold", "the target is not on hold")),
     "OnHold: the target is": (
         world(active(1), legacy(2), record=HELD),
-        ("OnHold", True, "Hold", "5xx; `gitops-bg resume` lifts the hold"),
+        ("OnHold", True, "Hold", f"5xx; `gitops-bg resume {APP}` lifts the hold"),
     ),
     "OnHold: another version is": (
         world(active(1), legacy(2), wants=1, record=HELD),

@@ -10,7 +10,7 @@ from gitops_bg.core.gates import all_open, gates_before_commit, gates_before_swi
 from gitops_bg.core.observed import GitView, Outcome, Verdict
 from gitops_bg.core.record import Hold, Override
 from gitops_bg.core.spec import PromoteVia, Suspension
-from tests.core.simulation import automatic, manual
+from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
     NOW,
@@ -122,7 +122,7 @@ BEFORE_COMMIT = {
     "hold: shut": (
         waiting(record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
         GateKind.HOLD,
-        (False, "on hold: 5xx; `gitops-bg resume` lifts it", None),
+        (False, f"on hold: 5xx; `gitops-bg resume {APP}` lifts it", None),
     ),
     "hold: another version's does not count": (
         waiting(record={"holds": (Hold(digest(1), "5xx", EARLIER),)}),
@@ -285,7 +285,7 @@ APPROVAL = {
     "pullRequest": (waiting(), (False, "waiting for the promotion branch to be merged", None)),
     "commit": (
         waiting(spec=replace(manual(), promote_via=PromoteVia.COMMIT)),
-        (False, "waiting for `gitops-bg promote`", None),
+        (False, f"waiting for `gitops-bg promote {APP}`", None),
     ),
 }
 

@@ -603,3 +603,23 @@ def test_the_condition_has_all_of_the_body():
     (condition,) = [one for one in world.decide().conditions if one.type == "HooksPassed"]
     assert (condition.status, condition.reason) == (False, "Refused")
     assert body in condition.message
+
+
+def test_the_condition_forgets_a_refusal_once_the_hook_said_yes_and_traffic_moved():
+    world = pushed(hook(CONFIRM_PROMOTION), spec=manual())
+    world.answer({"confirm-promotion": (409, "not now")})
+    world.set_primary("2")  # somebody promotes all the same, and the hook is asked again
+    world.settle()
+    assert world.live == "1"
+    world.answer({"confirm-promotion": (200, "go")})
+    world.settle()
+    assert world.live == "2"
+    (condition,) = [one for one in world.decide().conditions if one.type == "HooksPassed"]
+    assert (condition.status, condition.reason) == (True, "Passed")
+    assert "not now" not in condition.message
+
+
+def test_the_gate_of_its_pods_says_that_a_confirmation_comes_first():
+    world = pushed(hook(CONFIRM_ROLLOUT))
+    gates = {gate.kind: gate for gate in world.decide().gates}
+    assert gates[GateKind.AVAILABILITY].reason == "its pods come up once every confirm-rollout hook has said yes"
