@@ -169,7 +169,15 @@ class CommitOptions:
     person: AuthorOptions
     message: Annotated[
         str,
-        typer.Option("--message", "-m", metavar="TEXT", help="Why; it is part of the commit.", rich_help_panel=GIT),
+        typer.Option(
+            "--message",
+            "-m",
+            "--reason",
+            "-r",
+            metavar="TEXT",
+            help="Why; it is part of the commit.",
+            rich_help_panel=GIT,
+        ),
     ] = ""
 
 

@@ -1,5 +1,6 @@
 """What the user's own git knows: the origin of the current directory, and who they are. Reads only, never a secret."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -21,13 +22,14 @@ def repository_url(given: str) -> str:
 
 
 def author(given: str) -> tuple[str, str]:
-    """The name and mail address of who a commit is by: ``Name <mail>``, or git's user.name and user.email."""
+    """The name and mail address of who a commit is by: ``Name <mail>``, or who git itself would name."""
     if given:
         match = _PERSON.fullmatch(given)
         if match is None:
             raise Unclear(f"--author: {given!r} is no author; write 'Ada Lovelace <ada@example.com>'")
         return match[1], match[2]
-    name, mail = _asked("config", "user.name"), _asked("config", "user.email")
+    name = os.environ.get("GIT_AUTHOR_NAME") or _asked("config", "user.name")
+    mail = os.environ.get("GIT_AUTHOR_EMAIL") or _asked("config", "user.email")
     if not (name and mail):
         raise Unclear("who are you? Set user.name and user.email of git, or give --author 'Name <mail>'")
     return name, mail

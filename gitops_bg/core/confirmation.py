@@ -106,7 +106,7 @@ def _what_next(world: World, hook: Hook, run: HookRun) -> str:
     ends, moment = expires_at(run, hook), next_call(world, run, hook)
     if run.expired:
         what = "did not open" if hook.type.confirms else "gave no answer"
-        return f"; it {what} within {hook.deadline} s; `gitops-bg retry` asks anew"
+        return f"; it {what} within {hook.deadline} s; `gitops-bg retry {world.spec.app}` asks anew"
     again = f"; asked again at {_clock(moment)}" if moment and run.last_at else ""
     return again + (f", until {_clock(ends)}" if ends and run.answer is not Answer.ACCEPTED else "")
 

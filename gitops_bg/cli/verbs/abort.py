@@ -23,7 +23,9 @@ def abort(
     at: LiveOptions,
     person: AuthorOptions,
     patience: PatienceOptions,
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; it goes into the ledger.")] = "aborted by hand",
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")
+    ] = "aborted by hand",
 ) -> int:
     """Abort rollouts: the candidate goes on hold, traffic stays or returns. Needs no Git; Git is told afterwards.
 

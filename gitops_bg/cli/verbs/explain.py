@@ -21,7 +21,7 @@ from gitops_bg.spec.codec import to_json
 
 _GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
 """The conditions that tell no trouble when they are true."""
-_SHOWN_BY_GATES = ("Progressing", "Completed", "Paused")
+_SHOWN_BY_GATES = ("Progressing", "Completed", "Paused", "AnalysisPassed")
 
 
 def explain(
@@ -96,10 +96,12 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in decision.conditions:
-        if condition.type not in _SHOWN_BY_GATES and _is_news(condition):
+        if _is_news(condition, decision):
             output.line(f"  {condition.type}={condition.status}: {condition.message}", "yellow")
     if coming and decision.gates:
-        output.line(f"  next is {label(coming.number, coming.digest)}; before its traffic moves:")
+        named, serves = label(coming.number, coming.digest), coming.digest == decision.record.traffic
+        stays = f"live traffic stays with {named} if this ends well:"
+        output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
         output.show(Padding(_table(facts, decision, coming, now), (0, 0, 0, 2)))
     for action in decision.actions:
         output.line(f"  about to be done: {action}")
@@ -107,8 +109,12 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
         output.line(f"  looked at again in {spoken((decision.wake_at - now).total_seconds())} at the latest", "dim")
 
 
-def _is_news(condition: Condition) -> bool:
+def _is_news(condition: Condition, decision: Decision) -> bool:
     """Whether a condition is not as it is on a calm day; a restart that is scheduled is worth a line, too."""
+    if condition.type in _SHOWN_BY_GATES or condition.reason == "NoCandidate":
+        return False
+    if condition.type == "Healthy" and decision.phase is not Phase.DEGRADED:
+        return False
     calm = condition.status == (condition.type in _GOOD)
     return not calm or condition.reason == "Scheduled"
 

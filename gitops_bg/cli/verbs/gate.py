@@ -18,7 +18,7 @@ from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Record
 
 Name = Annotated[str, typer.Argument(metavar="GATE", help="Its name in app.yaml; not needed where there is only one.")]
-Reason = Annotated[str, typer.Option("--reason", "-r", help="Why; it goes into the ledger.")]
+Reason = Annotated[str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")]
 
 
 def open_(
@@ -118,7 +118,7 @@ def _described(hook: Hook, record: Record) -> dict[str, Any]:
         "type": str(hook.type),
         "open": opened is not None,
         "by": opened.by if opened else None,
-        "at": opened.at.isoformat() if opened else None,
+        "at": opened.at.isoformat(timespec="seconds") if opened else None,
         "reason": opened.reason if opened else None,
     }
 

@@ -34,7 +34,9 @@ def _moment(text: str) -> datetime:
 class SuspendOptions:
     """Why, and until when."""
 
-    reason: Annotated[str, typer.Option("--reason", "-r", help="Why; shown wherever the app is.")] = "suspended by hand"
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown wherever the app is.")
+    ] = "suspended by hand"
     until: Annotated[
         datetime | None, typer.Option(parser=_moment, metavar="TIME", help="When it ends: a time, or 2h from now.")
     ] = None

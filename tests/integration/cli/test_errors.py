@@ -95,12 +95,23 @@ def test_a_name_in_two_namespaces_must_be_said_in_full(cli: Cli, web: App) -> No
 
 def test_an_unknown_author_is_asked_for(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/nonexistent")
+    monkeypatch.delenv("GIT_AUTHOR_NAME", raising=False)
+    monkeypatch.delenv("GIT_AUTHOR_EMAIL", raising=False)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.chdir("/")
     cli.env["GITOPS_BG_AUTHOR"] = ""
     assert "who are you?" in cli("set-image", str(web.key), "web=x:1", code=2)
     assert "is no author" in cli("set-image", str(web.key), "web=x:1", "--author", "Grace", code=2)
+
+
+def test_an_author_may_be_named_as_for_git_itself(cli: Cli, web: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Grace")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "grace@example.com")
+    cli.env["GITOPS_BG_AUTHOR"] = ""
+    cli("set-image", str(web.key), "web=registry.example/web:v2")
+    web.scenario.pull()
+    assert web.scenario.remote.run("log", "-1", "--format=%an <%ae>") == "Grace <grace@example.com>"
 
 
 def test_a_bug_ends_with_its_own_code_and_a_traceback(
