@@ -17,6 +17,7 @@ _STYLES = {
     Phase.HELD: "yellow",
     Phase.SUSPENDED: "yellow",
     Phase.PAUSED: "yellow",
+    Phase.WAITING: "cyan",
     Phase.AWAITING_PROMOTION: "cyan",
     Phase.INVALID: "red",
     Phase.DEGRADED: "red",

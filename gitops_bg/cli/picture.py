@@ -20,6 +20,7 @@ _SIGNS = {
     Phase.DEGRADED: "✖",
     Phase.INVALID: "✖",
     Phase.PAUSED: "॥",
+    Phase.WAITING: "॥",
     Phase.SUSPENDED: "॥",
     Phase.AWAITING_PROMOTION: "॥",
     Phase.HELD: "॥",

@@ -5,6 +5,7 @@ Steps take a World and return one in which only the record differs; actions are 
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from gitops_bg.core.desired import Desired, Target
 from gitops_bg.core.digest import is_genuine, same_snapshot, short
@@ -14,9 +15,9 @@ from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import AppSpec
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class World:
-    """One app at one moment. ``now`` is UTC."""
+    """One app at one moment. ``now`` is UTC. What is asked a hundred times a decision is worked out once: no slots."""
 
     spec: AppSpec
     desired: Desired
@@ -31,12 +32,12 @@ class World:
         """The target of main, or None where it is absent or broken."""
         return self.desired.target
 
-    @property
+    @cached_property
     def target_digest(self) -> str:
         """The digest the target names, or empty."""
         return self.resolve(self.desired.target.snapshot) if self.desired.target else ""
 
-    @property
+    @cached_property
     def primary_digest(self) -> str:
         """The digest ``primary.yaml`` names, or empty."""
         return self.resolve(self.desired.primary.snapshot) if self.desired.primary else ""
@@ -48,7 +49,7 @@ class World:
         known = (version.snapshot for version in self.record.versions)
         return next((one.digest for one in known if same_snapshot(one, snapshot)), snapshot.digest)
 
-    @property
+    @cached_property
     def full_size(self) -> int:
         """The replicas the app is to have: the target's, or, while it is broken, those it asked for last."""
         if self.target:
@@ -59,26 +60,26 @@ class World:
 
     # --- where traffic is and goes --------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def active(self) -> Version | None:
         """The version that live traffic goes to, by the record (never by a Service's selector)."""
         return self.record.version(self.record.traffic) if self.record.traffic else None
 
-    @property
+    @cached_property
     def goal(self) -> str:
         """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
         if self.record.override:
             return self.record.override.to_digest
         return self.primary_digest or self.record.traffic
 
-    @property
+    @cached_property
     def moving_to(self) -> Version | None:
         """The version traffic is on its way to, or None where it is where it should be."""
         if self.goal == self.record.traffic:
             return None
         return self.record.version(self.goal)
 
-    @property
+    @cached_property
     def lane(self) -> Lane:
         """Why traffic would move to ``moving_to``: forward unless it returns to an older version that served."""
         active, coming = self.active, self.moving_to
@@ -88,7 +89,7 @@ class World:
             return Lane.ROLLBACK
         return Lane.PROMOTION
 
-    @property
+    @cached_property
     def candidate(self) -> Version | None:
         """The version of the target, while it is wanted and not live."""
         version = self.record.version(self.target_digest)
@@ -96,7 +97,7 @@ class World:
             return None
         return version if version.stage is Stage.CANDIDATE else None
 
-    @property
+    @cached_property
     def last_good(self) -> Version | None:
         """Where a rollback leads: the version that served last before the active one, and was not itself left so.
 
@@ -116,7 +117,7 @@ class World:
 
     # --- what stops whom ------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def suspended(self) -> bool:
         """Whether ``spec.suspend`` is in force now."""
         suspend = self.spec.suspend

@@ -157,6 +157,7 @@ def test_flagger_hook_post_rollout_every_one_is_called_after_success_and_failure
     )
     web.push_image("v3")
     wait_asked(web, backend, "/second", 2)
+    wait_asked(web, backend, "/first", 2)
     assert backend.phases("/second") == ["Succeeded", "Failed"]
     assert backend.phases("/first") == ["Succeeded", "Failed"]
 
@@ -184,7 +185,7 @@ def test_flagger_gates_closed_are_opened_by_hand_and_survive_a_restart(web: App,
     use(web, {"name": "start", "type": "confirm-rollout"}, {"name": "release", "type": "confirm-promotion"})
     web.push_image("v2")
     web.wait_phase("Waiting")
-    assert size(web, "v2") == 0
+    web.wait(lambda: size(web, "v2") == 0, "the candidate is there, at 0")
     cli("gate", "open", str(web.key), "start", "-r", "reviewed")
     web.wait_phase("AwaitingPromotion")
     assert web.live_tag() == "v1"

@@ -86,6 +86,58 @@ def test_target_that_breaks_leaves_the_live_version_and_its_size_alone(web: App,
     web.wait_offered("v2")
 
 
+SENTENCES = {
+    "unknown field": ({"strategy": {"previewservice": "x"}}, "app.yaml:13: ", "did you mean previewService?"),
+    "activeService = previewService": (
+        {"strategy": {"previewService": "web"}},
+        "app.yaml:10: ",
+        "must be another Service than activeService",
+    ),
+    "limits that contradict each other": (
+        {"strategy": {"scaleDownDelayRevisionLimit": 2}, "spec": {"revisionHistoryLimit": 1}},
+        "app.yaml:13: ",
+        "2 is more than revisionHistoryLimit (1)",
+    ),
+    "a deadline that nothing can meet": (
+        {"spec": {"minReadySeconds": 600}},
+        "app.yaml:6: ",
+        "600 is not more than minReadySeconds",
+    ),
+    "a label that the target selects by": (
+        {"strategy": {"activeMetadata": {"labels": {"app": "other"}}}},
+        "app.yaml:15: ",
+        "the target selects its pods by this label",
+    ),
+    "no Service at all": ({"strategy": {"activeService": None}}, "app.yaml:9: ", "is required"),
+}
+
+
+@pytest.mark.parametrize("kind", SENTENCES)
+def test_impossible_app_yaml_is_said_with_file_and_line_and_the_last_good_state_serves(web: App, kind: str) -> None:
+    change, place, said = SENTENCES[kind]
+    good = (dict(web.strategy), dict(web.spec))
+    web.strategy, web.spec = good[0] | change.get("strategy", {}), good[1] | change.get("spec", {})
+    web.configure()
+    message = web.wait_condition("InvalidSpec")["message"]
+    assert place in message
+    assert said in message
+    assert web.phase() == "Invalid"
+    assert (web.live_tag(), web.versions()["v1"].available) == ("v1", 2)
+    web.strategy, web.spec = good
+    web.configure()
+    web.wait_condition("InvalidSpec", "False")
+
+
+def test_template_without_the_selectors_labels_is_said_with_file_and_line(web: App) -> None:
+    text = web.target_yaml("v2").replace("matchLabels:\n      app: web", "matchLabels:\n      app: api")
+    web.scenario.publish("v2", {f"{web.folder}/target.yaml": text})
+    message = web.wait_condition("InvalidSpec")["message"]
+    assert "target.yaml:" in message
+    assert "api is not what the template's labels say (web)" in message
+    assert set(web.versions()) == {"v1"}
+    assert web.live_tag() == "v1"
+
+
 def test_app_yaml_that_breaks_is_replaced_by_the_last_good_one(web: App) -> None:
     web.push_image("v2")
     web.wait_offered("v2")
