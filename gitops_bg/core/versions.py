@@ -163,7 +163,8 @@ def forget(world: World) -> World:
 
 def _needed(world: World) -> set[str]:
     good = world.last_good
-    return {world.record.traffic, world.goal, world.target_digest, good.digest if good else ""}
+    named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
+    return {world.record.traffic, world.goal, *named, good.digest if good else ""}
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:
