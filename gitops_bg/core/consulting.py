@@ -213,7 +213,9 @@ def _is_about_to_move(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to it."""
     if world.moving_to != version:
         return False
-    return all(gate.open for gate in gates_before_switch(world, version) if gate.kind is not GateKind.HOOK)
+    return all(
+        gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)
+    )
 
 
 def _ask_people(world: World) -> World:
