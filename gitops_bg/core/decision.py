@@ -74,7 +74,7 @@ class Wait:
     """One thing that one version waits for (``core.waits``)."""
 
     gate: str
-    """The kind of the gate; or ``probation``, ``draining``, ``scaleDown``."""
+    """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""
     version: int
     commit: str
     """The commit that brought the version."""

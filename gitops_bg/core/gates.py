@@ -21,6 +21,7 @@ from gitops_bg.core.record import Lane
 from gitops_bg.core.runs import AnalysisRun, ends_at, why
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.spec import OnExpire, PromoteVia
+from gitops_bg.core.versions import is_old_tag
 from gitops_bg.core.world import World
 
 
@@ -35,7 +36,7 @@ def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
-        *_standing_gates(world, version),
+        *standing_gates(world, version.digest),
     )
 
 
@@ -51,7 +52,7 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
         *(gate for gate in _post_promotion(world, version) if _is_running(world)),
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
-        *_standing_gates(world, version),
+        *standing_gates(world, version.digest),
     )
 
 
@@ -64,7 +65,7 @@ def gates_to_show(world: World) -> tuple[Gate, ...]:
     if version is None or version.digest == world.record.traffic:
         return _post_promotion(world, None)
     if world.record.traffic == "":
-        return (_candidate_available(world, version), *_standing_gates(world, version))
+        return (_candidate_available(world, version), *standing_gates(world, version.digest))
     return (*gates_before_commit(world, version), _approval(world, version))
 
 
@@ -180,10 +181,10 @@ def _countdown(world: World, version: Version) -> Gate:
     return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
 
 
-def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
+def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
     """Those that have nothing to do with the pods; shown only while they are shut."""
     spec, desired = world.spec, world.desired
-    hold = world.record.held(version.digest)
+    hold = world.record.held(digest)
     shut = []
     if hold:
         shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume` lifts it"))
@@ -203,15 +204,19 @@ def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
 
 
 def _approval(world: World, version: Version) -> Gate:
-    gate, until = _asked_for(world), expires_at(world, version)
-    if gate.open or until is None:
+    gate, until = _asked_for(world, version), expires_at(world, version)
+    promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
+    if gate.open or until is None or promises_more:
         return gate
     end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
     return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
 
 
-def _asked_for(world: World) -> Gate:
+def _asked_for(world: World, version: Version) -> Gate:
     strategy = world.spec.strategy
+    if strategy.auto_promotion_enabled and is_old_tag(world, version):
+        reason = "it served before, and is never promoted by itself: merge the promotion branch"
+        return Gate(GateKind.APPROVAL, False, reason)
     if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
         return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")
     if strategy.auto_promotion_enabled:

@@ -6,7 +6,7 @@ from datetime import datetime
 from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.consulting import consulting_moments
 from gitops_bg.core.decision import Gate
-from gitops_bg.core.draining import drained_at
+from gitops_bg.core.draining import drained_at, may_still_serve
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
@@ -39,8 +39,8 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     ends = probation_ends(world, world.active) if world.active else None
     if ends:
         yield ends
-    drained = drained_at(world) if any(version.retiring for version in world.record.versions) else None
-    if drained:
+    drained = drained_at(world)
+    if drained and any(may_still_serve(world, version) for version in world.record.versions if version.retiring):
         yield drained
     recheck = recheck_at(world)
     if recheck:

@@ -74,6 +74,15 @@ def keep(world: World, version: Version) -> Version:
     )
 
 
+def is_old_tag(world: World, candidate: Version) -> bool:
+    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+
+    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
+    """
+    older = world.active is not None and candidate.number < world.active.number
+    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
+
+
 def choose_candidate(world: World) -> World:
     """Follow the target: register what is new, supersede or cancel what is not wanted any more (DESIGN §4)."""
     if not world.frozen:
