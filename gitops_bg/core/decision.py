@@ -49,6 +49,7 @@ class GateKind(StrEnum):
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
     HOOK = "hook"
+    MANUAL = "manual"
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"

@@ -7,11 +7,12 @@ The way back has only one gate, availability.
 from dataclasses import replace
 from datetime import timedelta
 
-from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.analysis import is_in_preview, plan_of
 from gitops_bg.core.availability import expires_at, ready_since
 from gitops_bg.core.confirmation import hooks_of, is_skipped, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
+from gitops_bg.core.draining import arrived_at
 from gitops_bg.core.hooks import Hook, HookType, satisfied
 from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
@@ -107,10 +108,11 @@ def _hooks(world: World, version: Version, *types: HookType, final: bool = False
 
 
 def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
+    kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
     if is_skipped(world, version, hook.type):
-        return Gate(GateKind.HOOK, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
+        return Gate(kind, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
     run = run_of(world, hook, version, final=final)
-    return Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run))
+    return Gate(kind, run is not None and satisfied(run, hook), said(world, hook, run))
 
 
 def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
@@ -122,8 +124,16 @@ def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
         return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
         return (_analysis(run),)
-    begins = plan.unknown or "begins when its pods are available"
+    begins = plan.unknown or _begins(world, version)
     return (Gate(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}"),)
+
+
+def _begins(world: World, version: Version) -> str:
+    if version.available_since is None:
+        return "begins when its pods are available"
+    if is_in_preview(world, version):
+        return "begins now"
+    return f"begins when Service {world.spec.strategy.preview_service} reaches exactly its pods"
 
 
 def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
@@ -131,12 +141,19 @@ def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
     run = world.record.run(AnalysisStage.POST)
     if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
         return ()
-    gate = _analysis(run)
+    gate = _analysis(run) if run.started_at else _not_begun(world, run)
     if version is None:
         return (gate,)
     if world.record.in_full == version.digest:
         return ()
     return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
+
+
+def _not_begun(world: World, run: AnalysisRun) -> Gate:
+    plan, title = plan_of(world, run.stage), run.stage.called
+    unknown = plan.unknown if plan else ""
+    reason = unknown or f"begins when the endpoints have followed Service {world.spec.strategy.active_service}"
+    return Gate(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
 
 
 def _is_running(world: World) -> bool:

@@ -603,3 +603,29 @@ def test_the_condition_has_all_of_the_body():
     (condition,) = [one for one in world.decide().conditions if one.type == "HooksPassed"]
     assert (condition.status, condition.reason) == (False, "Refused")
     assert body in condition.message
+
+
+@pytest.mark.parametrize("type_", [PRE_ROLLOUT, ROLLOUT])
+def test_hooks_that_try_the_new_version_wait_until_the_preview_reaches_it_alone(type_):
+    """W12: what a hook asks through the preview Service must not be answered by the old pods."""
+    world = deployed(hooked(automatic(), hook(type_)))
+    world.late_endpoints.add("web-preview")
+    world.push("2")
+    world.settle()
+    assert (world.shown, called(world), world.live) == ("2", [], "1")
+    world.late_endpoints.clear()
+    world.settle()
+    assert called(world) == [str(type_)]
+
+
+def test_version_that_is_being_promoted_keeps_the_preview_until_hooks_are_done_with_it():
+    world = deployed(hooked(manual(), hook(PRE_ROLLOUT)))
+    world.push("2")
+    world.set_primary("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    assert (world.shown, called(world)) == ("2", [str(PRE_ROLLOUT)])
+    world.answer({str(PRE_ROLLOUT): 200})
+    world.settle()
+    assert (world.live, world.shown) == ("2", "3")

@@ -70,6 +70,11 @@ def wipe_another(world: Simulation) -> None:
         world.more[name] = ""
 
 
+def endpoints_lag(*names: str) -> Callable[[Simulation], None]:
+    """From now on these Services have endpoints of other versions, too, and only they."""
+    return lambda world: setattr(world, "late_endpoints", set(names))
+
+
 def scale_by_hand(world: Simulation, tag: str) -> None:
     pods = world.pods.get(template(tag).digest)
     if pods:
@@ -150,6 +155,9 @@ EVENTS = st.one_of(
             wipe_active,
             wipe_another,
             delete_services,
+            endpoints_lag("web", "web-preview"),
+            endpoints_lag("web"),
+            endpoints_lag(),
             rewrite_history,
             toggle("protected"),
             toggle("reachable"),
