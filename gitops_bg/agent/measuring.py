@@ -5,7 +5,7 @@ with the record that counted it.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.metrics import Metrics
@@ -37,7 +37,7 @@ class Measurements:
         self._alarms = alarms
         self._metrics = metrics
         measuring = Measuring(Registry(), secret_reader(cluster), clock)
-        self._measurer = Measurer(measuring.measure, wake, self._told, clock, threads)
+        self._measurer = Measurer(measuring.measure, wake, clock, threads)
 
     def results(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
         """What came out and is in no saved record."""
@@ -58,7 +58,7 @@ class Measurements:
         for result in results:
             if result.id not in waiting:
                 provider = providers.get((result.id.stage, result.id.metric), "")
-                self._metrics.measured(app, provider, result.finding)
+                self._metrics.measured(app, provider, result)
 
     def forget(self, app: AppKey) -> None:
         """The app is gone."""
@@ -71,8 +71,5 @@ class Measurements:
 
     @property
     def idle(self) -> bool:
-        """Whether no provider is being asked; Jobs take their time."""
-        return self._measurer.idle
-
-    def _told(self, _app: AppKey, measure: Measure, _result: Measured, took: timedelta) -> None:
-        self._metrics.measuring_took(measure.metric.provider, took.total_seconds())
+        """Whether no provider is being asked, and every Job that is due was started; these take their time."""
+        return self._measurer.idle and self._cluster.jobs_started

@@ -20,10 +20,13 @@ from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.milestones import Stretch
 from gitops_bg.core.model import AppKey, Color
 from gitops_bg.core.record import Ending, Event, Lane
+from gitops_bg.core.runs import Measured
 
 _APP = ("namespace", "app")
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_MEASURING = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
+"""Questions over HTTP, and Jobs."""
 _ROLLOUT = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -68,13 +71,11 @@ class Metrics:
         """The ledger of the app got an entry."""
         self._apps.events.labels(*_labels(app), event).inc()
 
-    def measured(self, app: AppKey, provider: str, finding: Finding) -> None:
+    def measured(self, app: AppKey, provider: str, result: Measured) -> None:
         """A measurement of the app's analysis came to this, and the record has counted it."""
-        self._apps.measurements.labels(*_labels(app), provider, finding).inc()
-
-    def measuring_took(self, provider: str, seconds: float) -> None:
-        """A provider was asked, whatever came of it; Jobs are not among them."""
-        self._process.measuring_seconds.labels(provider).observe(seconds)
+        self._apps.measurements.labels(*_labels(app), provider, result.finding).inc()
+        if result.begun_at is not None:
+            self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
 
     def told(self, app: AppKey, kind: str, reason: str) -> None:
         """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
@@ -247,7 +248,7 @@ class _ProcessSeries:
         self.push_seconds = seconds("git_push", "Time to write to Git, by what was written.", _CALL, "kind")
         self.request_seconds = seconds("kubernetes_request", "Time the API server took, by verb.", _CALL, "verb")
         self.measuring_seconds = seconds(
-            "analysis_measurement", "Time to take a measurement, by provider; Jobs apart.", _CALL, "provider"
+            "analysis_measurement", "Time to take a measurement, by provider.", _MEASURING, "provider"
         )
         self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by lane.", _SWITCH, "lane")
 

@@ -37,11 +37,11 @@ def headers(listed: Sequence[Header]) -> dict[str, str]:
 def number(text: Any) -> float:
     """A number as backends write it: JSON's, or a text such as ``0.5`` or ``NaN``. Raises ``MeasuringFailed``."""
     if isinstance(text, bool) or not isinstance(text, int | float | str):
-        raise MeasuringFailed(f"the backend gave {str(text)[:40]!r} where a number belongs")
+        raise MeasuringFailed(f"the backend gave {str(text)!r} where a number belongs")
     try:
         return float(text)
     except ValueError as error:
-        raise MeasuringFailed(f"the backend gave {text[:40]!r} where a number belongs") from error  # type: ignore[index]
+        raise MeasuringFailed(f"the backend gave {text!r} where a number belongs") from error
 
 
 def present(values: Sequence[Any]) -> list[float]:

@@ -19,7 +19,10 @@ from gitops_bg.core.hooks import Call, Called
 from gitops_bg.core.model import AppKey
 
 LONGEST_BODY = 4096
-"""Bytes of an answer that are read and kept."""
+"""Bytes of an answer that are kept."""
+
+_MOST_READ = 4 * LONGEST_BODY
+"""Bytes of an answer that are read: secrets are hidden in it before it is cut."""
 
 MOST_AT_ONCE = 512
 """Calls under way in one agent; each ends within its own timeout."""
@@ -133,7 +136,7 @@ class HookCaller:
             return 0, str(error)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return 0, secrets.clean(f"{type(error).__name__}: {error}")
-        return status, secrets.clean(_readable(body))
+        return status, _cut(secrets.clean(_readable(body)))
 
     async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:
@@ -150,9 +153,9 @@ class HookCaller:
             body = b""
             async for chunk in response.aiter_raw():
                 body += chunk
-                if len(body) >= LONGEST_BODY:
+                if len(body) >= _MOST_READ:
                     break
-            return response.status_code, body[:LONGEST_BODY]
+            return response.status_code, body[:_MOST_READ]
 
     def _client(self, trust: Trust) -> httpx.AsyncClient:
         if trust not in self._clients:
@@ -161,6 +164,10 @@ class HookCaller:
             timeout = httpx.Timeout(None)
             self._clients[trust] = httpx.AsyncClient(verify=tls_context(trust), timeout=timeout, limits=limits)
         return self._clients[trust]
+
+
+def _cut(text: str) -> str:
+    return text.encode()[:LONGEST_BODY].decode(errors="ignore")
 
 
 def _readable(body: bytes) -> str:

@@ -19,7 +19,8 @@ from gitops_bg.analysis.provider import MeasuringFailed
 MAX_BODY = 1024 * 1024
 """Bytes of an answer that are read; a metric is smaller."""
 MAX_REDIRECTS = 3
-_EXCERPT = 200
+_EXCERPT = 16 * 1024
+"""Bytes, far more than anybody is shown: secrets are hidden in it before it is cut to that."""
 _AGENT = "gitops-bg"
 
 
@@ -78,7 +79,7 @@ def excerpt(body: bytes) -> str:
     >>> excerpt(b"<html>\\n no")
     '<html> no'
     """
-    text = " ".join(body[:_EXCERPT].decode("utf-8", "replace").split())
+    text = " ".join(body[:_EXCERPT].decode("utf-8", "ignore").split())
     return "".join(char for char in text if char.isprintable()) or "(empty)"
 
 

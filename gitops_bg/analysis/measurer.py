@@ -7,7 +7,7 @@ does), nor when an app is looked at again (the agent does).
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.metrics import Finding
@@ -21,9 +21,6 @@ LONGEST = timedelta(seconds=330)
 
 MeasureOne = Callable[[AppKey, Measure], Measured]
 """Takes one measurement. Raises nothing."""
-
-Told = Callable[[AppKey, Measure, Measured, timedelta], None]
-"""Hears of a result, and how long it took."""
 
 
 @dataclass(slots=True, eq=False)
@@ -52,11 +49,10 @@ class Measurer:
     """The measurements of all apps. At most ``size`` at once, and half of that for one app. ``clock`` gives UTC."""
 
     def __init__(
-        self, measure: MeasureOne, wake: Callable[[AppKey], None], told: Told, clock: Callable[[], datetime], size: int
+        self, measure: MeasureOne, wake: Callable[[AppKey], None], clock: Callable[[], datetime], size: int
     ) -> None:
         self._measure = measure
         self._wake = wake
-        self._told = told
         self._clock = clock
         self._size = size
         self._share = max(1, size // 2)
@@ -134,7 +130,7 @@ class Measurer:
         overdue = [task for task in tasks if task.running and task.started and task.started + LONGEST <= now]
         for task in overdue:
             message = f"no answer within {LONGEST.total_seconds():.0f} s"
-            task.measured = Measured(task.measure.id, Finding.ERROR, now, message=message)
+            task.measured = Measured(task.measure.id, Finding.ERROR, now, message=message, begun_at=task.started)
             if task.thread:
                 self._threads.discard(task.thread)
                 task.thread = None
@@ -189,9 +185,9 @@ class Measurer:
     def _finish(self, task: _Task, measured: Measured) -> bool:
         """Keep a result, unless nobody asks for it any more; whether the thread may go on."""
         with self._changed:
-            if task.thread is None or self._stopped:
+            if task.thread is None or task.started is None or self._stopped:
                 return False
-            task.measured = measured
+            task.measured = replace(measured, begun_at=task.started)
             self._announcing += 1
             if task.dropped:
                 self._tasks.get(task.app, {}).pop(task.measure.id, None)
@@ -204,6 +200,4 @@ class Measurer:
 
     def _announce(self, tasks: Sequence[_Task]) -> None:
         for task in tasks:
-            if task.measured and task.started:
-                self._told(task.app, task.measure, task.measured, task.measured.at - task.started)
-                self._wake(task.app)
+            self._wake(task.app)

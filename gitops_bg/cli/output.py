@@ -14,6 +14,8 @@ from gitops_bg.cli.options import Format, OutputOptions
 
 _WIDE = 4000
 """Columns where nobody's terminal limits them: a line in a file or a pipe is neither cut nor folded."""
+_HIGH = 100
+"""Lines; nothing is cut at them."""
 
 
 def clean(text: str) -> str:
@@ -29,9 +31,16 @@ def said(text: object, style: str = "") -> Text:
 def console_for(options: OutputOptions, *, stderr: bool = False) -> Console:
     """A console on today's stdout or stderr."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDE
+    # Both or none: rich takes the width alone for no answer where TERM says that the terminal is dumb.
+    width, height = (None, None) if stream.isatty() or os.environ.get("COLUMNS") else (_WIDE, _HIGH)
     return Console(
-        file=stream, width=width, no_color=options.no_color or None, highlight=False, markup=False, emoji=False
+        file=stream,
+        width=width,
+        height=height,
+        no_color=options.no_color or None,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
 
 

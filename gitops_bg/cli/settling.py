@@ -42,11 +42,12 @@ def standing_of(body: Mapping[str, Any]) -> Standing:
 
 
 def _code(phase: str, status: Mapping[str, Any]) -> int:
-    if phase == Phase.AWAITING_PROMOTION and _person_asked(status):
+    if phase in (Phase.WAITING, Phase.AWAITING_PROMOTION) and _person_asked(status):
         return ASKED
     return _CODES.get(Phase(phase), NOT_YET) if phase in set(Phase) else NOT_YET
 
 
 def _person_asked(status: Mapping[str, Any]) -> bool:
-    """Whether the approval is all that is missing: nothing but a person moves the app on."""
-    return {gate["kind"] for gate in status.get("gates") or [] if not gate["open"]} == {GateKind.APPROVAL}
+    """Whether nothing but a person moves the app on: one who approves, or opens a gate."""
+    shut = {gate["kind"] for gate in status.get("gates") or [] if not gate["open"]}
+    return bool(shut) and shut <= {GateKind.APPROVAL, GateKind.MANUAL}

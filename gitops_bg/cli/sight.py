@@ -60,9 +60,13 @@ class Sight:
         return (pod for pod in self.pods if pod.digest == replica_set.digest)
 
     def runs_of(self, version: Version) -> list[AnalysisRun]:
-        """The analysis runs of a version's present rollout."""
-        runs = self.record.analysis
-        return [run for run in runs if (run.digest, run.rollout) == (version.digest, version.rollout)]
+        """The analysis runs of a version's present rollout, the newest last."""
+        return [run for run in self.all_runs_of(version) if run.rollout == version.rollout]
+
+    def all_runs_of(self, version: Version) -> list[AnalysisRun]:
+        """All analysis runs of a version that are remembered, the newest last."""
+        runs = (*self.record.past_runs, *self.record.analysis)
+        return [run for run in runs if run.digest == version.digest]
 
     def version_of(self, short_digest: str) -> Version | None:
         """The version that a selector names."""

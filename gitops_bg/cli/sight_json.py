@@ -48,13 +48,14 @@ def _version(sight: Sight, version: Version) -> dict[str, Any]:
         "pods": [
             {"name": pod.name, "phase": pod.phase, "ready": pod.is_ready, "restarts": pod.restarts} for pod in pods
         ],
-        "analysisRuns": [_run(run) for run in sight.runs_of(version)],
+        "analysisRuns": [_run(run) for run in sight.all_runs_of(version)],
     }
 
 
 def _run(run: AnalysisRun) -> dict[str, Any]:
     return {
         "stage": run.stage,
+        "rollout": run.rollout,
         "attempt": run.attempt,
         "finding": run.finding,
         "startedAt": _moment(run.started_at),
@@ -72,6 +73,8 @@ def _metric(run: AnalysisRun, one: MetricRun) -> dict[str, Any]:
         "failed": one.failed,
         "inconclusive": one.inconclusive,
         "error": one.error,
+        "dryRun": one.metric.dry_run,
+        "terminated": one.terminated,
         "nextAt": _moment(due_at(run, one)),
         "measurements": [to_json(each) for each in one.measurements],
     }

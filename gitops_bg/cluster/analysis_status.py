@@ -9,9 +9,13 @@ from gitops_bg.core.runs import AnalysisRun, MetricRun
 
 
 def runs_of(record: Record) -> list[Object]:
-    """`status.analysisRuns`: the last run of each stage, the newest rollout first."""
-    runs = sorted(record.analysis, key=lambda run: (run.rollout, run.stage), reverse=True)
+    """`status.analysisRuns`: the last run of each stage and those before that are remembered, the newest first."""
+    runs = sorted((*record.analysis, *record.past_runs), key=_newest_first)
     return [_run(record, run) for run in runs]
+
+
+def _newest_first(run: AnalysisRun) -> tuple[int, str, int]:
+    return -run.rollout, run.stage, -run.attempt
 
 
 def _run(record: Record, run: AnalysisRun) -> Object:
@@ -42,6 +46,7 @@ def _metric(one: MetricRun) -> Object:
         "inconclusive": one.inconclusive,
         "error": one.error,
         "dryRun": one.metric.dry_run or None,
+        "terminated": one.terminated or None,
         "value": (last.value if last else "") or None,
         "message": (last.message if last else "") or None,
         "measuredAt": _time(one.last_at),

@@ -189,6 +189,11 @@ class Cluster:
         if self._jobs is not None and state is not None:
             self._jobs.take(app, state.meta.uid, record, measures, now)
 
+    @property
+    def jobs_started(self) -> bool:
+        """Whether every Job that was to be started is, see `Jobs.started`."""
+        return self._jobs is None or self._jobs.started
+
     def record_event(self, app: AppKey, reason: str, message: str, now: datetime, *, warning: bool = False) -> None:
         """Have a Kubernetes Event written about the app; never fails, never waits."""
         state = self._reader.app(app)

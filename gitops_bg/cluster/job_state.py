@@ -4,7 +4,7 @@ Complete is good, failed is bad. An image that cannot be had says nothing of the
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from sys import intern
 
 from gitops_bg.cluster.kinds import JOB_NAME, Object
@@ -21,8 +21,9 @@ class JobState:
 
     meta: Meta
     metric: str
+    """Which metric of which run it measures, see `metric_of`."""
     number: int
-    """Which measurement of its metric it is."""
+    """Which measurement of that it is."""
     created: str
     own_deadline: bool
     """Whether its deadline is its author's, not ours."""
@@ -45,12 +46,13 @@ def job_state(body: Object, _known: JobState | None = None) -> JobState:
     """The state of a Job."""
     metadata, status = body["metadata"], body.get("status") or {}
     annotations = metadata.get("annotations") or {}
+    measurement = annotations.get(names.MEASUREMENT, "")
     ends = [each for each in status.get("conditions") or () if _is_end(each)]
     end = ends[0] if ends else {}
     return JobState(
         meta=meta_of(body),
-        metric=intern(annotations.get(names.METRIC, "")),
-        number=int(annotations.get(names.MEASUREMENT, "").rpartition(".")[2] or 0),
+        metric=intern(metric_of(measurement)),
+        number=int(measurement.rpartition(".")[2] or 0),
         created=metadata["creationTimestamp"],
         own_deadline=names.DEADLINE not in annotations,
         end=intern(end.get("type", "")),
@@ -85,9 +87,21 @@ def finding_of(job: JobState, trouble: str) -> tuple[Finding, str]:
     return (Finding.INCONCLUSIVE, f"{name}: {trouble}") if trouble else (Finding.RUNNING, "")
 
 
-def ended_at(job: JobState, otherwise: datetime) -> datetime:
-    """When a Job ended, by the clock of the cluster."""
-    return datetime.fromisoformat(job.ended) if job.ended else otherwise
+def metric_of(measurement: str) -> str:
+    """What all measurements of one metric in one run have in common.
+
+    >>> metric_of("3.pre.1.smoke.2")
+    '3.pre.1.smoke'
+    """
+    return measurement.rpartition(".")[0]
+
+
+def took(job: JobState) -> timedelta | None:
+    """How long a Job took; None where it has not ended.
+
+    Both moments are by the clock of the cluster, which may differ from ours; its times are never compared with ours.
+    """
+    return datetime.fromisoformat(job.ended) - datetime.fromisoformat(job.created) if job.ended else None
 
 
 def _is_end(condition: Object) -> bool:

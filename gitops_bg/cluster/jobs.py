@@ -19,7 +19,7 @@ from gitops_bg.cluster.cache import WatchCache
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.job_manifest import job_manifest
-from gitops_bg.cluster.job_state import JobState, PodState, ended_at, finding_of, job_state, pod_state
+from gitops_bg.cluster.job_state import JobState, PodState, finding_of, job_state, metric_of, pod_state, took
 from gitops_bg.cluster.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
 from gitops_bg.cluster.ownership import controlling_app
 from gitops_bg.cluster.states import meta_of
@@ -32,7 +32,6 @@ from gitops_bg.core.record import Record
 from gitops_bg.core.runs import Measure, Measured, MeasurementId, id_of
 
 PROVIDER = "job"
-_RETENTION = 10
 _SYNC_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _PAUSES = (0.1, 0.5)
@@ -42,12 +41,15 @@ _STOP_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each."""
+    """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each.
+
+    Of each metric of each run, that is: ``names.metric_of`` of its measurements.
+    """
 
     uid: str
     start: dict[str, Measure]
     awaited: frozenset[str]
-    retention: dict[str, int]
+    keep: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,13 @@ class Jobs:
                 Watch(client, lambda: PODS, namespace, PODS_OF_JOBS, self._pods.scope(namespace), pace),
             )
         ]
+        self._known: set[AppKey] = set()
         self._done: dict[AppKey, _Wish] = {}
         self._memories: dict[AppKey, _Memory] = {}
         self._queue: queue.SimpleQueue[tuple[AppKey, _Wish, datetime] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
+        self._asked = 0
+        self._answered = 0
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -111,6 +116,11 @@ class Jobs:
         """Whether all that was started runs: False is a bug."""
         return self._thread is None or (self._thread.is_alive() and all(watch.alive for watch in self._watches))
 
+    @property
+    def started(self) -> bool:
+        """Whether all that was asked for is done: Jobs that were to be started are, or cannot be."""
+        return self._answered >= self._asked
+
     # --- what comes out ---
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
@@ -131,7 +141,9 @@ class Jobs:
         finding, message = finding_of(job, self._trouble(app.namespace, name))
         if finding is Finding.RUNNING:
             return None
-        return Measured(measurement, finding, ended_at(job, now), value=job.end, message=message)
+        lasted = took(job)
+        begun = now - lasted if lasted is not None else None
+        return Measured(measurement, finding, now, value=job.end, message=message, begun_at=begun)
 
     def _trouble(self, namespace: str, job: str) -> str:
         return next((pod.trouble for pod in self._pods.of(AppKey(namespace, job)) if pod.trouble), "")
@@ -148,14 +160,17 @@ class Jobs:
 
         Call it after ``record`` was saved: a Job is only made for a measurement that is remembered.
         """
-        metrics = [one.metric for run in record.analysis for one in run.metrics if one.metric.provider == PROVIDER]
-        if not metrics and app not in self._done:
+        keep = dict(_kept(record))
+        if not keep and app not in self._known:
             return
+        self._known.add(app)
         start = {names.job_name(app, each.id): each for each in measures if each.metric.provider == PROVIDER}
         awaited = frozenset(names.job_name(app, each) for each in _awaited(record))
-        wish = _Wish(app_uid, start, awaited, {metric.name: metric.retention for metric in metrics})
+        wish = _Wish(app_uid, start, awaited, keep)
         if self._done.get(app) != wish:
             self._begin()
+            with self._lock:
+                self._asked += 1
             self._queue.put((app, wish, now))
 
     def _begin(self) -> None:
@@ -172,6 +187,7 @@ class Jobs:
             for app, wish, now in iter(self._queue.get, None):
                 if not self._stopping.is_set() and self._done.get(app) != wish:
                     self._bring(app, wish, now)
+                self._answered += 1
         except BaseException as error:
             if self._on_crash is None:
                 raise
@@ -189,6 +205,7 @@ class Jobs:
                 memory.errors[name] = (now, str(error))
                 self._on_change(app)
         with contextlib.suppress(GitopsBgError):  # the next look at the app tries again
+            self._wait_for_lists()
             self._clean_up(app, wish)
             self._done[app] = wish
 
@@ -241,13 +258,13 @@ class Jobs:
             self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
 
     def _of_no_use(self, app: AppKey, wish: _Wish) -> Iterator[JobState]:
-        """Jobs whose run is over or was dropped before they ended, and old ones beyond the retention."""
+        """Jobs whose run was forgotten, or was over before they ended, and old ones beyond the retention."""
         ended = Counter[str]()
-        for job in sorted(self._jobs.of(app), key=lambda each: (each.created, each.number), reverse=True):
+        for job in sorted(self._jobs.of(app), key=lambda each: each.number, reverse=True):
             if job.meta.name in wish.awaited:
                 continue
             ended[job.metric] += bool(job.end)
-            if not job.end or ended[job.metric] > wish.retention.get(job.metric, _RETENTION):
+            if not job.end or ended[job.metric] > wish.keep.get(job.metric, 0):
                 yield job
 
 
@@ -257,6 +274,14 @@ def _awaited(record: Record) -> Iterator[MeasurementId]:
         for one in run.metrics:
             if run.running and one.finding is Finding.RUNNING and one.metric.provider == PROVIDER:
                 yield id_of(run, record.epoch, one)
+
+
+def _kept(record: Record) -> Iterator[tuple[str, int]]:
+    """How many ended Jobs stay of each metric of each run that is remembered."""
+    for run in (*record.past_runs, *record.analysis):
+        for one in run.metrics:
+            if one.metric.provider == PROVIDER:
+                yield metric_of(str(id_of(run, record.epoch, one))), one.metric.retention
 
 
 def _app_of(job: JobState) -> AppKey:

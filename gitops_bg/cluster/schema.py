@@ -1,7 +1,7 @@
 """What fields Kubernetes' own objects have, and of which type: for `check`, without any cluster.
 
 The client library's models are read as a schema only. Nothing is decoded with them, and the agent does not ask them:
-what they do not know yet may still be right for a newer cluster (docs/decisions/0008).
+what they do not know yet may still be right for a newer cluster (docs/decisions/0011).
 """
 
 import types

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.confirmation import has_passed
 from gitops_bg.core.digest import short
+from gitops_bg.core.draining import arrived_at, reaches_only
 from gitops_bg.core.following import override
 from gitops_bg.core.giving_up import give_up
 from gitops_bg.core.hooks import HookType
@@ -15,6 +16,7 @@ from gitops_bg.core.metrics import AnalysisStage, Finding, Plan
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.retention import release
+from gitops_bg.core.run_history import remember
 from gitops_bg.core.runs import AnalysisRun, Measure, anew, begin, due, take, why
 from gitops_bg.core.world import World
 
@@ -110,9 +112,12 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
 
 
 def _begin_pre(world: World) -> World:
-    """Not before its pods are available, whatever was measured earlier (W4), and not for a first deployment."""
+    """Not before the preview Service reaches its pods and no others, whatever was measured earlier (W4, W12).
+
+    Never for a first deployment: nothing serves that it could be kept from.
+    """
     version, plan = _next_forward(world), plan_of(world, PRE)
-    if version is None or plan is None or plan.unknown or world.frozen or not version.available_since:
+    if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
         return world
     if world.record.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
         return world
@@ -121,6 +126,14 @@ def _begin_pre(world: World) -> World:
         return world
     fresh = run if run and run.digest == version.digest else AnalysisRun(PRE, version.digest, version.rollout)
     return _started(world, fresh, plan, stable=world.record.traffic)
+
+
+def is_in_preview(world: World, version: Version) -> bool:
+    """Whether requests to the preview Service, where there is one, get to the pods of a version and nowhere else."""
+    if version.available_since is None:
+        return False
+    asked = world.spec.strategy.preview_service is not None
+    return not asked or reaches_only(world, world.observed.preview_service, version)
 
 
 def _next_forward(world: World) -> Version | None:
@@ -135,8 +148,9 @@ def _next_forward(world: World) -> Version | None:
 
 
 def _begin_post(world: World) -> World:
-    run, plan = world.record.run(POST), plan_of(world, POST)
-    if run is None or run.started_at or plan is None or plan.unknown:
+    """Not before the endpoints have followed the Service: what is measured would be the old pods, too."""
+    run, plan, arrived = world.record.run(POST), plan_of(world, POST), arrived_at(world)
+    if run is None or run.started_at or plan is None or plan.unknown or arrived is None or arrived > world.now:
         return world
     return _started(world, run, plan, stable=run.fallback)
 
@@ -223,9 +237,13 @@ def _way_back(world: World, run: AnalysisRun) -> Version | None:
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:
+    last = world.record.run(run.stage)
+    if last and (last.rollout, last.attempt) != (run.rollout, run.attempt):
+        world = remember(world, last)
     others = [one for one in world.record.analysis if one.stage is not run.stage]
     return world.with_record(replace(world.record, analysis=(*others, run)))
 
 
 def _without_run(world: World, run: AnalysisRun) -> World:
+    world = remember(world, run)
     return world.with_record(replace(world.record, analysis=tuple(one for one in world.record.analysis if one != run)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import label
-from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.analysis import has_passed_analysis, plan_of
 from gitops_bg.core.confirmation import awaits_confirmation, said
 from gitops_bg.core.decision import Condition, Gate, Phase
 from gitops_bg.core.gates import gates_to_show
@@ -38,6 +38,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
+    yield Phase.PROGRESSING, candidate is not None and not has_passed_analysis(world, candidate)
     yield Phase.AWAITING_PROMOTION, candidate is not None
     yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
     yield Phase.HEALTHY, True

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_bg.core.analysis import has_passed_analysis, leave
+from gitops_bg.core.analysis import has_passed_analysis, is_in_preview, leave
 from gitops_bg.core.confirmation import (
     goes_forward,
     has_passed,
@@ -201,9 +201,9 @@ def _may_begin(world: World, version: Version, asked: HookType) -> bool:
     if version.available_since is None or is_skipped(world, version, asked):
         return False
     if asked is PRE_ROLLOUT:
-        return True
+        return is_in_preview(world, version)
     if asked is ROLLOUT:
-        return has_passed(world, version, PRE_ROLLOUT)
+        return is_in_preview(world, version) and has_passed(world, version, PRE_ROLLOUT)
     if world.moving_to == version:
         return _is_about_to_move(world, version)
     return has_passed(world, version, PRE_ROLLOUT, ROLLOUT) and has_passed_analysis(world, version)
@@ -213,7 +213,9 @@ def _is_about_to_move(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to it."""
     if world.moving_to != version:
         return False
-    return all(gate.open for gate in gates_before_switch(world, version) if gate.kind is not GateKind.HOOK)
+    return all(
+        gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)
+    )
 
 
 def _ask_people(world: World) -> World:

@@ -33,6 +33,7 @@ from gitops_bg.core.requests import answer_request, answer_retry
 from gitops_bg.core.restarting import evictions, note_restart
 from gitops_bg.core.retention import archive, follow_delays
 from gitops_bg.core.rollouts import note_rollouts
+from gitops_bg.core.run_history import forget_runs
 from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
@@ -70,6 +71,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
     forget,  # history beyond its limit
+    forget_runs,  # analyses beyond theirs
     note_divergence,  # main refuses the commit of an emergency
     note_offer,  # what the agent itself puts on the promotion branch
     note_standing,  # suspended, invalid, orphaned, rewritten

@@ -49,6 +49,7 @@ class GateKind(StrEnum):
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
     HOOK = "hook"
+    MANUAL = "manual"
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"
@@ -73,7 +74,7 @@ class Wait:
     """One thing that one version waits for (``core.waits``)."""
 
     gate: str
-    """The kind of the gate; or ``probation``, ``draining``, ``scaleDown``."""
+    """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""
     version: int
     commit: str
     """The commit that brought the version."""

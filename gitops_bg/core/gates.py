@@ -7,11 +7,12 @@ The way back has only one gate, availability.
 from dataclasses import replace
 from datetime import timedelta
 
-from gitops_bg.core.analysis import plan_of
+from gitops_bg.core.analysis import is_in_preview, plan_of
 from gitops_bg.core.availability import expires_at, ready_since
 from gitops_bg.core.confirmation import awaits_confirmation, hooks_of, is_skipped, run_of, said
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.digest import short
+from gitops_bg.core.draining import arrived_at
 from gitops_bg.core.hooks import Hook, HookType, satisfied
 from gitops_bg.core.in_full import SKIPPED
 from gitops_bg.core.metrics import AnalysisStage
@@ -21,6 +22,7 @@ from gitops_bg.core.record import Lane
 from gitops_bg.core.runs import AnalysisRun, ends_at, why
 from gitops_bg.core.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.spec import OnExpire, PromoteVia
+from gitops_bg.core.versions import is_old_tag
 from gitops_bg.core.world import World
 
 
@@ -35,7 +37,7 @@ def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
-        *_standing_gates(world, version),
+        *standing_gates(world, version.digest),
     )
 
 
@@ -51,7 +53,7 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
         *(gate for gate in _post_promotion(world, version) if _is_running(world)),
         *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
-        *_standing_gates(world, version),
+        *standing_gates(world, version.digest),
     )
 
 
@@ -64,7 +66,7 @@ def gates_to_show(world: World) -> tuple[Gate, ...]:
     if version is None or version.digest == world.record.traffic:
         return _post_promotion(world, None)
     if world.record.traffic == "":
-        return (_candidate_available(world, version), *_standing_gates(world, version))
+        return (_candidate_available(world, version), *standing_gates(world, version.digest))
     return (*gates_before_commit(world, version), _approval(world, version))
 
 
@@ -108,10 +110,11 @@ def _hooks(world: World, version: Version, *types: HookType, final: bool = False
 
 
 def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
+    kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
     if is_skipped(world, version, hook.type):
-        return Gate(GateKind.HOOK, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
+        return Gate(kind, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
     run = run_of(world, hook, version, final=final)
-    return Gate(GateKind.HOOK, run is not None and satisfied(run, hook), said(world, hook, run))
+    return Gate(kind, run is not None and satisfied(run, hook), said(world, hook, run))
 
 
 def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
@@ -123,8 +126,16 @@ def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
         return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
         return (_analysis(run, world.spec.app),)
-    begins = plan.unknown or "begins when its pods are available"
+    begins = plan.unknown or _begins(world, version)
     return (Gate(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}"),)
+
+
+def _begins(world: World, version: Version) -> str:
+    if version.available_since is None:
+        return "begins when its pods are available"
+    if is_in_preview(world, version):
+        return "begins now"
+    return f"begins when Service {world.spec.strategy.preview_service} reaches exactly its pods"
 
 
 def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
@@ -132,12 +143,19 @@ def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
     run = world.record.run(AnalysisStage.POST)
     if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
         return ()
-    gate = _analysis(run, world.spec.app)
+    gate = _analysis(run, world.spec.app) if run.started_at else _not_begun(world, run)
     if version is None:
         return (gate,)
     if world.record.in_full == version.digest:
         return ()
     return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
+
+
+def _not_begun(world: World, run: AnalysisRun) -> Gate:
+    plan, title = plan_of(world, run.stage), run.stage.called
+    unknown = plan.unknown if plan else ""
+    reason = unknown or f"begins when the endpoints have followed Service {world.spec.strategy.active_service}"
+    return Gate(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
 
 
 def _is_running(world: World) -> bool:
@@ -181,10 +199,10 @@ def _countdown(world: World, version: Version) -> Gate:
     return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
 
 
-def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
+def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
     """Those that have nothing to do with the pods; shown only while they are shut."""
     spec, desired = world.spec, world.desired
-    hold = world.record.held(version.digest)
+    hold = world.record.held(digest)
     shut = []
     if hold:
         shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume {spec.app}` lifts it"))
@@ -204,15 +222,19 @@ def _standing_gates(world: World, version: Version) -> tuple[Gate, ...]:
 
 
 def _approval(world: World, version: Version) -> Gate:
-    gate, until = _asked_for(world), expires_at(world, version)
-    if gate.open or until is None:
+    gate, until = _asked_for(world, version), expires_at(world, version)
+    promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
+    if gate.open or until is None or promises_more:
         return gate
     end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
     return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
 
 
-def _asked_for(world: World) -> Gate:
+def _asked_for(world: World, version: Version) -> Gate:
     strategy = world.spec.strategy
+    if strategy.auto_promotion_enabled and is_old_tag(world, version):
+        reason = "it served before, and is never promoted by itself: merge the promotion branch"
+        return Gate(GateKind.APPROVAL, False, reason)
     if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
         return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")
     if strategy.auto_promotion_enabled:

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from urllib.parse import quote, quote_plus
 
 MASK = "***"
+_SHORTEST_PART = 4  # A shorter one at the end of a text says nothing, and may be anything.
 _SHORTEST_LINE = 8  # Of a multi-line secret, a traceback or a diff may show single lines.
 
 
 def forms(secret: str) -> Iterator[str]:
-    """The ways a secret turns up: as it is, in a repr, in JSON, in a URL, in base64, and line by line."""
+    """The ways a secret turns up: as it is, in a repr, in JSON, in a URL, in base64, on one line, and line by line."""
     lines = [line.strip() for line in secret.splitlines()]
     long_lines = [line for line in lines if len(line) >= _SHORTEST_LINE]
-    for text in filter(None, (secret.strip(), *long_lines)):
+    for text in filter(None, (secret.strip(), " ".join(secret.split()), *long_lines)):
         yield text
         yield repr(text)[1:-1]
         yield json.dumps(text)[1:-1]
@@ -32,10 +33,20 @@ def pattern_of(texts: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """``text`` with ``***`` in place of each secret.
+    """``text`` with ``***`` in place of each secret, and of the first part of one at its end.
 
     >>> hidden("Bearer s3cr3t was refused", ["s3cr3t"])
     'Bearer *** was refused'
     """
-    pattern = pattern_of(form for secret in secrets for form in forms(secret))
-    return pattern.sub(MASK, text) if pattern else text
+    texts = {form for secret in secrets for form in forms(secret)}
+    pattern = pattern_of(texts)
+    return _without_beginning(pattern.sub(MASK, text), texts) if pattern else text
+
+
+def _without_beginning(text: str, secrets: Iterable[str]) -> str:
+    """A text may have been cut in the middle of a secret."""
+    for secret in secrets:
+        for length in range(min(len(secret) - 1, len(text)), _SHORTEST_PART - 1, -1):
+            if text.endswith(secret[:length]):
+                return text[:-length] + MASK
+    return text

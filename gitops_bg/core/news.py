@@ -75,7 +75,8 @@ def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[News]:
         yield News("AnalysisRunRunning", f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}")
     known = {one.metric.name: one.finding for one in before.metrics} if before else {}
     for one in after.metrics:
-        if one.finding is not Finding.RUNNING and one.finding is not known.get(one.metric.name):
+        ended = one.finding is not Finding.RUNNING and not one.terminated
+        if ended and one.finding is not known.get(one.metric.name):
             yield _of_metric(called, one)
     if not after.running and (before is None or before.running):
         yield News(f"AnalysisRun{after.finding}", f"{called}: {why(after)}", after.finding in _BAD)

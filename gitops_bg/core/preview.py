@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.analysis import has_passed_analysis
+from gitops_bg.core.confirmation import has_passed
+from gitops_bg.core.hooks import HookType
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.spec import PreviewSwitch
@@ -9,7 +12,10 @@ from gitops_bg.core.world import World
 
 
 def choose_preview(world: World) -> World:
-    """Point the preview to the candidate that is ready; until then, and for a held version, stay; else follow live."""
+    """Point the preview to the candidate that is ready; until then, and for a held version, stay; else follow live.
+
+    A version that ``primary.yaml`` names keeps it until hooks and analysis are done with it: they ask through it.
+    """
     if world.spec.strategy.preview_service is None:
         digest = ""
     elif world.suspended:
@@ -20,7 +26,9 @@ def choose_preview(world: World) -> World:
 
 
 def _choice(world: World) -> str:
-    newest = world.candidate or (None if world.lane is Lane.ROLLBACK else world.moving_to)
+    coming = None if world.lane is Lane.ROLLBACK else world.moving_to
+    judged = coming if coming and not _is_judged(world, coming) else None
+    newest = judged or world.candidate or coming
     if newest and _may_show(world, newest):
         return newest.digest
     shown = world.record.version(world.record.preview)
@@ -28,6 +36,10 @@ def _choice(world: World) -> str:
     if shown and still_of_use and shown.stage is not Stage.ARCHIVED:
         return shown.digest
     return world.record.traffic
+
+
+def _is_judged(world: World, version: Version) -> bool:
+    return has_passed(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT) and has_passed_analysis(world, version)
 
 
 def _may_show(world: World, version: Version) -> bool:

@@ -10,7 +10,11 @@ from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.model import Version
 from gitops_bg.core.world import World
 
-_PAUSES = {GateKind.PAUSE: "AutoPromotionCountdown", GateKind.APPROVAL: "AwaitingPromotion"}
+_PAUSES = {
+    GateKind.PAUSE: "AutoPromotionCountdown",
+    GateKind.MANUAL: "AwaitingConfirmation",
+    GateKind.APPROVAL: "AwaitingPromotion",
+}
 """The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
 
 
@@ -65,11 +69,15 @@ def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
         return Condition("Paused", True, "Suspended", f"suspended: {world.spec.suspend.reason}")
     coming = world.moving_to or world.candidate
     if coming and awaits_confirmation(world, coming):
-        return Condition("Paused", True, "AwaitingConfirmation", shut.get(GateKind.HOOK, "a hook has not said yes yet"))
+        return Condition("Paused", True, "AwaitingConfirmation", _unconfirmed(shut))
     kind = next((kind for kind in _PAUSES if kind in shut), None)
     if kind is None or not shut.keys() <= _PAUSES.keys():
         return Condition("Paused", False, "NotPaused", "nothing waits for a person or a countdown")
     return Condition("Paused", True, _PAUSES[kind], shut[kind])
+
+
+def _unconfirmed(shut: dict[GateKind, str]) -> str:
+    return shut.get(GateKind.MANUAL) or shut.get(GateKind.HOOK, "a hook has not said yes yet")
 
 
 def _replica_failure(world: World) -> Condition:

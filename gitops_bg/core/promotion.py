@@ -12,6 +12,7 @@ from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.core.record import Event
 from gitops_bg.core.spec import OnExpire, PromoteVia
+from gitops_bg.core.versions import is_old_tag
 from gitops_bg.core.world import World
 
 
@@ -78,7 +79,7 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
     if by_itself and _waits_its_turn(world):
         return None
-    if by_itself and not _goes_back(world, candidate):
+    if by_itself and not is_old_tag(world, candidate):
         return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
@@ -92,15 +93,6 @@ def _waits_its_turn(world: World) -> bool:
 
 def _promotes_on_expiry(world: World, candidate: Version) -> bool:
     return world.spec.strategy.on_expire is OnExpire.PROMOTE and is_expired(world, candidate)
-
-
-def _goes_back(world: World, candidate: Version) -> bool:
-    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
-
-    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
-    """
-    older = world.active is not None and candidate.number < world.active.number
-    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
 
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:

@@ -215,6 +215,8 @@ class Record:
     """Hooks that did not take what they were told last."""
     analysis: tuple[AnalysisRun, ...] = ()
     """At most one run a stage: the last."""
+    past_runs: tuple[AnalysisRun, ...] = ()
+    """Those that made room for these, oldest first, without what was asked and with the last answers only."""
     in_full: str = ""
     """The digest that somebody promotes without pause and analyses (``core.in_full``)."""
     replicas: int | None = None

@@ -53,9 +53,12 @@ def evictions(world: World) -> tuple[ClusterAction, ...]:
 
 
 def recheck_at(world: World) -> datetime | None:
-    """When to look again, also where no event comes: the scheduled time, then every thirty seconds."""
+    """When to look again, also where no event comes: the scheduled time, then every thirty seconds.
+
+    None where something else is first, whose end is an event.
+    """
     restart = world.record.restart
-    if restart is None:
+    if restart is None or not _may_go_on(world):
         return None
     if not restart.begun:
         return restart.at
@@ -175,8 +178,8 @@ def _ask(world: World, restart: Restart, version: Version, pods: tuple[PodView, 
 
 
 def _given_time(world: World, version: Version) -> Version:
-    """Pods that are missing because they are being restarted are no failure: its deadlines begin anew."""
-    waiting = version.waiting_since and world.now
+    """Pods that are missing because they are being restarted are no failure: deadlines that still run begin anew."""
+    waiting = version.waiting_since if version.failure else version.waiting_since and world.now
     probation = version.probation
     if probation and probation.unready:
         probation = replace(probation, since=world.now)

@@ -106,7 +106,7 @@ def _is_left(world: World) -> bool:
 
 def _waits_for_people(world: World) -> bool:
     shut = {gate.kind for gate in gates_to_show(world) if not gate.open}
-    return world.suspended or shut == {GateKind.APPROVAL}
+    return world.suspended or (bool(shut) and shut <= {GateKind.APPROVAL, GateKind.MANUAL})
 
 
 def _with_waiting(world: World, rollout: Rollout, waits: bool) -> Rollout:

@@ -51,6 +51,8 @@ class Measured:
     at: datetime
     value: str = ""
     message: str = ""
+    begun_at: datetime | None = None
+    """When it was asked for, by the clock of ``at``; None where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class MetricRun:
     last_at: datetime | None = None
     measurements: tuple[Measurement, ...] = ()
     """The newest, oldest first."""
+    terminated: bool = False
+    """The run was over before this one had ended; then it has nothing against the version."""
 
     @property
     def index(self) -> int:
@@ -91,7 +95,8 @@ class MetricRun:
 
     def __str__(self) -> str:
         counts = f"✔{self.successful} ✖{self.failed} ?{self.inconclusive} ⚠{self.error}"
-        return f"{self.metric.name} {counts} of {self.metric.count}" + (" (dry run)" if self.metric.dry_run else "")
+        notes = (" (dry run)" if self.metric.dry_run else "") + (" (terminated)" if self.terminated else "")
+        return f"{self.metric.name} {counts} of {self.metric.count}{notes}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +218,21 @@ def _conclude(run: AnalysisRun, now: datetime) -> AnalysisRun:
     worst = max(findings - {Finding.RUNNING}, key=_WORST_LAST.index, default=Finding.SUCCESSFUL)
     if worst is Finding.SUCCESSFUL and any(one.finding is Finding.RUNNING for one in run.metrics):
         return run
-    return replace(run, finding=worst, finished_at=now)
+    return _ended(run, worst, now)
+
+
+def terminated(run: AnalysisRun, now: datetime) -> AnalysisRun:
+    """The run as it ends that nobody wants any more: nothing it measured spoke against its version."""
+    return _ended(run, Finding.SUCCESSFUL, now)
+
+
+def _ended(run: AnalysisRun, finding: Finding, now: datetime) -> AnalysisRun:
+    """`assessMetricStatus` of a run that terminates: what still measures ends without a finding of its own."""
+    metrics = tuple(
+        replace(one, finding=Finding.SUCCESSFUL, terminated=True) if one.finding is Finding.RUNNING else one
+        for one in run.metrics
+    )
+    return replace(run, finding=finding, finished_at=now, metrics=metrics)
 
 
 # --- what comes next ---

@@ -1,5 +1,7 @@
 """Actions on Services: the one switch of live traffic, the preview, and repairs of what somebody else changed."""
 
+from collections.abc import Iterator
+
 from gitops_bg.core.actions import ApplyService, ClusterAction, PointPreview, Role, SwitchTraffic
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Version
@@ -45,10 +47,19 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
 
 def _keep_active(world: World) -> tuple[ClusterAction, ...]:
     """A foreign change of the live Service is repaired, never read as a decision (I7)."""
-    if not world.record.traffic or world.suspended:
+    if not world.record.traffic:
         return ()
-    kept = (_keep(Role.ACTIVE, name, view, world.record.traffic) for name, view in world.active_services)
+    services = _left_half_way(world) if world.suspended else world.active_services
+    kept = (_keep(Role.ACTIVE, name, view, world.record.traffic) for name, view in services)
     return tuple(action for actions in kept for action in actions)
+
+
+def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
+    """Of several Services, those that had moved when their switch was given up: back, as a suspension allows."""
+    live = short(world.record.traffic)
+    for name, view in world.active_services if world.is_selected(world.record.traffic) else ():
+        if view is not None and view.digest not in ("", live):
+            yield name, view
 
 
 def _keep_preview(world: World) -> tuple[ClusterAction, ...]:

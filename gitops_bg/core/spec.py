@@ -130,6 +130,9 @@ class AppSpec:
     progress_deadline_abort: bool = False
     revision_history_limit: int = 10
     rollback_window_revisions: int | None = None
+    successful_run_history_limit: int = 5
+    """How many analysis runs are remembered that ended well, beside the last of each stage (``core.run_history``)."""
+    unsuccessful_run_history_limit: int = 5
     deletion_policy: DeletionPolicy = DeletionPolicy.KEEP
     restart_at: datetime | None = None
     """Pods older than this are restarted; in the future: at that time."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from gitops_bg.core.availability import is_coming, progress_deadline
 from gitops_bg.core.consulting import consulting_moments
 from gitops_bg.core.decision import Gate
-from gitops_bg.core.draining import drained_at
+from gitops_bg.core.draining import arrived_at, drained_at, may_still_serve
 from gitops_bg.core.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.metrics import AnalysisStage
 from gitops_bg.core.probation import probation_ends
@@ -31,16 +31,14 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     if world.spec.strategy.hooks:
         yield from consulting_moments(world)
         yield from telling_moments(world)
-    for run in world.record.analysis:
-        if run.stage is AnalysisStage.POST or not world.suspended:
-            yield from moments(run)
+    yield from _of_analyses(world)
     if world.suspended:
         return
     ends = probation_ends(world, world.active) if world.active else None
     if ends:
         yield ends
-    drained = drained_at(world) if any(version.retiring for version in world.record.versions) else None
-    if drained:
+    drained = drained_at(world)
+    if drained and any(may_still_serve(world, version) for version in world.record.versions if version.retiring):
         yield drained
     recheck = recheck_at(world)
     if recheck:
@@ -52,6 +50,16 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
         deadline = progress_deadline(world, version)
         if deadline and not version.failure and is_coming(world, version):
             yield deadline
+
+
+def _of_analyses(world: World) -> Iterator[datetime]:
+    for run in world.record.analysis:
+        if run.stage is AnalysisStage.POST or not world.suspended:
+            yield from moments(run)
+    judged = world.record.run(AnalysisStage.POST)
+    arrived = arrived_at(world) if judged and not judged.started_at else None
+    if arrived:
+        yield arrived
 
 
 def _gates_behind(world: World) -> tuple[Gate, ...]:

@@ -74,6 +74,15 @@ def keep(world: World, version: Version) -> Version:
     )
 
 
+def is_old_tag(world: World, candidate: Version) -> bool:
+    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+
+    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
+    """
+    older = world.active is not None and candidate.number < world.active.number
+    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
+
+
 def choose_candidate(world: World) -> World:
     """Follow the target: register what is new, supersede or cancel what is not wanted any more (DESIGN §4)."""
     if not world.frozen:
@@ -154,7 +163,8 @@ def forget(world: World) -> World:
 
 def _needed(world: World) -> set[str]:
     good = world.last_good
-    return {world.record.traffic, world.goal, world.target_digest, good.digest if good else ""}
+    named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
+    return {world.record.traffic, world.goal, *named, good.digest if good else ""}
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:

@@ -133,7 +133,7 @@ class ThresholdRange(Model):
     def _is_range(self) -> Self:
         if self.min is None and self.max is None:
             raise Conflict("", "has neither min nor max", "add one of them")
-        if self.min is not None and self.max is not None and self.min > self.max:
+        if isinstance(self.min, float) and isinstance(self.max, float) and self.min > self.max:
             raise Conflict("min", f"{self.min:g} is more than max ({self.max:g})", "exchange the two")
         return self
 
@@ -161,8 +161,23 @@ class FlaggerMetric(Model):
     )
 
 
+MOST_RUNS = 50
+"""Of each kind; ``core.run_history`` bounds what they take, too."""
+
+RunLimit = Annotated[int, Field(ge=0, le=MOST_RUNS)]
+
+
 class FlaggerAnalysis(Model):
-    """What is measured before a promotion, in the words of Flagger's blue-green."""
+    """Flagger's words for what is measured before a promotion; and Argo Rollouts' limits of the history of all runs."""
+
+    successful_run_history_limit: RunLimit = Field(
+        5,
+        description="How many analysis runs that ended well are remembered, with their Jobs, beside the last one "
+        f"before and after promotion; at most {MOST_RUNS}. Default 5.",
+    )
+    unsuccessful_run_history_limit: RunLimit = Field(
+        5, description="The same for runs that failed, had errors, or were inconclusive. Default 5."
+    )
 
     interval: Period = Field("60s", description="The time between two measurements of a metric.")
     threshold: Positive = Field(
@@ -175,6 +190,11 @@ class FlaggerAnalysis(Model):
         description="Hooks, as strategy.blueGreen.webhooks; the interval, iterations and threshold of this analysis "
         "are theirs where they have none of their own.",
     )
+
+    @property
+    def speaks_of_measuring(self) -> bool:
+        """Whether anything of Flagger's is in it, not only the limits of the history."""
+        return bool(self.model_fields_set - {"successful_run_history_limit", "unsuccessful_run_history_limit"})
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

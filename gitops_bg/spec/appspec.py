@@ -25,6 +25,7 @@ from gitops_bg.core.spec import (
     Suspension,
 )
 from gitops_bg.spec import models, pod_metadata
+from gitops_bg.spec.analysis_block import FlaggerAnalysis
 from gitops_bg.spec.fields import NEVER, whole_seconds
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
@@ -47,6 +48,8 @@ def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_se
         progress_deadline_abort=spec.progress_deadline_abort,
         revision_history_limit=spec.revision_history_limit,
         rollback_window_revisions=window.revisions if window else None,
+        successful_run_history_limit=_analysis(spec).successful_run_history_limit,
+        unsuccessful_run_history_limit=_analysis(spec).unsuccessful_run_history_limit,
         deletion_policy=DeletionPolicy(spec.deletion_policy),
         restart_at=spec.restart_at,
         suspend=_suspension(spec.suspend),
@@ -78,6 +81,10 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
     )
+
+
+def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:
+    return spec.analysis or FlaggerAnalysis.model_validate({})
 
 
 def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:

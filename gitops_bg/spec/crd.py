@@ -150,7 +150,11 @@ def _status_schema() -> Schema:
         readyReplicas={**_COUNT, "description": "Ready pods of the active version."},
         availableReplicas={**_COUNT, "description": "Available pods of the active version."},
         rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
-        analysisRuns={"type": "array", "description": "The last run of each stage.", "items": _run()},
+        analysisRuns={
+            "type": "array",
+            "description": "The last run of each stage, and those before that are remembered; newest first.",
+            "items": _run(),
+        },
         conditions=_conditions(),
         gates={"type": "array", "items": _gate()},
         waits={"type": "array", "description": "All that is waited for.", "items": _wait()},
@@ -181,7 +185,9 @@ def _rollout() -> Schema:
 
 def _run() -> Schema:
     counts = dict.fromkeys(("count", "successful", "failed", "inconclusive", "error"), _NUMBER)
-    answer = _object(name=_TEXT, finding=_TEXT, dryRun=_TRUTH, value=_TEXT, message=_TEXT, measuredAt=_MOMENT, **counts)
+    texts_of = {"name": _TEXT, "finding": _TEXT, "value": _TEXT, "message": _TEXT}
+    flags = {"dryRun": _TRUTH, "terminated": {**_TRUTH, "description": "The run was over before this metric was."}}
+    answer = _object(measuredAt=_MOMENT, **texts_of, **flags, **counts)
     texts = {"type": "object", "additionalProperties": _TEXT}
     return _object(
         stage={**_TEXT, "description": "pre or post: before traffic moves, or after."},

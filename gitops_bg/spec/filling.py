@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -43,12 +44,25 @@ def metrics_of(flat: Flat, given: Given) -> list[CoreMetric]:
         return []
     found = [_filled(flat, placed, args, given) for placed in flat.metrics]
     metrics = [metric for metric in found if metric]
+    _refuse_twins(flat, metrics, given)
     return _retained(flat, _dry(flat, metrics))
+
+
+def _refuse_twins(flat: Flat, metrics: list[CoreMetric], given: Given) -> None:
+    """Two names may have become one by their args."""
+    for name, number in Counter(metric.name for metric in metrics).items():
+        if number > 1:
+            message = f"with these args there are two metrics called {name}"
+            flat.problems.append(given.problem(message, "give the args other values"))
 
 
 def _args(flat: Flat, given: Given) -> dict[str, str]:
     """The values of the args that the templates declare; others that were given are dropped, as in Argo."""
-    named = {arg.name: number for number, arg in enumerate(given.args)}
+    named: dict[str, int] = {}
+    for number, one in enumerate(given.args):
+        if named.setdefault(one.name, number) != number:
+            message = f"there are two args called {one.name}"
+            flat.problems.append(given.problem(message, "keep one of them", number, "name"))
     values = {}
     for name, declared in flat.args.items():
         arg = given.args[named[name]] if name in named else declared

@@ -245,7 +245,9 @@ class AppSpec(Model):
     rollback_window: RollbackWindow | None = None
     promotion: Promotion | None = None
     analysis: FlaggerAnalysis | None = Field(
-        None, description="Flagger's analysis: prePromotionAnalysis in other words. Only one of the two may be there."
+        None,
+        description="How many analysis runs are remembered; and Flagger's analysis: prePromotionAnalysis in other "
+        "words. Only one of the two may be there.",
     )
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
@@ -295,7 +297,8 @@ class AppSpec(Model):
             )
 
     def _check_analysis(self) -> None:
-        if self.analysis and self.strategy.blue_green.pre_promotion_analysis:
+        flagger = self.analysis and self.analysis.speaks_of_measuring
+        if flagger and self.strategy.blue_green.pre_promotion_analysis:
             remedy = "keep one of the two"
             raise Conflict("analysis", "says the same as strategy.blueGreen.prePromotionAnalysis", remedy)
 

@@ -1,6 +1,6 @@
 """From what app.yaml says about analysis, and the templates, to the core's plans. Mistakes have file and line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,11 @@ from gitops_bg.spec.yamlio import Document
 
 BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 FLAGGER: Path = ("spec", "analysis")
+
+MOST_KEPT = 500
+"""Measurements of one run, each of at most 400 characters and their frame."""
+MOST_CHARACTERS = 100_000
+"""Of all that the metrics of one run say about how to measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class _Reader:
             (rule, self.document, (*path, "measurementRetention", number, "metricName")) for number, rule in limits
         )
         given = Given(block.args or [], self.document, (*path, "args"), 'add {{name: {}, value: "…"}}')
-        return self._plan(metrics_of(flat, given), flat, block.analysis_run_metadata)
+        return self._plan(metrics_of(flat, given), flat, path, block.analysis_run_metadata)
 
     def flagger(self, block: FlaggerAnalysis | None, service: str) -> Plan | None:
         """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
@@ -105,7 +110,7 @@ class _Reader:
             )
             found = self._one_metric(whole, Use(asked.template_ref.name, self.document, (*path, "templateRef")), given)
             metrics.extend(flagger.as_it_says(block, asked, each) for each in found)
-        return self._plan(metrics, whole, None)
+        return self._plan(metrics, whole, FLAGGER, None)
 
     def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
         """The metric of a template that has only one; what is wrong with it belongs to ``whole``."""
@@ -118,13 +123,27 @@ class _Reader:
         whole.problems += flat.problems
         return found
 
-    def _plan(self, metrics: list[CoreMetric], flat: Flat, metadata: RunMetadata | None) -> Plan:
+    def _plan(self, metrics: list[CoreMetric], flat: Flat, path: Path, metadata: RunMetadata | None) -> Plan:
         self.names |= flat.names
+        flat.problems += self._too_large(metrics, path)
         self.problems += flat.problems
         if flat.problems:
             return Plan(unknown=str(flat.problems[0]))
         labels, annotations = (metadata.labels, metadata.annotations) if metadata else (None, None)
         return Plan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
+
+    def _too_large(self, metrics: Sequence[CoreMetric], path: Path) -> Iterator[Problem]:
+        """A run is in the status, twice where both stages measure: one object, of which etcd takes about 1 MiB."""
+        kept = sum(metric.retention for metric in metrics)
+        said = sum(len(metric.query) + len(metric.success) + len(metric.failure) for metric in metrics)
+        if kept > MOST_KEPT:
+            message = f"{kept} measurements would be remembered at a time; a status holds {MOST_KEPT}"
+            yield self.document.problem(path, message, "lower measurementRetention, or measure less")
+        if said > MOST_CHARACTERS:
+            message = f"the metrics have more than {MOST_CHARACTERS:,} characters, which is too much for a status"
+            yield self.document.problem(
+                path, message, "write shorter ones, for example by putting scripts into ConfigMaps"
+            )
 
 
 def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:

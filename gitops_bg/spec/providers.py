@@ -9,7 +9,15 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import jsonpath
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec.durations import seconds_of
@@ -102,14 +110,32 @@ def _plugin_name(text: str) -> str:
     return text
 
 
+def _number(value: Any) -> Any:
+    """What an arg was filled in as is text."""
+    return int(value) if isinstance(value, str) and value.isdecimal() else value
+
+
+def _truth(value: Any) -> Any:
+    return value == "true" if value in ("true", "false") else value
+
+
+def _unless_open(value: Any, judge: ValidatorFunctionWrapHandler) -> Any:
+    return value if isinstance(value, str) and PLACEHOLDER in value else judge(value)
+
+
+OPEN = (WrapValidator(_unless_open), PlainSerializer(lambda value: value))
+"""For fields that are not text, or not any text: ``{{…}}`` stands in them until it is filled in, which is always so
+before somebody measures by them (`gitops_bg.analysis.blocks` reads every block anew)."""
+
 WebAddress = Annotated[Text, AfterValidator(_web_address)]
 Duration = Annotated[Text, AfterValidator(_duration)]
 JsonPath = Annotated[Text, AfterValidator(_path)]
 Ago = Annotated[Text, AfterValidator(_moment)]
 QueryId = Annotated[str, AfterValidator(_query_id)]
 PluginName = Annotated[str, AfterValidator(_plugin_name)]
-Timeout = Annotated[int, Field(ge=1, le=LONGEST_TIMEOUT)]
-SecretName = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
+Timeout = Annotated[int, Field(ge=1, le=LONGEST_TIMEOUT), BeforeValidator(_number), *OPEN]
+Truth = Annotated[bool, BeforeValidator(_truth), *OPEN]
+SecretName = Annotated[str, Field(pattern=f"^{DNS_LABEL}$"), *OPEN]
 
 
 class Header(Model):
@@ -134,7 +160,7 @@ class Header(Model):
 class Http(Model):
     """What every block has that asks over HTTP."""
 
-    insecure: bool = Field(False, description="Do not verify the server's certificate. For tests.")
+    insecure: Truth = Field(False, description="Do not verify the server's certificate. For tests.")
     ca_cert: Text | None = Field(
         None, description="The PEM certificates of the authorities that the server's certificate may be signed by."
     )
@@ -206,7 +232,7 @@ class Web(Http):
     """A request whose answer is JSON. ``result``: what ``jsonPath`` finds, or the whole body."""
 
     url: WebAddress
-    method: Literal["GET", "POST", "PUT"] = "GET"
+    method: Annotated[Literal["GET", "POST", "PUT"], *OPEN] = "GET"
     headers: list[Header] = Field(default_factory=list)
     body: Text | None = None
     json_body: dict[str, Any] | None = None
@@ -257,13 +283,13 @@ def _datadog() -> SecretRef:
     return SecretRef.model_validate({"name": "datadog"})
 
 
-Aggregator = Literal["avg", "min", "max", "sum", "last", "percentile", "mean", "l2norm", "area"]
+Aggregator = Annotated[Literal["avg", "min", "max", "sum", "last", "percentile", "mean", "l2norm", "area"], *OPEN]
 
 
 class Datadog(Http):
     """A Datadog query. ``result``: a number. The Secret has ``api-key``, ``app-key`` and, if need be, ``address``."""
 
-    api_version: Literal["v1", "v2"] = "v1"
+    api_version: Annotated[Literal["v1", "v2"], *OPEN] = "v1"
     interval: Duration = Field("5m", description="How far back to look.")
     query: Text | None = None
     queries: dict[Text, Text] | None = None
@@ -317,7 +343,7 @@ class MetricDataQuery(Model):
     label: Text | None = None
     metric_stat: MetricStat | None = None
     period: Positive | Text | None = None
-    return_data: bool | None = None
+    return_data: Truth | None = None
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -350,7 +376,9 @@ class NewRelic(Http):
 
     query: Text
     profile: SecretName = "newrelic"
-    region: Literal["us", "eu"] | None = Field(None, description="The Secret's region where absent, else us.")
+    region: Annotated[Literal["us", "eu"], *OPEN] | None = Field(
+        None, description="The Secret's region where absent, else us."
+    )
     address: WebAddress | None = Field(None, description="Where NerdGraph answers; that of the region where absent.")
     timeout: Timeout = 10
 

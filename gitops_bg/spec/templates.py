@@ -4,9 +4,11 @@ Every metric must come to an end, as blue-green demands. A text that holds ``{{โ
 known, by the same schema (`plans`). The rules are those of reference argo-rollouts.md ยง3.
 """
 
-from typing import Annotated, Literal, Self
+import math
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, model_validator
+from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec import expressions
 from gitops_bg.spec.analysis_block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
@@ -31,6 +33,30 @@ def _condition(text: str) -> str:
 Condition = Annotated[str, AfterValidator(_condition)]
 
 
+def _edge(value: Any) -> float | str:
+    """A number, also as text, or text that args are to fill in."""
+    if is_open(value):
+        return str(value)
+    try:
+        number = float("no" if isinstance(value, bool) else value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise PydanticCustomError("edge", "must be a number")
+    return number
+
+
+OpenEdge = Annotated[float, PlainValidator(_edge)]
+"""A float, once its args are filled in."""
+
+
+class OpenRange(ThresholdRange):
+    """Flagger's range, whose edges args may fill in."""
+
+    min: OpenEdge | None = Field(None, description="The least.")
+    max: OpenEdge | None = Field(None, description="The most.")
+
+
 class Metric(Model):
     """One metric: what to measure, how often, and what is good."""
 
@@ -40,7 +66,7 @@ class Metric(Model):
     count: Limit | None = Field(None, description="How many measurements count; 1 where there is no interval.")
     success_condition: Condition | None = Field(None, description="CEL over result: true is good.")
     failure_condition: Condition | None = Field(None, description="CEL over result: true is bad.")
-    threshold_range: ThresholdRange | None = Field(None, description="Flagger's: a value outside is bad.")
+    threshold_range: OpenRange | None = Field(None, description="Flagger's: a value outside is bad.")
     failure_limit: Limit = Field(0, description="More failures than that fail the metric; -1: none does.")
     inconclusive_limit: Limit = Field(0, description="More inconclusive measurements than that: inconclusive.")
     consecutive_error_limit: Limit = Field(4, description="More errors in a row than that: an error.")

@@ -33,10 +33,9 @@ class World:
         self.now = NOW
         self.begun: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.woken: queue.SimpleQueue[AppKey] = queue.SimpleQueue()
-        self.told: list[tuple[AppKey, str, Finding, timedelta]] = []
         self.gates: dict[str, threading.Event] = {}
         self.lock = threading.Lock()
-        self.measurer = Measurer(self.run, self.woken.put, self.tell, lambda: self.now, size)
+        self.measurer = Measurer(self.run, self.woken.put, lambda: self.now, size)
 
     def gate(self, name: str) -> threading.Event:
         with self.lock:
@@ -47,9 +46,6 @@ class World:
         self.begun.put(name)
         assert self.gate(name).wait(TIMEOUT)
         return Measured(asked.id, Finding.SUCCESSFUL, self.now, value=name)
-
-    def tell(self, app: AppKey, asked: Measure, found: Measured, took: timedelta) -> None:
-        self.told.append((app, asked.metric.provider, found.finding, took))
 
     def take(self, app: AppKey, *measures: Measure) -> datetime | None:
         return self.measurer.take(app, measures)
@@ -87,7 +83,7 @@ def test_a_measurement_begins_at_once_and_wakes_its_app_when_it_ends(world: Worl
     world.gate("web.rate.0").set()
     assert world.woken.get(timeout=TIMEOUT) == WEB
     assert world.values() == ["web.rate.0"]
-    assert world.told == [(WEB, "web", Finding.SUCCESSFUL, timedelta(seconds=3))]
+    assert [(found.begun_at, found.at) for found in world.measurer.results(WEB)] == [(NOW, world.now)]
 
 
 def test_what_is_under_way_is_not_begun_again(world: World) -> None:

@@ -77,8 +77,6 @@ def missing(theirs: tuple[Theirs, ...]) -> list[str]:
     return [f"{each.name} -> {each.ours}" for each in theirs if each.here() is None and not each.words]
 
 
-_LATER = "not yet"
-
 _SAME_NAMES = (
     "blueGreen.activeService",
     "blueGreen.previewService",
@@ -100,15 +98,12 @@ _SAME_NAMES = (
     "revisionHistoryLimit",
     "rollbackWindow.revisions",
     "restartAt",
-)
-_NAMES_TO_COME = (
     "analysis.successfulRunHistoryLimit",
     "analysis.unsuccessfulRunHistoryLimit",
 )
 
 ARGO = (
     *map(Theirs, _SAME_NAMES),
-    *(Theirs(name, words=_LATER) for name in _NAMES_TO_COME),
     Theirs("replicas", words="`spec.replicas` of the target; no part of the version, so a change of it is no rollout"),
     Theirs("selector", words="none: every ReplicaSet and Service selects by app and digest"),
     Theirs("template", words="the pod template of the target"),

@@ -109,6 +109,8 @@ class Simulation:
     seen: Desired | None = None
     tags: dict[str, str] = field(default_factory=dict)
     deleted: bool = False
+    late_endpoints: set[str] = field(default_factory=set)
+    """The Services whose EndpointSlices still hold the pods of another version, too."""
     budget_refuses: bool = False
     """A PodDisruptionBudget that spares no pod."""
     evicted: int = 0
@@ -275,7 +277,8 @@ class Simulation:
             return None
         selector = tuple(sorted(names.selector(APP, digest).items())) if digest else (("app", "web"),)
         pods = self.pods.get(digest)
-        return ServiceView(name, short(digest), selector, ready_endpoints=pods.available if pods else 0)
+        ready, late = pods.available if pods else 0, name in self.late_endpoints
+        return ServiceView(name, short(digest), selector, ready_endpoints=ready, other_endpoints=late)
 
     def _git(self) -> GitView:
         branch = PromotionBranch(template(self.branch).digest, self.branch_base) if self.branch else None

@@ -84,6 +84,73 @@ def test_analysis_begins_only_when_the_pods_are_available():
     assert len(world.decide().measurements) == 1
 
 
+def test_analysis_before_promotion_begins_only_when_the_preview_reaches_the_new_pods_alone():
+    """W12: what is asked through the preview Service must not be answered by the old pods."""
+    world = analysed(pre=PLAN)
+    world.late_endpoints.add("web-preview")
+    world.push("2")
+    while world.shown != "2":
+        assert world.decide().measurements == ()
+        world.step()
+        world.pods_come_up()
+    world.settle()
+    assert world.decide().measurements == ()
+    waiting = "pre-promotion analysis: begins when Service web-preview reaches exactly its pods"
+    assert (GateKind.ANALYSIS, waiting) in shut(world)
+    assert world.decide().phase is Phase.PROGRESSING
+    world.late_endpoints.clear()
+    world.settle()
+    assert len(world.decide().measurements) == 1
+
+
+def test_analysis_without_a_preview_service_waits_for_none():
+    world = analysed(automatic(preview_service=None), pre=PLAN)
+    world.push("2")
+    world.settle()
+    assert len(world.decide().measurements) == 1
+
+
+def test_version_that_is_being_promoted_keeps_the_preview_until_its_analysis_is_over():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.set_primary("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    assert world.shown == "2", "it is measured through the preview"
+    measure(world, GOOD)
+    world.later(seconds=60)
+    measure(world, GOOD)
+    assert (world.live, world.shown) == ("2", "3")
+
+
+def test_analysis_after_promotion_begins_only_when_the_endpoints_have_followed():
+    world = analysed(post=PLAN)
+    world.late_endpoints.add("web")
+    world.push("2")
+    world.settle()
+    assert (world.live, world.decide().measurements) == ("2", ())
+    assert any("begins when the endpoints have followed Service web" in reason for _, reason in shut(world))
+    world.late_endpoints.clear()
+    world.settle()
+    assert len(world.decide().measurements) == 1
+
+
+def test_endpoints_that_never_follow_do_not_keep_a_version_from_being_judged():
+    world = analysed(post=PLAN)
+    world.late_endpoints.add("web")
+    world.push("2")
+    world.settle()
+    switched = world.record.numbered(2).activated_at
+    world.suspend()
+    world.settle()
+    assert world.decide().wake_at == switched + timedelta(seconds=600)
+    world.later(seconds=601)
+    world.settle()
+    measure(world, BAD)
+    assert world.live == "1"
+
+
 @pytest.mark.parametrize("verdict", [BAD, BROKEN])
 def test_bad_verdict_before_promotion_aborts_and_holds(verdict):
     world = analysed(pre=PLAN)
@@ -503,3 +570,82 @@ def test_merging_the_next_version_does_not_save_one_that_fails():
     measure(world, BAD)
     assert (world.live, world.primary) == ("1", "1")
     assert world.held == {"2", "3"}, "nothing goes forward again without somebody's word"
+
+
+def test_template_that_breaks_in_mid_run_changes_nothing_for_the_run():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, GOOD)
+    strategy = replace(world.spec.strategy, pre_promotion_analysis=Plan(unknown="there is no AnalysisTemplate errors"))
+    world.spec = replace(world.spec, strategy=strategy)
+    world.settle()
+    assert world.record.run(PRE).metrics[0].counted == 1
+    world.later(seconds=60)
+    measure(world, GOOD)
+    assert world.live == "2"
+    world.push("3")
+    world.settle()
+    assert (world.live, world.decide().measurements) == ("2", ())
+    assert any("there is no AnalysisTemplate errors" in reason for _, reason in shut(world))
+
+
+def test_pods_that_fail_in_mid_run_are_waited_for_when_it_has_ended_well():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.set_primary("2")
+    measure(world, GOOD)
+    world.later(seconds=60)
+    world.bad_tags.add("2")
+    world.settle()
+    measure(world, GOOD)
+    assert world.live == "1", "its pods are gone"
+    world.bad_tags.clear()
+    world.settle()
+    assert world.live == "2"
+    assert world.recorded_moves() == world.moves
+
+
+def test_failure_after_an_early_merge_is_said_where_main_takes_no_commit():
+    world = analysed(manual(), pre=PLAN)
+    world.protected = True
+    world.push("2")
+    world.settle()
+    world.set_primary("2")
+    world.settle()
+    measure(world, BAD)
+    assert (world.live, world.primary, world.branch, world.held) == ("1", "2", "1", {"2"})
+    assert "diverged" in world.events()
+    world.merge()
+    world.settle()
+    assert (world.live, world.primary, world.held) == ("1", "1", {"2"})
+    assert world.events().count("converged") == 1
+
+
+def test_suspension_in_mid_measurement_is_followed_by_the_same_measurement():
+    """What was under way may be asked again; it counts once, under the name it had."""
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    (before,) = world.decide().measurements
+    world.suspend()
+    world.settle()
+    world.resume()
+    world.settle()
+    (after,) = world.decide().measurements
+    assert after.id == before.id
+
+
+def test_clock_that_jumps_back_delays_a_measurement_by_its_interval_at_most():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    world.later(hours=-1)
+    (run,) = world.record.analysis
+    assert (world.decide().measurements, run.running) == ((), True)
+    world.later(hours=1)
+    measure(world, GOOD)
+    world.later(seconds=60)
+    measure(world, GOOD)
+    assert world.live == "2"

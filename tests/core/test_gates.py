@@ -9,7 +9,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
 from gitops_bg.core.observed import GitView, Outcome, Verdict
 from gitops_bg.core.record import Hold, Override
-from gitops_bg.core.spec import PromoteVia, Suspension
+from gitops_bg.core.spec import OnExpire, PromoteVia, Suspension
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
@@ -272,6 +272,7 @@ def test_a_promotion_is_stopped_before_the_switch_by(name):
     assert not all_open(gates_before_switch(state, state.record.numbered(2)))
 
 
+OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"
 REFUSED = {"git": GitView(main_refused="protected branch")}
 APPROVAL = {
     "automatic: the agent commits": (
@@ -281,6 +282,19 @@ APPROVAL = {
     "automatic, where main refuses it": (
         waiting(spec=automatic(), observed=REFUSED),
         (False, "main refuses the agent's commit (protected branch): merge the promotion branch", None),
+    ),
+    "automatic, of an old tag pushed again": (
+        world(legacy(1), active(2), wants=1, spec=automatic()),
+        (False, OLD_TAG, None),
+    ),
+    "the same, which is no promise to promote it when its time is up either": (
+        world(
+            legacy(1, available_since=EARLIER),
+            active(2),
+            wants=1,
+            spec=manual(expire_after_seconds=7200, on_expire=OnExpire.PROMOTE),
+        ),
+        (False, "waiting for the promotion branch to be merged", None),
     ),
     "pullRequest": (waiting(), (False, "waiting for the promotion branch to be merged", None)),
     "commit": (

@@ -623,3 +623,29 @@ def test_the_gate_of_its_pods_says_that_a_confirmation_comes_first():
     world = pushed(hook(CONFIRM_ROLLOUT))
     gates = {gate.kind: gate for gate in world.decide().gates}
     assert gates[GateKind.AVAILABILITY].reason == "its pods come up once every confirm-rollout hook has said yes"
+
+
+@pytest.mark.parametrize("type_", [PRE_ROLLOUT, ROLLOUT])
+def test_hooks_that_try_the_new_version_wait_until_the_preview_reaches_it_alone(type_):
+    """W12: what a hook asks through the preview Service must not be answered by the old pods."""
+    world = deployed(hooked(automatic(), hook(type_)))
+    world.late_endpoints.add("web-preview")
+    world.push("2")
+    world.settle()
+    assert (world.shown, called(world), world.live) == ("2", [], "1")
+    world.late_endpoints.clear()
+    world.settle()
+    assert called(world) == [str(type_)]
+
+
+def test_version_that_is_being_promoted_keeps_the_preview_until_hooks_are_done_with_it():
+    world = deployed(hooked(manual(), hook(PRE_ROLLOUT)))
+    world.push("2")
+    world.set_primary("2")
+    world.settle()
+    world.push("3")
+    world.settle()
+    assert (world.shown, called(world)) == ("2", [str(PRE_ROLLOUT)])
+    world.answer({str(PRE_ROLLOUT): 200})
+    world.settle()
+    assert (world.live, world.shown) == ("2", "3")

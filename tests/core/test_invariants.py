@@ -7,12 +7,15 @@ into corners. I4, I5 and I6 speak of histories and are checked here.
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core import actions as act
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import Phase
 from gitops_bg.core.hooks import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.metrics import Finding, Metric, Plan
@@ -65,6 +68,11 @@ def delete_services(world: Simulation) -> None:
 def wipe_another(world: Simulation) -> None:
     for name in world.more:
         world.more[name] = ""
+
+
+def endpoints_lag(*names: str) -> Callable[[Simulation], None]:
+    """From now on these Services have endpoints of other versions, too, and only they."""
+    return lambda world: setattr(world, "late_endpoints", set(names))
 
 
 def scale_by_hand(world: Simulation, tag: str) -> None:
@@ -147,6 +155,9 @@ EVENTS = st.one_of(
             wipe_active,
             wipe_another,
             delete_services,
+            endpoints_lag("web", "web-preview"),
+            endpoints_lag("web"),
+            endpoints_lag(),
             rewrite_history,
             toggle("protected"),
             toggle("reachable"),
@@ -177,6 +188,7 @@ DEEP = st.lists(
 )
 HISTORIES = st.one_of(HISTORY, DEEP)
 
+EVERYTHING = {"more_active_services": ("web-grpc",), "preview_replica_count": 1, "expire_after_seconds": 90}
 SPECS = st.sampled_from(
     [
         manual(),
@@ -197,6 +209,11 @@ SPECS = st.sampled_from(
         manual(expire_after_seconds=30),
         automatic(scale_down_delay_seconds=0, drain_seconds=40),
         manual(expire_after_seconds=30, on_expire=OnExpire.PROMOTE),
+        replace(
+            hooked(analysed(automatic(**EVERYTHING, auto_promotion_seconds=60, drain_seconds=20))),
+            progress_deadline_abort=True,
+        ),
+        hooked(analysed(manual(**EVERYTHING, on_expire=OnExpire.PROMOTE))),
     ]
 )
 
@@ -204,13 +221,19 @@ SPECS = st.sampled_from(
 ROLES = {"active_metadata": PodMetadata((("role", "active"),)), "preview_metadata": PodMetadata((("role", "preview"),))}
 
 
-def run(spec: object, events: list[tuple[Callable[[Simulation], None], int]]) -> Simulation:
+def run(
+    spec: object,
+    events: list[tuple[Callable[[Simulation], None], int]],
+    check: Callable[[Simulation], None] = lambda world: None,
+) -> Simulation:
+    """The world after a history; ``check`` looks at it before every pass."""
     world = Simulation(spec)  # type: ignore[arg-type]
     world.bad_tags.add("bad")
     world.push("1")
     for event, passes in events:
         event(world)
         for _ in range(passes):
+            check(world)
             world.step()
             world.pods_come_up()
     return world
@@ -234,6 +257,47 @@ def test_every_history_comes_to_rest_and_then_nothing_is_done(spec, events):
     decision = world.step()
     assert decision.actions == ()
     assert decision.record == record
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES)
+def test_deciding_again_before_anything_was_done_tells_nothing_twice(spec, events):
+    """The record is saved before the actions: whoever dies in between begins with it, and the same world."""
+    world = run(spec, events, check=_tells_nothing_twice)
+    _tells_nothing_twice(world)
+
+
+def _tells_nothing_twice(world: Simulation) -> None:
+    record = world.decide().record
+    again = decide(world.spec, world.desired(), world.observed(), record, world.now).record
+    assert again.ledger == record.ledger
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES, st.floats(0, 0.99))
+def test_time_alone_changes_nothing_before_it_is_time_to_wake_up(spec, events, part):
+    """I5: and who sleeps until then misses nothing that is due; without ``wake_at``, for a year."""
+    world = run(spec, events)
+    world.settle()
+    before = world.decide()
+    assert before.wake_at is None or before.wake_at > world.now
+    world.now += ((before.wake_at or world.now + timedelta(days=365)) - world.now) * part
+    after = world.decide()
+    assert (after.actions, after.record, after.calls) == (before.actions, before.record, before.calls)
+    assert (after.measurements, after.phase, after.wake_at) == (before.measurements, before.phase, before.wake_at)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES)
+def test_app_that_is_not_healthy_says_what_it_waits_for(spec, events):
+    """Every wait has a reason, and no end that has passed already."""
+    world = run(spec, events)
+    world.settle()
+    decision = world.decide()
+    assert decision.waits or decision.phase is Phase.HEALTHY or not world.record.traffic
+    for wait in decision.waits:
+        assert wait.reason
+        assert wait.until is None or wait.until > world.now
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])

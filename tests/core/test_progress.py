@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -11,16 +10,13 @@ import pytest
 from gitops_bg.core.conditions import conditions_of
 from gitops_bg.core.counts import Counts, counts_of
 from gitops_bg.core.digest import short
-from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.metrics import AnalysisStage, Finding
-from gitops_bg.core.model import Probation
 from gitops_bg.core.record import Hold
 from gitops_bg.core.runs import AnalysisRun
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.waits import waits_of
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
-from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, rising, world
 
 V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
@@ -164,47 +160,6 @@ def test_counts_tell_live_traffic_from_all_versions() -> None:
 @pytest.mark.parametrize(("available", "unavailable"), [(0, 3), (3, 0), (5, 0)])
 def test_more_pods_than_asked_for_are_not_missing(available: int, unavailable: int) -> None:
     assert Counts(desired=3, available=available).unavailable == unavailable
-
-
-def waits(state: World) -> list[tuple[str, int, datetime | None]]:
-    return [(one.gate, one.version, one.until) for one in waits_of(state, gates_to_show(state))]
-
-
-WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
-    "nothing": (world(active(1)), []),
-    "pods, until the progress deadline": (
-        world(active(1), rising(2, waiting_since=NOW), sets=(pods(1), pods(2, 3, 0))),
-        [("availability", 2, NOW + 600 * SECOND), ("approval", 2, None)],
-    ),
-    "pods that are late already": (world(active(1), LATE), [("availability", 2, None), ("approval", 2, None)]),
-    "people": (world(active(1), candidate(2)), [("approval", 2, None)]),
-    "people, until it expires": (
-        world(active(1), candidate(2, available_since=NOW), spec=manual(expire_after_seconds=60)),
-        [("approval", 2, NOW + 60 * SECOND)],
-    ),
-    "a countdown": (just_up(2), [("pause", 2, NOW + 60 * SECOND)]),
-    "a warm version that drains": (
-        world(legacy(1, left_at=NOW), active(2, activated_at=NOW)),
-        [("draining", 1, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
-    ),
-    "a version that is warm for ever": (world(legacy(1, scale_down_at=None), active(2)), []),
-    "a version that failed after the switch": (
-        world(legacy(1), active(2, probation=Probation(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
-        [("probation", 2, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WAITS)
-def test_waits_for(name: str) -> None:
-    state, expected = WAITS[name]
-    assert waits(state) == expected
-
-
-def test_wait_names_the_commit_that_waits() -> None:
-    decision = decided(world(active(1), candidate(2)))
-    assert [wait.commit for wait in decision.waits] == [f"{2:040x}"]
-    assert decision.waits[0].reason == "waiting for the promotion branch to be merged"
 
 
 def test_decision_says_what_main_names_and_by_which_commits() -> None:

@@ -253,6 +253,13 @@ def test_deadline_of_a_candidate_begins_anew_with_every_eviction():
     assert after.waiting_since == NOW
 
 
+def test_candidate_that_was_late_before_has_not_recovered_by_being_restarted():
+    state = restarting(active(1), rising(2, failure="late"), seen=old(2, "x", "y", "z", **UNREADY))
+    after = note_restart(state).record.numbered(2)
+    assert after is not None
+    assert (after.failure, after.waiting_since) == ("late", EARLIER)
+
+
 def test_probation_of_the_live_version_does_too():
     unready = Probation(3, EARLIER, unready=True)
     state = restarting(active(1, rollout=2, probation=unready), seen=old(1, "a", "b", "c"))

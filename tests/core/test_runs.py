@@ -111,6 +111,14 @@ def test_dry_runs_alone_never_fail_a_run():
     assert measured(run, BAD).finding is GOOD
 
 
+def test_metrics_that_still_measure_when_the_run_ends_are_terminated_and_say_nothing_against_it():
+    run = measured(run_of(metric("a", count=9), metric("b"), metric("c")), GOOD, "a")
+    run = measured(measured(run, GOOD, "c"), BAD, "b")
+    assert [(one.finding, one.terminated) for one in run.metrics] == [(GOOD, True), (BAD, False), (GOOD, False)]
+    assert str(run.metrics[0]) == "a ✔1 ✖0 ?0 ⚠0 of 9 (terminated)"
+    assert why(run).startswith("b ")
+
+
 def test_counts_are_for_people():
     run = after("sfie", count=9, failure_limit=3, inconclusive_limit=3)
     assert str(run) == "errors ✔1 ✖1 ?1 ⚠1 of 9"

@@ -8,6 +8,7 @@ from gitops_bg.core.conditions import phase_of
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.draining import note_arrival
 from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.retention import is_live
 from gitops_bg.core.services import route
@@ -182,3 +183,22 @@ def test_promotion_taken_back_between_the_two_writes_never_happened():
     assert sim.points_to() == {template("1").digest}
     assert sim.events().count("promoted") == 0
     assert sim.moves == sim.recorded_moves()
+
+
+def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspended():
+    """Else live traffic reached a version on hold for as long as the suspension lasts."""
+    sim = waiting()
+    sim.merge()
+    between_the_writes(sim)
+    sim.suspend()
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert sim.points_to() == {template("1").digest}
+    assert sim.held == {"2"}
+    assert sim.moves == sim.recorded_moves()
+
+
+@pytest.mark.parametrize(("web", "grpc"), [(2, 2), (0, 1), (2, 0)])
+def test_while_suspended_nothing_else_is_repaired(web, grpc):
+    state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
+    assert route(state) == ()

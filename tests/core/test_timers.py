@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import Outcome, Verdict
-from gitops_bg.core.record import Hold
+from gitops_bg.core.record import Hold, Restart
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.timers import wake_at
 from tests.core.simulation import automatic, manual
@@ -57,6 +57,17 @@ SLEEPS = {
     ),
     "a version that is kept warm for ever": world(legacy(1, scale_down_at=None), active(2)),
     "a held version": world(active(1), legacy(2, scale_down_at=None), record={"holds": (Hold(digest(2), "5xx", NOW),)}),
+    "a version that was let go before it served: nothing drains": world(
+        active(1, activated_at=NOW), rising(2, retiring=True, scale_down_at=None), wants=1
+    ),
+    "a restart whose time comes while traffic is on its way": world(
+        active(1),
+        rising(2, failure="late"),
+        names_=2,
+        spec=replace(manual(), restart_at=MOMENT),
+        sets=UNREADY,
+        record={"restart": Restart(MOMENT, 2)},
+    ),
     "a suspension without an end, whatever else would be due": world(
         legacy(1), active(2), spec=replace(manual(), suspend=Suspension("incident"))
     ),

@@ -7,6 +7,7 @@ import pytest
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import Color, Snapshot, Source, Stage
+from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Hold
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.versions import PAST_DIGESTS, choose_candidate, forget, next_color, register, start_rollout
@@ -266,3 +267,17 @@ def test_only_candidates_tell_that_they_were_let_go():
     record = choose_candidate(world(legacy(1, retiring=False), active(2))).record
     assert record.numbered(1).retiring
     assert Event.SUPERSEDED not in {entry.event for entry in record.ledger}
+
+
+def test_what_primary_yaml_names_is_remembered_although_traffic_went_back_from_it():
+    """Else it was given a new number, a rollout and a ledger entry with every pass, as long as Git was away."""
+    sim = deployed(replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0))
+    sim.push("2")
+    sim.settle()
+    sim.set_primary("3")
+    sim.step()
+    sim.reachable = False
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert sim.live == "1"
+    assert sim.record.last_version == 3

@@ -46,13 +46,14 @@ def test_templates_are_right() -> None:
 @pytest.mark.parametrize("number", range(len(APPS)))
 def test_apps_are_right(number: int) -> None:
     spec = spec_of(APPS[number])
-    flagger = "analysis" in spec
-    text = app_with(f"analysis: {spec['analysis']}") if flagger else _with(spec["strategy"]["blueGreen"])
+    analysis = spec.get("analysis")
+    text = app_with(f"analysis: {analysis}") if analysis else _with(spec["strategy"]["blueGreen"])
     config = load_app(WEB, {"app.yaml": text.encode(), "target.yaml": TARGET.encode()}, source_of, library())
     assert config.problems == ()
     assert config.spec is not None
     plans = config.spec.strategy.pre_promotion_analysis, config.spec.strategy.post_promotion_analysis
-    assert [isinstance(plan, Plan) for plan in plans] == [True, not flagger]
+    expected = ["metrics" in analysis, False] if analysis else [True, True]
+    assert [isinstance(plan, Plan) for plan in plans] == expected
 
 
 def _with(blue_green: dict[str, Any]) -> str:

@@ -407,3 +407,79 @@ TWO = template("two", metrics="[{name: a, provider: {web: {url: 'http://a'}}}, "
 def test_mistakes_in_flaggers_words(mistake: str) -> None:
     app, said = FLAGGER_WRONG[mistake]
     assert complaints(app, RATE, TWO, template("bare", HOST)) == [said]
+
+
+EVERYWHERE = """
+    - name: errors
+      interval: '{{args.interval}}'
+      initialDelay: '{{args.delay}}'
+      count: '{{args.count}}'
+      failureLimit: '{{args.count}}'
+      inconclusiveLimit: '{{args.count}}'
+      consecutiveErrorLimit: '{{args.none}}'
+      thresholdRange: {min: '{{args.none}}', max: '{{args.count}}'}
+      provider: {web: {url: http://a, timeoutSeconds: '{{args.count}}'}}"""
+
+
+def test_args_may_stand_in_every_field_of_a_metric() -> None:
+    declared = (
+        "args: [{name: interval, value: 30s}, {name: delay, value: '5'}, {name: count, value: '7'},"
+        " {name: none, value: '-1'}]"
+    )
+    use = "prePromotionAnalysis: {templates: [{templateName: errors}]}"
+    (metric,) = plan(app_with(blue_green=use), template("errors", declared, metrics=EVERYWHERE)).metrics
+    assert (metric.interval, metric.initial_delay, metric.count) == (30, 5, 7)
+    assert (metric.failure_limit, metric.inconclusive_limit, metric.consecutive_error_limit) == (7, 7, -1)
+    assert json.loads(metric.query)["timeoutSeconds"] == 7
+    assert [is_true(metric.failure, {"result": value}) for value in (-2, -1, 7, 8)] == [True, False, False, True]
+
+
+def test_arg_that_makes_a_metric_endless_is_refused() -> None:
+    metrics = "[{name: errors, interval: '{{args.x}}', provider: {web: {url: http://a}}}]"
+    use = "prePromotionAnalysis: {templates: [{templateName: errors}], args: [{name: x, value: 30s}]}"
+    (said,) = complaints(app_with(blue_green=use), template("errors", "args: [{name: x}]", metrics=metrics))
+    assert "interval: without count never ends" in said
+
+
+def test_metrics_that_args_give_one_name_are_refused() -> None:
+    metrics = (
+        "[{name: '{{args.x}}', provider: {web: {url: http://a}}}, {name: errors, provider: {web: {url: http://b}}}]"
+    )
+    use = "prePromotionAnalysis: {templates: [{templateName: errors}], args: [{name: x, value: errors}]}"
+    (said,) = complaints(app_with(blue_green=use), template("errors", "args: [{name: x}]", metrics=metrics))
+    assert "there are two metrics called errors" in said
+
+
+def test_arg_that_is_given_twice_is_refused() -> None:
+    use = (
+        "prePromotionAnalysis: {templates: [{templateName: errors}],"
+        " args: [{name: host, value: a}, {name: host, value: b}]}"
+    )
+    (said,) = complaints(app_with(blue_green=use), ERRORS)
+    assert "there are two args called host" in said
+
+
+def test_limits_of_the_history_stand_beside_either_analysis() -> None:
+    limits = "analysis: {successfulRunHistoryLimit: 2, unsuccessfulRunHistoryLimit: 0}"
+    for app in (app_with(limits), app_with(limits, blue_green=USE)):
+        spec = load(app, ERRORS).spec
+        assert spec is not None
+        assert (spec.successful_run_history_limit, spec.unsuccessful_run_history_limit) == (2, 0)
+    default = load(app_with()).spec
+    assert default is not None
+    assert (default.successful_run_history_limit, default.unsuccessful_run_history_limit) == (5, 5)
+    assert complaints(app_with("analysis: {successfulRunHistoryLimit: 51}"))
+    assert complaints(app_with("analysis: {unsuccessfulRunHistoryLimit: -1}"))
+
+
+def test_what_no_object_of_a_cluster_could_hold_is_refused() -> None:
+    many = ", ".join(f"{{name: m{number}, provider: {{web: {{url: http://a}}}}}}" for number in range(6))
+    kept = "measurementRetention: [{metricName: m, limit: 100}]"
+    use = f"prePromotionAnalysis: {{templates: [{{templateName: errors}}], {kept}}}"
+    (said,) = complaints(app_with(blue_green=use), template("errors", metrics=f"[{many}]"))
+    assert "600 measurements would be remembered at a time; a status holds 500" in said
+    big = template(
+        "errors", metrics=f"[{{name: m, provider: {{web: {{url: http://a, body: {'x' * 120_000}, method: POST}}}}}}]"
+    )
+    (said,) = complaints(app_with(blue_green=USE), big)
+    assert "have more than 100,000 characters" in said

@@ -153,3 +153,39 @@ def test_a_json_path_is_read_with_and_without_kubectls_braces(text: str) -> None
 def test_a_moment_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a"):
         seconds_ago(text)
+
+
+OPEN = """
+prometheus: {address: "{{args.x}}", query: up, timeout: "{{args.x}}", insecure: "{{args.x}}"}
+---
+web: {url: "http://a/{{args.x}}", method: "{{args.x}}", timeoutSeconds: "{{args.x}}"}
+---
+datadog: {apiVersion: "{{args.x}}", query: q, interval: "{{args.x}}", secretRef: {name: "{{args.x}}"}}
+---
+cloudWatch: {metricDataQueries: [{id: a, expression: e, period: "{{args.x}}", returnData: "{{args.x}}"}]}
+---
+newRelic: {query: q, profile: "{{args.x}}", region: "{{args.x}}", timeout: "{{args.x}}"}
+---
+graphite: {address: http://a, query: q, timeout: "{{args.x}}"}
+---
+influxdb: {query: q, profile: "{{args.x}}", timeout: "{{args.x}}"}
+"""
+
+
+@pytest.mark.parametrize("document", read("open.yaml", OPEN.encode()).documents, ids=lambda one: next(iter(one.value)))
+def test_args_may_stand_in_every_field_of_a_block(document) -> None:
+    """argo-rollouts.md §3: `{{args.x}}` in any metric field, numbers among them."""
+    found, problems = validate(Provider, document)
+    assert problems == ()
+    assert found is not None
+    assert found.block == next(iter(document.value.values()))
+
+
+def test_numbers_and_truth_values_that_were_filled_in_as_text_are_none_any_more() -> None:
+    written = 'prometheus: {address: "http://a", query: up, timeout: "40", insecure: "true"}'
+    assert provider(written).block == {"address": "http://a", "query": "up", "timeout": 40, "insecure": True}
+
+
+@pytest.mark.parametrize("filled", ["0", "301", "soon", "-1", "4.5"])
+def test_number_that_was_filled_in_is_judged_as_a_number(filled: str) -> None:
+    assert complaints(f'web: {{url: "http://a", timeoutSeconds: "{filled}"}}')

@@ -161,9 +161,10 @@ class Kubelet:
         self._tolerant("PATCH", f"{_path(pod)}/status", body, STRATEGIC)
 
     def _tolerant(self, method: str, path: str, body: Json, content_type: str = "application/json") -> None:
-        """Send it; a pod that is gone meanwhile, or is another one of the same name, is not our business."""
+        """Send it; a pod that is gone meanwhile, is another one of the same name or is going, is not our business."""
         status, answer = self._api.request(method, path, body, content_type=content_type)
-        if status >= 400 and status not in {404, 409}:
+        namespace_goes = status == 403 and "being terminated" in answer.get("message", "")
+        if status >= 400 and status not in {404, 409} and not namespace_goes:
             raise ApiError(f"{method} {path}", status, answer)
 
     def _next_address(self) -> str:

@@ -182,6 +182,27 @@ def test_a_retry_is_a_new_rollout_that_measures_anew(web: App, backend: Backend)
     assert len(backend.asked) == 2
 
 
+def test_finished_runs_stay_in_the_status_up_to_the_limits(web: App, backend: Backend) -> None:
+    """argo-rollouts.md §1.3: the newest; the last run is beyond the limits."""
+    web.spec["analysis"] = {"successfulRunHistoryLimit": 2, "unsuccessfulRunHistoryLimit": 1}
+    analysed(web, backend, PRE)
+    for number, answer in enumerate((BAD, GOOD, BAD, GOOD, GOOD, GOOD), start=2):
+        backend.says(answer)
+        web.push_image(f"v{number}")
+        wanted = Finding.FAILED if answer is BAD else Finding.SUCCESSFUL
+        web.wait(lambda number=number: web.record.rollout == number, f"rollout {number}")
+        web.wait(lambda wanted=wanted, n=number: ends(web, n) is wanted, f"rollout {number} is judged")
+    web.wait_live("v7")
+    web.scenario.wait_idle()
+    shown = [(run["rollout"], run["finding"]) for run in web.status["analysisRuns"]]
+    assert shown == [(7, "Successful"), (6, "Successful"), (5, "Successful"), (4, "Failed")]
+
+
+def ends(web: App, rollout: int) -> Finding | None:
+    run = web.record.run(AnalysisStage.PRE)
+    return run.finding if run and run.rollout == rollout else None
+
+
 # --- after promotion ---
 
 
@@ -189,7 +210,7 @@ def test_a_failing_analysis_after_promotion_rolls_back_commits_and_holds(web: Ap
     analysed(web, backend, POST, count=2, interval="5m")
     web.push_image("v2")
     web.wait_live("v2")
-    web.wait(lambda: run_of(web, POST).metrics[0].successful == 1, "the first was good")
+    web.wait(lambda: [one.successful for one in run_of(web, POST).metrics] == [1], "the first was good")
     backend.says(BAD)
     web.scenario.wait_idle()
 
@@ -244,11 +265,16 @@ def test_once_measures_what_is_due_before_it_ends(web: App, backend: Backend) ->
     analysed(web, backend, PRE)
     web.scenario.stop()
     web.push_image("v2")
+    eventually(lambda: once(web) == "v2", 60, what="v2 is live")
+    assert len(backend.asked) == 1
+
+
+def once(web: App) -> str:
+    """What a CronJob with `agent --once` does, which awaits neither pods nor endpoints; the tag that is live then."""
     agent = web.scenario.start()
     assert agent.run_once(60) == frozenset()
     web.scenario.stop()
-    assert web.live_tag() == "v2"
-    assert len(backend.asked) == 1
+    return web.live_tag()
 
 
 # --- agents that die ---

@@ -81,6 +81,33 @@ def test_a_job_that_ended_while_no_agent_ran_counts(web: App) -> None:
     assert made(web) == 1
 
 
+def test_once_starts_a_job_and_does_not_wait_for_its_end(web: App) -> None:
+    """`agent --once` as a CronJob: a later one finds the Job and counts it."""
+    measuring(web, duration="3")
+    web.scenario.stop()
+
+    def once() -> bool:
+        assert web.scenario.start().run_once(60) == frozenset()
+        web.scenario.stop()
+        return web.live_tag() == "v2"
+
+    web.wait(once, "v2 is live", timeout=60)
+    assert (made(web), measured(web)) == (1, ["2.pre.1.sleep-job.0"])
+
+
+def test_how_long_jobs_take_is_in_the_histogram(web: App) -> None:
+    measuring(web, duration="1")
+    web.wait_live("v2")
+    web.scenario.wait_idle()
+    agent = web.scenario.agent
+    assert agent is not None
+    name = "gitops_bg_analysis_measurement_seconds"
+    count, total = (
+        agent.metrics.registry.get_sample_value(f"{name}_{each}", {"provider": "job"}) for each in ("count", "sum")
+    )
+    assert (count, total is not None and total >= 1) == (1, True)
+
+
 def test_an_agent_that_dies_after_every_write_measures_nothing_twice(world: Scenario) -> None:
     web = world.app()
     web.strategy["autoPromotionEnabled"] = True

@@ -37,6 +37,9 @@ def _archived(web: App) -> None:
     web.promote("v2")
     web.scenario.advance(301)
     web.wait(lambda: web.versions()["v1"].replicas == 0, "v1 is archived")
+    web.wait(
+        lambda: web.status["replicas"] == web.status["desiredReplicas"], "its pods are gone, and the status says so"
+    )
 
 
 def _suspended(web: App) -> None:

@@ -220,6 +220,13 @@ class TestSecrets:
         assert called.text == "bad token ***"
         assert "s3cr3t" not in caplog.text
 
+    @pytest.mark.parametrize("body", ["x" * 4090 + "s3cr3t-t0ken", "s3cr3t-t0ken" * 9000])
+    def test_they_are_hidden_also_where_a_body_is_cut(self, server, body):
+        server.reply("/hook", 500, body)
+        called = answer(call(server.url("/hook"), headers={"Authorization": "{{secret:hooks/token}}"}))
+        assert "s3cr" not in called.text
+        assert "***" in called.text
+
     def test_they_are_nowhere_in_what_went_wrong(self):
         called = answer(call("http://{{secret:hooks/token}}.invalid:99999/"))
         assert called.status == 0

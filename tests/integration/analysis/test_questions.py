@@ -315,3 +315,39 @@ def test_prometheus_on_aws_is_asked_with_a_signature(backend: Backend, no_aws: p
     assert "Credential=ENV/20261121/eu-central-1/aps/aws4_request, SignedHeaders=host;x-amz-date" in authorization
     assert len(authorization.rpartition("Signature=")[2]) == len(hashlib.sha256().hexdigest())
     assert "query=a%20%2B%20b&" in backend.asked[0].target
+
+
+# --- secrets in what backends answer ---
+
+TOKEN = "0123456789abcdefghijklmnopqrstuvwxyz-S3CR3T"
+ECHOES = {
+    "where an excerpt of 200 characters ends": (" " * 180 + TOKEN, 503),
+    "where a longer excerpt ends": (" " * (16 * 1024 - 10) + TOKEN, 503),
+    "many times over": (TOKEN * 2000, 503),
+    "in what is no JSON": (" " * 190 + TOKEN, 200),
+}
+
+
+@pytest.mark.parametrize("echo", ECHOES)
+def test_a_secret_that_a_backend_repeats_is_hidden_also_where_texts_are_cut(backend: Backend, echo: str) -> None:
+    body, status = ECHOES[echo]
+    backend.says(body.encode(), status)
+    asked = {"url": backend.url, "authentication": {"bearer": {"token": "{{secret:metrics/token}}"}}}
+    found = measured("web", asked, {"metrics": {"token": TOKEN}})
+    assert found.finding is Finding.ERROR
+    assert TOKEN[:8] not in found.message
+
+
+def test_a_secret_that_stands_where_a_number_belongs_is_hidden(backend: Backend) -> None:
+    backend.says(vector(TOKEN * 2))
+    asked = prometheus(backend, authentication={"bearer": {"token": "{{secret:metrics/token}}"}})
+    found = measured("prometheus", asked, {"metrics": {"token": TOKEN * 2}})
+    assert found.finding is Finding.ERROR
+    assert TOKEN[:8] not in found.message
+
+
+def test_a_secret_with_spaces_is_hidden_also_where_they_were_made_one(backend: Backend) -> None:
+    backend.says(b"no user correct  horse  battery", 401)
+    asked = {"url": backend.url, "headers": [{"key": "X-Password", "value": "{{secret:metrics/token}}"}]}
+    found = measured("web", asked, {"metrics": {"token": "correct  horse  battery"}})
+    assert found.message.endswith("answered 401: no user ***")

@@ -17,6 +17,8 @@ from tests.support.scenario import App, Scenario
 
 APPROVAL = {"kind": "approval", "open": False, "reason": "waiting"}
 AVAILABLE = {"kind": "availability", "open": True, "reason": "its pods are available"}
+MANUAL = {"kind": "manual", "open": False, "reason": "closed"}
+HOOK = {"kind": "hook", "open": False, "reason": "refused"}
 COUNTDOWN = {"kind": "pause", "open": False, "reason": "autoPromotionSeconds: 60"}
 
 # phase: its exit code, whether a wait ends there, and whether it does with --until-asked
@@ -28,6 +30,8 @@ PHASES: dict[str, tuple[int, bool, bool]] = {
     "Suspended": (6, False, True),
     "Paused": (6, False, True),
     "AwaitingPromotion": (7, False, False),
+    "Waiting": (7, False, False),
+    "Restarting": (7, False, False),
     "Deploying": (7, False, False),
     "Progressing": (7, False, False),
     "Promoting": (7, False, False),
@@ -59,6 +63,12 @@ def test_a_promotion_waits_for_a_person_where_only_the_approval_is_missing() -> 
     assert standing("AwaitingPromotion", AVAILABLE, APPROVAL) == (6, False, True)
     assert standing("AwaitingPromotion", AVAILABLE, COUNTDOWN) == (7, False, False)
     assert standing("AwaitingPromotion", COUNTDOWN, APPROVAL) == (7, False, False)
+
+
+def test_a_closed_gate_waits_for_a_person_and_a_hook_that_refuses_for_its_backend() -> None:
+    assert standing("Waiting", AVAILABLE, MANUAL, APPROVAL) == (6, False, True)
+    assert standing("AwaitingPromotion", AVAILABLE, MANUAL) == (6, False, True)
+    assert standing("Waiting", AVAILABLE, HOOK, APPROVAL) == (7, False, False)
 
 
 def test_a_healthy_app_ends_it_at_once(cli: Cli, web: App) -> None:

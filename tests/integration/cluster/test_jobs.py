@@ -254,8 +254,52 @@ def test_so_many_ended_jobs_are_kept_as_measurements_are(lab: Lab) -> None:
         wanted = replace(wanted, analysis=(take(wanted.analysis[0], "e1", measured),))
     lab.measure(wanted)
     assert wanted.analysis[0].finding is Finding.SUCCESSFUL
-    kept = lambda: sorted(job["metadata"]["annotations"][names.MEASUREMENT] for job in lab.live())  # noqa: E731
-    eventually(lambda: kept() == ["1.pre.1.smoke.2", "1.pre.1.smoke.3"], timeout=90, what="two Jobs are kept")
+    two = ["1.pre.1.smoke.2", "1.pre.1.smoke.3"]
+    eventually(lambda: kept_jobs(lab) == two, timeout=90, what="two Jobs are kept")
+
+
+def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
+    """argo-rollouts.md §1.3: `successfulRunHistoryLimit` and the other one, Jobs with their runs."""
+    first = record(metric())
+    lab.measure(first)
+    done = replace(first, analysis=(take(first.analysis[0], "e1", lab.result(first)),))
+    second = AnalysisRun(AnalysisStage.PRE, "v1:y", 2, started_at=NOW, metrics=(MetricRun(metric()),))
+    later = replace(done, past_runs=done.analysis, analysis=(second,))
+    lab.measure(later)
+    lab.result(later)
+    assert kept_jobs(lab) == ["1.pre.1.smoke.0", "2.pre.1.smoke.0"]
+    lab.measure(replace(later, past_runs=()))
+    eventually(lambda: kept_jobs(lab) == ["2.pre.1.smoke.0"], timeout=90, what="the Job went with its run")
+
+
+def test_the_jobs_of_the_last_remembered_run_go_with_it_also_after_a_restart(lab: Lab, others: Lab) -> None:
+    first = record(metric())
+    lab.measure(first)
+    run = take(first.analysis[0], "e1", lab.result(first))
+    others.measure(Record(epoch="e1", past_runs=(run,)))
+    others.measure(Record(epoch="e1"))
+    eventually(lambda: kept_jobs(lab) == [], timeout=90, what="the Job went with its run")
+
+
+def kept_jobs(lab: Lab) -> list[str]:
+    return sorted(job["metadata"]["annotations"][names.MEASUREMENT] for job in lab.live())
+
+
+def test_how_long_a_job_took_is_told_by_the_clock_of_the_cluster(lab: Lab) -> None:
+    """A clock of the cluster that differs from ours moves neither the next measurement nor the length of this one."""
+    wanted = record(metric(("sleep", "1")))
+    lab.measure(wanted)
+    found = lab.result(wanted)
+    assert found.at == NOW, "what the agent asked with, far from the cluster's time"
+    assert found.begun_at is not None
+    assert 0 <= (found.at - found.begun_at).total_seconds() < 30
+
+
+def test_all_is_started_once_the_jobs_are_there(lab: Lab) -> None:
+    """`agent --once` waits for that, and for no Job to end."""
+    lab.measure(record(metric(FOR_EVER)))
+    eventually(lambda: lab.scene.subject.jobs_started, what="it is started")
+    assert len(lab.live()) == 1
 
 
 def test_nothing_is_watched_before_a_job_is_asked_for(lab: Lab) -> None:

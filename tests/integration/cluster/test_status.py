@@ -106,6 +106,24 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
     assert scene.subject.record(scene.app).analysis == (run,)
 
 
+def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene) -> None:
+    """A field that the schema did not have would be pruned, and written again with every look."""
+    errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3)
+    plan = Plan((errors, replace(errors, name="slow")), annotations=(("why", "because"),))
+    first = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v6").digest, 6), plan, "new", "old", NOW)
+    first = take(first, "e1", Measured(id_of(first, "e1", first.metrics[0]), Finding.FAILED, LATER, "0.5"))
+    last = replace(first, rollout=7, digest=snapshot("v7").digest)
+    decision = replace(DECISION, record=replace(RECORD, analysis=(last,), past_runs=(first,)))
+    scene.do(ApplyApp())
+    assert scene.subject.save(scene.app, decision, NOW)
+    scene.until(lambda _: scene.subject.record(scene.app).past_runs == (first,))
+    assert not scene.subject.save(scene.app, decision, NOW)
+    shown = status(scene)["analysisRuns"]
+    assert isinstance(shown, list)
+    assert [(run["rollout"], run["finding"]) for run in shown] == [(7, "Failed"), (6, "Failed")]
+    assert [metric.get("terminated") for metric in shown[1]["metrics"]] == [None, True]
+
+
 def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
     scene.do(ApplyApp())
     assert scene.subject.record(scene.app) == Record()

@@ -7,17 +7,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gitops_bg.cli.demo.traffic import answer_of
 from gitops_bg.core import names
 from gitops_bg.core.observed import Request, Verb
 from tests.integration.traffic.stage import Stage, stage
+from tests.support.backend import Backend, serving
 from tests.support.mortal_story import tell_for_every_n
 from tests.support.paths import collection
 from tests.support.waiting import eventually
 
-DELAY, DEADLINE = 300, 60
-"""``scaleDownDelaySeconds`` and ``progressDeadlineSeconds`` of the app."""
+DELAY, DEADLINE, INTERVAL = 300, 60, 30
+"""``scaleDownDelaySeconds`` and ``progressDeadlineSeconds`` of the app, and the interval of its analysis."""
 
 
 def promotion(on: Stage) -> None:
@@ -126,6 +128,25 @@ def rescaling(on: Stage) -> None:
         on.web.wait(lambda size=replicas: len(_pods(on)["v9"]) == size, f"{replicas} pods of v9")
 
 
+def analysis_that_fails_after_promotion(on: Stage) -> None:
+    with serving() as backend:
+        _judge_promotions_by(on, backend)
+        backend.says({"errors": 0})
+        on.web.push_image("v12")
+        on.web.merge_promotion("v12")
+        on.web.wait_live("v12")
+        on.wait_used("v12")
+        eventually(lambda: backend.asked, what="the backend is asked")
+        on.law.permit_rollback("v9")
+        backend.says({"errors": 7})
+        on.world.advance(INTERVAL)
+        on.web.wait_live("v9")
+        on.web.wait_primary("v9")
+        on.web.wait_told()
+    assert on.web.record.held(on.web.digest("v12"))
+    assert "post-promotion analysis failed" in on.web.ledger()[-1]["Reason"]
+
+
 ACTS: tuple[Callable[[Stage], None], ...] = (
     promotion,
     old_pods_end_while_connections_are_kept_to_them,
@@ -139,6 +160,7 @@ ACTS: tuple[Callable[[Stage], None], ...] = (
     pods_that_fail_after_promotion,
     rollback_while_git_is_down,
     rescaling,
+    analysis_that_fails_after_promotion,
 )
 
 
@@ -206,6 +228,18 @@ def test_a_service_that_is_led_astray_by_hand_is_seen_by_the_judge(tmp_path: Pat
         on.cluster.patch(f"{collection('v1', 'Service', on.world.namespace)}/web", {"spec": {"selector": selector}})
         on.wait_used("v2")
         assert any("v2 answered" in breach for breach in on.law.breaches(on.load.since(0)))
+
+
+def _judge_promotions_by(on: Stage, backend: Backend) -> None:
+    """From now on a backend is asked ten times after each promotion: no errors, or traffic goes back."""
+    web = {"url": backend.url, "jsonPath": "{$.errors}"}
+    metric = {"name": "errors", "interval": f"{INTERVAL}s", "count": 10, "successCondition": "result == 0.0"}
+    spec = {"metrics": [{**metric, "provider": {"web": web}}]}
+    head = {"apiVersion": names.API_VERSION, "kind": "AnalysisTemplate", "metadata": {"name": "errors"}}
+    on.world.publish("Say what healthy is", {"analysis/errors.yaml": yaml.safe_dump({**head, "spec": spec})})
+    on.web.strategy["postPromotionAnalysis"] = {"templates": [{"templateName": "errors"}]}
+    on.web.configure()
+    on.world.wait_idle()
 
 
 def _ask(on: Stage, verb: Verb) -> None:

@@ -1,0 +1,149 @@
+"""The history of analysis runs: which are remembered, how long, and how little of each (argo-rollouts.md §1.3)."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.run_history import MOST_CHARACTERS
+from gitops_bg.core.runs import Measured
+from gitops_bg.spec.codec import to_json
+from tests.core.simulation import Simulation, manual
+from tests.core.test_analysis import BAD, BROKEN, GOOD, OPEN, PLAN, POST, PRE, analysed, measure, pass_analysis
+
+ONCE = Plan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))
+
+
+def limited(world: Simulation, good: int, bad: int) -> None:
+    world.spec = replace(world.spec, successful_run_history_limit=good, unsuccessful_run_history_limit=bad)
+
+
+def history(world: Simulation) -> list[tuple[int, str, Finding]]:
+    return [(run.rollout, str(run.stage), run.finding) for run in world.record.past_runs]
+
+
+def roll(world: Simulation, *findings: Finding) -> None:
+    """One version after the other, each with a verdict before promotion."""
+    for finding in findings:
+        world.push(str(world.record.last_version + 1))
+        world.settle()
+        measure(world, finding)
+
+
+def test_the_last_run_of_each_stage_is_no_history():
+    world = analysed(pre=ONCE, post=ONCE)
+    roll(world, GOOD)
+    measure(world, GOOD)
+    assert history(world) == []
+    assert {run.stage for run in world.record.analysis} == {PRE, POST}
+
+
+def test_the_newest_five_of_each_kind_are_remembered():
+    world = analysed(pre=ONCE)
+    roll(world, *[GOOD, BAD] * 7)
+    assert [finding for _, _, finding in history(world)].count(GOOD) == 5
+    assert [finding for _, _, finding in history(world)].count(BAD) == 5
+    assert [rollout for rollout, _, _ in history(world)] == list(range(5, 15))
+
+
+@pytest.mark.parametrize("finding", [BAD, BROKEN, OPEN])
+def test_failed_errors_and_inconclusive_count_as_unsuccessful(finding):
+    world = analysed(pre=ONCE)
+    limited(world, good=9, bad=1)
+    roll(world, finding, finding, finding)
+    assert [(rollout, kind) for rollout, _, kind in history(world)] == [(3, finding)]
+
+
+def test_limit_of_zero_leaves_the_last_run_only():
+    world = analysed(pre=ONCE)
+    limited(world, good=0, bad=0)
+    roll(world, GOOD, BAD, GOOD)
+    assert history(world) == []
+    assert world.record.run(PRE).rollout == 4
+
+
+def test_lowered_limit_holds_at_once():
+    world = analysed(pre=ONCE)
+    roll(world, *[GOOD] * 4)
+    limited(world, good=1, bad=1)
+    world.settle()
+    assert [rollout for rollout, _, _ in history(world)] == [4]
+
+
+def test_runs_of_forgotten_versions_are_forgotten():
+    world = analysed(pre=ONCE)
+    world.spec = replace(world.spec, revision_history_limit=0)
+    for _ in range(4):
+        roll(world, GOOD)
+        world.later(seconds=301)
+        world.settle()
+    kept = {version.rollout for version in world.record.versions}
+    assert {rollout for rollout, _, _ in history(world)} <= kept
+
+
+def test_every_attempt_at_an_answer_is_remembered():
+    world = analysed(manual(), pre=ONCE)
+    world.push("2")
+    world.settle()
+    for _ in range(2):
+        measure(world, OPEN)
+        world.ask(Verb.PROMOTE)
+        world.settle()
+    assert [(run.attempt, run.finding) for run in world.record.past_runs] == [(1, OPEN), (2, OPEN)]
+
+
+def test_run_that_is_stopped_is_remembered_as_terminated():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    measure(world, GOOD)
+    world.push("3")
+    world.settle()
+    (past,) = world.record.past_runs
+    assert (past.finding, past.finished_at, past.metrics[0].terminated) == (GOOD, world.now, True)
+
+
+def test_run_that_never_began_leaves_nothing():
+    world = analysed(post=Plan(unknown="no template"))
+    world.push("2")
+    world.settle()
+    world.set_primary("1", "revert")
+    world.settle()
+    assert (world.live, history(world)) == ("1", [])
+
+
+def test_of_a_past_run_only_verdict_counts_and_last_answers_stay():
+    world = analysed(pre=PLAN)
+    world.push("2")
+    world.settle()
+    pass_analysis(world)
+    roll(world, GOOD)
+    (one,) = world.record.past_runs[0].metrics
+    assert (one.metric.query, one.metric.success, one.successful, len(one.measurements)) == ("{}", "", 2, 1)
+
+
+def test_history_stays_small_whatever_backends_say():
+    """An object of the cluster takes about 1 MiB; the newest runs stay."""
+    many = Plan(tuple(Metric(f"metric-{number}", "web", failure_limit=-1) for number in range(40)))
+    world = analysed(pre=many)
+    limited(world, good=50, bad=50)
+    for _ in range(8):
+        world.push(str(world.record.last_version + 1))
+        world.settle()
+        due = world.decide().measurements
+        world.measured = tuple(Measured(one.id, BAD, world.now, "v" * 999, "m" * 999) for one in due)
+        world.settle()
+        world.measured = ()
+    assert 0 < len(str(to_json(world.record)["pastRuns"])) <= MOST_CHARACTERS
+    assert max(rollout for rollout, _, _ in history(world)) == world.record.rollout - 1
+
+
+def test_history_is_quiet():
+    world = analysed(pre=ONCE)
+    roll(world, GOOD, BAD, GOOD)
+    world.later(days=1)
+    world.settle()
+    assert world.settle() == 0
+    assert world.record.past_runs[-1].finished_at < world.now - timedelta(hours=1)
