@@ -200,7 +200,7 @@ class Record:
     override: Override | None = None
     holds: tuple[Hold, ...] = ()
     past_digests: tuple[str, ...] = ()
-    """Digests that were active before, by the ledger of a former life; oldest first."""
+    """Digests that were active before, and whose versions are forgotten or of a former life; oldest first."""
     hooks: tuple[HookRun, ...] = ()
     """What hooks have answered for the rollouts that are on their way."""
     open_gates: tuple[OpenGate, ...] = ()

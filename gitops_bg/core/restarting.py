@@ -108,7 +108,7 @@ class Flock:
     def spare(self) -> int:
         """How many available pods may go now: available - (max(replicas, total) - max(1, maxUnavailable)).
 
-        None while the version is being scaled: how many it is to have is about to be something else.
+        None may while the version is being scaled: how many it is to have is about to be something else.
         """
         if self.being_scaled:
             return 0

@@ -90,14 +90,13 @@ class Strategy:
     """How many pods of a version may be missing while it is restarted; at least one (``core.restarting``)."""
     more_active_services: tuple[str, ...] = ()
     """Services that carry live traffic, too: all move together, or none."""
+    pre_promotion_analysis: Plan | None = None
+    post_promotion_analysis: Plan | None = None
 
     @property
     def active_services(self) -> tuple[str, ...]:
         """Every Service that carries live traffic."""
         return (self.active_service, *self.more_active_services)
-
-    pre_promotion_analysis: Plan | None = None
-    post_promotion_analysis: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)
