@@ -83,7 +83,7 @@ def _limit(value: Any) -> int | str:
         return number
     if is_open(value):
         return value  # type: ignore[no-any-return]
-    raise PydanticCustomError("limit", "must be a whole number, 0 or more, or -1 for no limit")
+    raise PydanticCustomError("limit", f"must be a whole number from 0 to {LARGEST}, or -1 for no limit")
 
 
 def whole_seconds(period: int | str) -> int:

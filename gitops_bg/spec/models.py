@@ -200,7 +200,7 @@ class Promotion(Model):
 class RollbackWindow(Model):
     """How far back a version may be and still return without waiting."""
 
-    revisions: Count = Field(description="Number of versions.")
+    revisions: Count = Field(description="How many versions may have served between it and the live one.")
 
 
 class Suspend(Model):

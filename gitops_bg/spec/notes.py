@@ -16,6 +16,7 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
     """The notes on an app: of its app.yaml, and of the documents of its other files."""
     anchor = app or Document(app_file(config.app, APP_FILE), {})
     named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
+    yield from _measuring_nothing(config, anchor)
     for document in others:
         yield from _without_effect(document, {name for name, _, _ in named}, config)
     for name, field, carries in named:
@@ -23,6 +24,22 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
             message = f"Service {name} ({carries}) is not in Git: the agent makes it of the pods' ports"
             remedy = "one that the cluster has already is taken only if it has the label gitops-bg.dev/app"
             yield anchor.problem(field, message, remedy)
+
+
+def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """An analysis without templates is none, as in Argo Rollouts; whoever wrote it may think otherwise."""
+    if config.spec is None:
+        return
+    strategy = config.spec.strategy
+    plans = {
+        "prePromotionAnalysis": strategy.pre_promotion_analysis,
+        "postPromotionAnalysis": strategy.post_promotion_analysis,
+    }
+    written = app.value["spec"]["strategy"]["blueGreen"]
+    for field, plan in plans.items():
+        if field in written and plan is None:
+            place = ("spec", "strategy", "blueGreen", field)
+            yield app.problem(place, "names no template: nothing is measured", "add templates, or remove it")
 
 
 def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:

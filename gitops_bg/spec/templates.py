@@ -60,7 +60,7 @@ class OpenRange(ThresholdRange):
 class Metric(Model):
     """One metric: what to measure, how often, and what is good."""
 
-    name: Text
+    name: Text = Field(description="What it is called wherever it is shown; no other metric of the run may be.")
     interval: OpenPeriod | None = Field(None, description="The time between two measurements.")
     initial_delay: OpenPeriod = Field(0, description="The time before the first one.")
     count: Limit | None = Field(None, description="How many measurements count; 1 where there is no interval.")

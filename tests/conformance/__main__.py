@@ -1,19 +1,21 @@
-"""`python -m tests.conformance` prints the table of scenarios and fields; with --write-docs it goes to docs/."""
+"""`python -m tests.conformance` prints the tables of scenarios and fields; with --write-docs they go to docs/."""
 
 import argparse
 import sys
 
-from tests.conformance.document import PAGE, render
+from tests.conformance.document import pages
 
 
 def main() -> None:
-    """Print the page, or write it."""
+    """Print the pages, or write them."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
-    parser.add_argument("--write-docs", action="store_true", help=f"write {PAGE.name} instead of printing it")
-    if parser.parse_args().write_docs:
-        PAGE.write_text(render())
-    else:
-        sys.stdout.write(render())
+    parser.add_argument("--write-docs", action="store_true", help="write them instead of printing them")
+    writes = parser.parse_args().write_docs
+    for page, text in pages().items():
+        if writes:
+            page.write_text(text)
+        else:
+            sys.stdout.write(text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes docs/conformance.md: which test proves which scenario, and what each field means here."""
+"""Writes docs/conformance.md, which test proves which scenario, and docs/fields.md, what each field means here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.conformance.reference import SECTIONS, Scenario, Section
 from tests.conformance.survey import Proof, is_proven, mentions, proofs_of
 from tests.conformance.words import ENDINGS, PHASES
 
-PAGE = Path(__file__).parents[2] / "docs" / "conformance.md"
+_DOCS = Path(__file__).parents[2] / "docs"
 COMMAND = "python -m tests.conformance --write-docs"
 
 MOST_FILES = 4
@@ -27,9 +27,25 @@ that the target asks for, pods of all versions, pods of the target's version, re
 """
 
 
-def render() -> str:
-    """The whole page."""
-    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _words(), _own_fields()]
+_HEAD_OF_FIELDS = f"""\
+# Every field
+
+Written by `{COMMAND}` from the models that `gitops-bg check` checks with. `[]` is each item of a list. The same
+texts are in the cluster: `kubectl explain bgd.spec.strategy.blueGreen`.
+"""
+
+
+def pages() -> dict[Path, str]:
+    """Every page that is written, whole."""
+    return {_DOCS / "conformance.md": _conformance(), _DOCS / "fields.md": _fields()}
+
+
+def _fields() -> str:
+    return "\n".join([_HEAD_OF_FIELDS, _own_fields(), _fields_of_templates()])
+
+
+def _conformance() -> str:
+    parts = [_HEAD, _summary(), *map(_section, SECTIONS), _words()]
     parts += [_their_fields("Fields of Argo Rollouts", fields.ARGO), _their_fields("Fields of Flagger", fields.FLAGGER)]
     return "\n".join(parts)
 
@@ -84,7 +100,12 @@ def _words() -> str:
 def _own_fields() -> str:
     """Ours, all of them."""
     rows = ((f"`{each.path}`", each.default, each.meaning, _where(each)) for each in ours().values())
-    return "## Every field of app.yaml\n\n" + _table(("Field of `spec`", "Default", "Meaning", "Tests"), rows)
+    return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Meaning", "Tests"), rows)
+
+
+def _fields_of_templates() -> str:
+    rows = ((f"`{each.path}`", each.default, each.meaning) for each in fields.of_templates().values())
+    return "## AnalysisTemplate\n\n" + _table(("Field of `spec`", "Default", "Meaning"), rows)
 
 
 def _where(field: Field) -> str:

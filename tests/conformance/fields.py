@@ -7,10 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args, get_origin
 
 from pydantic import BaseModel
 
 from gitops_bg.spec.models import AppSpec
+from gitops_bg.spec.providers import Provider
+from gitops_bg.spec.templates import TemplateSpec
+
+
+def _models_in(annotation: object) -> Iterator[type[BaseModel]]:
+    """The models that a value of this type may hold: itself, or the items of a list."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _is_list(annotation: object) -> bool:
+    return get_origin(annotation) is list or any(map(_is_list, get_args(annotation)))
 
 
 @dataclass(frozen=True)
@@ -25,7 +40,7 @@ class Field:
     @property
     def telling_name(self) -> str:
         """The outermost name that is of this field alone: `until` alone could be anything."""
-        return self.path.removeprefix("strategy.blueGreen.").split(".")[0]
+        return self.path.removeprefix("strategy.blueGreen.").split(".")[0].removesuffix("[]")
 
 
 @dataclass(frozen=True)
@@ -47,29 +62,36 @@ class Theirs:
 
 
 def ours() -> dict[str, Field]:
-    """Every field of `spec` by its path, in the order of the models."""
-    return {field.path: field for field in _fields(AppSpec, "")}
+    """Every field of `spec` of app.yaml by its path, in the order of the models."""
+    return {field.path: field for field in _fields(AppSpec, "", {})}
 
 
-def _fields(model: type[BaseModel], prefix: str) -> Iterator[Field]:
+def of_templates() -> dict[str, Field]:
+    """Every field of `spec` of an AnalysisTemplate; of a provider only its name."""
+    return {field.path: field for field in _fields(TemplateSpec, "", dict.fromkeys(_PROVIDERS, ""))}
+
+
+_PROVIDERS = tuple(one for info in Provider.model_fields.values() for one in _models_in(info.annotation))
+
+
+def _fields(model: type[BaseModel], prefix: str, known: dict[type[BaseModel], str]) -> Iterator[Field]:
+    """The fields of a model that is used twice are told once; the second time, where."""
     for name, info in model.model_fields.items():
         path = f"{prefix}{info.alias or name}"
-        inner = _model_in(info.annotation)
-        meaning = info.description or (inner.__doc__ if inner else "") or ""
+        inner = next(_models_in(info.annotation), None)
+        meaning = (info.description or (inner.__doc__ if inner else "") or "").replace("``", "`")
+        if inner and known.get(inner):
+            meaning = f"{meaning} Its fields are those of `{known[inner]}`."
         yield Field(path, "required" if info.is_required() else _default(info.default), meaning)
-        if inner:
-            yield from _fields(inner, f"{path}.")
+        if inner and inner not in known:
+            known[inner] = path
+            yield from _fields(inner, f"{path}{'[]' if _is_list(info.annotation) else ''}.", known)
 
 
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return "–" if value is None or value == "" else str(value)
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    candidates = (annotation, *getattr(annotation, "__args__", ()))
-    return next((one for one in candidates if isinstance(one, type) and issubclass(one, BaseModel)), None)
 
 
 def missing(theirs: tuple[Theirs, ...]) -> list[str]:

@@ -1,13 +1,14 @@
 """Every scenario of the references has a test or a reason, and docs/conformance.md says which."""
 
 import doctest
+from pathlib import Path
 
 import pytest
 
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.record import Ending
 from tests.conformance import fields, survey
-from tests.conformance.document import COMMAND, PAGE, render
+from tests.conformance.document import COMMAND, pages
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
 from tests.conformance.survey import is_proven, proofs
 from tests.conformance.words import ENDINGS, PHASES
@@ -63,5 +64,16 @@ def test_names_are_split_as_the_examples_say() -> None:
     assert doctest.testmod(survey).failed == 0
 
 
-def test_page_is_as_the_tests_are() -> None:
-    assert PAGE.read_text() == render(), f"docs/conformance.md is stale: run `{COMMAND}`"
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_page_is_as_the_tests_and_the_models_are(page: Path) -> None:
+    assert page.read_text() == pages()[page], f"docs/{page.name} is stale: run `{COMMAND}`"
+
+
+def test_every_field_has_a_meaning() -> None:
+    every = [*fields.ours().values(), *fields.of_templates().values()]
+    assert not [field.path for field in every if not field.meaning]
+
+
+def test_every_phase_is_among_those_that_users_are_told_what_to_do_about() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "troubleshooting.md").read_text()
+    assert not [phase for phase in Phase if f"| `{phase}` |" not in told]

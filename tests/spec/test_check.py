@@ -219,6 +219,14 @@ def test_an_object_that_nothing_applies_yet_is_a_note(kind: str, version: str) -
     ]
 
 
+@pytest.mark.parametrize("said", ["", " {}", " {args: []}", " {templates: []}"])
+def test_an_analysis_that_measures_nothing_is_a_note(said: str) -> None:
+    text = f"{APP}      postPromotionAnalysis:{said}\n"
+    assert with_file("apps/shop/web/app.yaml", text) == []
+    [note] = notes(**{"apps/shop/web/app.yaml": text})
+    assert "spec.strategy.blueGreen.postPromotionAnalysis: names no template: nothing is measured" in note
+
+
 def test_a_service_that_app_yaml_does_not_name_is_a_note() -> None:
     other = SERVICE.replace("name: web", "name: other")
     [note] = notes(**{"apps/shop/web/other.yaml": other})

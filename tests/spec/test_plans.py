@@ -234,7 +234,7 @@ WRONG: dict[str, tuple[str, list[str], list[str]]] = {
         [template("errors", "args: [{name: times}]",
                   metrics="[{name: e, interval: 5, count: '{{args.times}}', provider: {web: {url: 'http://a'}}}]")],
         [f"{ARGS}: with these args the metric e of AnalysisTemplate errors is wrong: count: must be a whole number, "
-         "0 or more, or -1 for no limit"],
+         "from 0 to 2147483647, or -1 for no limit"],
     ),
     "an arg that makes a condition wrong": (
         use("errors", args="[{name: times, value: '<'}]"),

@@ -68,8 +68,10 @@ WRONG = {
     "(add count: 5)",
     ("count: 3",): "8: spec.metrics[0].count: 3 measurements need the time between them (add interval: 30s)",
     ("count: 0",): "8: spec.metrics[0].count: 0 is too small (write 1 or more)",
-    ("count: many",): "8: spec.metrics[0].count: must be a whole number, 0 or more, or -1 for no limit",
-    ("failureLimit: -2",): "8: spec.metrics[0].failureLimit: must be a whole number, 0 or more, or -1 for no limit",
+    ("count: many",): "8: spec.metrics[0].count: must be a whole number from 0 to 2147483647, or -1 for no limit",
+    (
+        "failureLimit: -2",
+    ): "8: spec.metrics[0].failureLimit: must be a whole number from 0 to 2147483647, or -1 for no limit",
     ("failureLimit: 2",): "8: spec.metrics[0].failureLimit: the count 1 is less than failureLimit (2) "
     "(raise count, or lower the limits)",
     ("interval: 1s", "count: 4", "failureLimit: 2", "consecutiveSuccessLimit: 3"): "9: spec.metrics[0].count: "
