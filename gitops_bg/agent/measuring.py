@@ -15,9 +15,9 @@ from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.jobs import PROVIDER as JOB
+from gitops_bg.core.analysis.runs import Measure, Measured
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import Measure, Measured
 
 
 class Measurements:

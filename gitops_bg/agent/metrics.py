@@ -14,13 +14,13 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from gitops_bg import __version__
 from gitops_bg.agent.series import AppGauges, AppHistogram
-from gitops_bg.core.counts import Counts
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.metrics import AnalysisStage, Finding
-from gitops_bg.core.milestones import Stretch
 from gitops_bg.core.model import AppKey, Color
 from gitops_bg.core.record import Ending, Event, Lane
-from gitops_bg.core.runs import Measured
+from gitops_bg.core.status.counts import Counts
+from gitops_bg.core.status.milestones import Stretch
 
 _APP = ("namespace", "app")
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)

@@ -10,14 +10,14 @@ from gitops_bg.agent.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet
+from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.metrics import Finding
-from gitops_bg.core.milestones import passed
+from gitops_bg.core.hooks.telling import WARNINGS
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.news import ended, news, runs, waited
 from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.telling import WARNINGS
+from gitops_bg.core.status.milestones import passed
+from gitops_bg.core.status.news import ended, news, runs, waited
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gitops_bg.analysis.http import Trust
 from gitops_bg.analysis.secrets import Secrets
-from gitops_bg.core.hooks import Call
+from gitops_bg.core.hooks.hook import Call
 from gitops_bg.core.model import AppKey
 
 

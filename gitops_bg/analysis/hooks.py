@@ -15,7 +15,7 @@ from gitops_bg.analysis.hook_request import HookRequest, request_for
 from gitops_bg.analysis.http import Trust, tls_context
 from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.hooks import Call, Called
+from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import AppKey
 
 LONGEST_BODY = 4096

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.analysis.provider import NoData, Reading
-from gitops_bg.core.metrics import Finding, Metric
+from gitops_bg.core.analysis.metrics import Finding, Metric
 from gitops_bg.spec.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 Judgement = tuple[Finding, str]

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, Measured, MeasurementId
 
 LOGGER = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ from gitops_bg.analysis.judge import judge
 from gitops_bg.analysis.provider import Context, MeasuringFailed, Reading, Value
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measure, Measured, shortened
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, Measured, shortened
 
 LOGGER = logging.getLogger(__name__)
 

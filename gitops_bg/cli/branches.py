@@ -13,11 +13,11 @@ from gitops_bg.cli.glance import age
 from gitops_bg.cli.pods import Pod
 from gitops_bg.cli.replica_sets import ReplicaSet
 from gitops_bg.cli.sight import Sight
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.core.digest import short
-from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import ServiceView
-from gitops_bg.core.runs import AnalysisRun, MetricRun, due_at
 
 _STAGES = {Stage.ACTIVE: "green", Stage.CANDIDATE: "cyan", Stage.LEGACY: "yellow", Stage.ARCHIVED: "dim"}
 _FINDINGS = {Finding.SUCCESSFUL: "green", Finding.RUNNING: "cyan", Finding.INCONCLUSIVE: "yellow"}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gitops_bg.agent.gathering import Facts
 from gitops_bg.cluster.kinds import Object
-from gitops_bg.core.conditions import MAIN_REFUSES
+from gitops_bg.core.status.conditions import MAIN_REFUSES
 
 
 def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:

@@ -13,11 +13,11 @@ from gitops_bg.cli.pods import Pod, pods_of
 from gitops_bg.cli.replica_sets import ReplicaSet, replica_sets_of
 from gitops_bg.cli.session import Session
 from gitops_bg.cluster.kinds import APPS
+from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import AppKey, Stage, Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import AnalysisRun
 from gitops_bg.core.spec import Strategy
 from gitops_bg.spec.load import app_config_from_live
 

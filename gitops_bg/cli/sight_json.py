@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.cli.sight import Sight
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.core.model import Version
-from gitops_bg.core.runs import AnalysisRun, MetricRun, due_at
 from gitops_bg.spec.codec import to_json
 
 

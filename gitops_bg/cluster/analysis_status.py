@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from gitops_bg.cluster.kinds import Object
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import AnalysisRun, MetricRun
 
 
 def runs_of(record: Record) -> list[Object]:

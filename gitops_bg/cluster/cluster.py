@@ -27,12 +27,12 @@ from gitops_bg.cluster.watch import Pace
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import ClusterAction
+from gitops_bg.core.analysis.runs import Measure, Measured
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import Observed, Request
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import Measure, Measured
 from gitops_bg.spec.load import AppConfig
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from gitops_bg.cluster.kinds import JOBS, Object
 from gitops_bg.cluster.render import owner_reference
 from gitops_bg.core import names
+from gitops_bg.core.analysis.runs import Measure
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure
 
 LONGEST = 3600
 """Seconds that a Job may take whose author gives it no ``activeDeadlineSeconds``: none runs for ever."""

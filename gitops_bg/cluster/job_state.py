@@ -10,7 +10,7 @@ from sys import intern
 from gitops_bg.cluster.kinds import JOB_NAME, Object
 from gitops_bg.cluster.states import Meta, meta_of
 from gitops_bg.core import names
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.analysis.metrics import Finding
 
 IMAGE_TROUBLE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 

@@ -25,11 +25,11 @@ from gitops_bg.cluster.ownership import controlling_app
 from gitops_bg.cluster.states import meta_of
 from gitops_bg.cluster.watch import Pace, Watch
 from gitops_bg.core import names
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId, id_of
 from gitops_bg.core.errors import GitopsBgError, Transient, WorldChanged
-from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import Measure, Measured, MeasurementId, id_of
 
 PROVIDER = "job"
 _SYNC_SECONDS = 10.0

@@ -10,10 +10,10 @@ from datetime import datetime
 from gitops_bg.cluster.analysis_status import runs_of
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
-from gitops_bg.core.counts import Counts
 from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
+from gitops_bg.core.status.counts import Counts
 from gitops_bg.spec.codec import from_json, to_json
 
 _REASONS = {

@@ -9,40 +9,40 @@ from collections.abc import Callable
 from datetime import datetime
 
 from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
-from gitops_bg.core.analysis import begin_runs, judge, measurements_due
-from gitops_bg.core.availability import note_availability
-from gitops_bg.core.conditions import conditions_of, phase_of
-from gitops_bg.core.consulting import ask, calls_due, consult
-from gitops_bg.core.counts import counts_of
+from gitops_bg.core.analysis.judging import begin_runs, judge, measurements_due
 from gitops_bg.core.decision import Decision, Named
 from gitops_bg.core.desired import Desired
-from gitops_bg.core.draining import note_arrival
-from gitops_bg.core.dressing import dress
-from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence
-from gitops_bg.core.gates import gates_to_show
-from gitops_bg.core.giving_up import give_up_expired, give_up_late
-from gitops_bg.core.in_full import end_full
+from gitops_bg.core.hooks.consulting import ask, calls_due, consult
+from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
-from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.lifecycle.availability import note_availability
+from gitops_bg.core.lifecycle.dressing import dress
+from gitops_bg.core.lifecycle.restarting import evictions, note_restart
+from gitops_bg.core.lifecycle.retention import archive, follow_delays
+from gitops_bg.core.lifecycle.scaling import grow, shrink
+from gitops_bg.core.lifecycle.versions import choose_candidate, forget
 from gitops_bg.core.observed import Observed
-from gitops_bg.core.preview import choose_preview
-from gitops_bg.core.probation import watch_active
-from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Record
-from gitops_bg.core.requests import answer_request, answer_retry
-from gitops_bg.core.restarting import evictions, note_restart
-from gitops_bg.core.retention import archive, follow_delays
-from gitops_bg.core.rollouts import note_rollouts
 from gitops_bg.core.run_history import forget_runs
-from gitops_bg.core.scaling import grow, shrink
-from gitops_bg.core.services import route
 from gitops_bg.core.spec import AppSpec
-from gitops_bg.core.standing import is_to_go, note_standing
-from gitops_bg.core.switching import decide_switch, settle_switch
-from gitops_bg.core.telling import deliveries_due, flagger_phase, tell
-from gitops_bg.core.timers import wake_at
-from gitops_bg.core.versions import choose_candidate, forget
-from gitops_bg.core.waits import waits_of
+from gitops_bg.core.status.conditions import conditions_of, phase_of
+from gitops_bg.core.status.counts import counts_of
+from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.status.rollouts import note_rollouts
+from gitops_bg.core.status.standing import is_to_go, note_standing
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.status.waits import waits_of
+from gitops_bg.core.traffic.draining import note_arrival
+from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence
+from gitops_bg.core.traffic.gates import gates_to_show
+from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.traffic.in_full import end_full
+from gitops_bg.core.traffic.preview import choose_preview
+from gitops_bg.core.traffic.probation import watch_active
+from gitops_bg.core.traffic.promotion import note_offer, write_to_git
+from gitops_bg.core.traffic.requests import answer_request, answer_retry
+from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (

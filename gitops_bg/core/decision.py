@@ -5,14 +5,14 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.actions import Action
-from gitops_bg.core.counts import Counts
-from gitops_bg.core.hooks import Call
+from gitops_bg.core.analysis.runs import Measure
+from gitops_bg.core.hooks.hook import Call
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import Measure
+from gitops_bg.core.status.counts import Counts
 
 
 class Phase(StrEnum):
-    """One word for where an app is; first match wins, see ``core.conditions``."""
+    """One word for where an app is; first match wins, see ``core.status.conditions``."""
 
     INVALID = "Invalid"
     SUSPENDED = "Suspended"
@@ -71,7 +71,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One thing that one version waits for (``core.waits``)."""
+    """One thing that one version waits for (``core.status.waits``)."""
 
     gate: str
     """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""

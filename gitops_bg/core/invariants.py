@@ -6,8 +6,8 @@ I4, I5 and I6 speak of histories, not of one decision; the property tests check 
 from collections.abc import Iterator
 
 from gitops_bg.core.actions import Action, DeleteReplicaSet, EvictPod, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.lifecycle.restarting import Flock, is_up
 from gitops_bg.core.record import Lane
-from gitops_bg.core.restarting import Flock, is_up
 from gitops_bg.core.world import World
 
 

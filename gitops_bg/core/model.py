@@ -90,7 +90,7 @@ NO_METADATA = PodMetadata()
 
 @dataclass(frozen=True, slots=True)
 class Probation:
-    """How a version does that was promoted, until it has proven itself (``core.probation``)."""
+    """How a version does that was promoted, until it has proven itself (``core.traffic.probation``)."""
 
     pods: int
     """How many were available when traffic moved to it."""
@@ -119,7 +119,7 @@ class Version:
     """Since when its rollout makes no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     routed_at: datetime | None = None
-    """Since when the endpoints of the active Service are exactly its pods (``core.draining``)."""
+    """Since when the endpoints of the active Service are exactly its pods (``core.traffic.draining``)."""
     left_at: datetime | None = None
     retired_at: datetime | None = None
     """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""

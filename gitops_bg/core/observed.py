@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.hooks import Called
+from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.hooks.hook import Called
 from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, Snapshot
-from gitops_bg.core.runs import Measured
 
 
 @dataclass(frozen=True, slots=True)

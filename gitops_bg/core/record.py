@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.hooks import Delivery, HookRun, OpenGate
-from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.analysis.metrics import AnalysisStage
+from gitops_bg.core.analysis.runs import AnalysisRun
+from gitops_bg.core.hooks.hook import Delivery, HookRun, OpenGate
 from gitops_bg.core.model import Version
-from gitops_bg.core.runs import AnalysisRun
 
 
 class Event(StrEnum):
@@ -158,7 +158,7 @@ class Rollout:
     switched_at: datetime | None = None
     """When live traffic moved to it."""
     settled_at: datetime | None = None
-    """When it was promoted for good, and the endpoints had followed (``core.milestones``)."""
+    """When it was promoted for good, and the endpoints had followed (``core.status.milestones``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class Record:
     past_runs: tuple[AnalysisRun, ...] = ()
     """Those that made room for these, oldest first, without what was asked and with the last answers only."""
     in_full: str = ""
-    """The digest that somebody promotes without pause and analyses (``core.in_full``)."""
+    """The digest that somebody promotes without pause and analyses (``core.traffic.in_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     offered: str = ""
@@ -230,7 +230,7 @@ class Record:
     retry: int = 0
     """The number of the last ``spec.retry`` carried out."""
     rollouts: tuple[Rollout, ...] = ()
-    """The last ones, oldest first (``core.rollouts``)."""
+    """The last ones, oldest first (``core.status.rollouts``)."""
     restart: Restart | None = None
     restarted: datetime | None = None
     """The last ``spec.restartAt`` that was carried out or cancelled."""

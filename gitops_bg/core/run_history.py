@@ -7,8 +7,8 @@ which takes about 1 MiB: of a run that is over only verdict, counts and the last
 
 from dataclasses import replace
 
-from gitops_bg.core.metrics import Finding
-from gitops_bg.core.runs import AnalysisRun, MetricRun, terminated
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun, terminated
 from gitops_bg.core.world import World
 
 MOST_CHARACTERS = 64 * 1024

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_bg.core.hooks import Hook
-from gitops_bg.core.metrics import Plan
+from gitops_bg.core.analysis.metrics import Plan
+from gitops_bg.core.hooks.hook import Hook
 from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata
 
 
@@ -84,10 +84,10 @@ class Strategy:
     hooks: tuple[Hook, ...] = ()
     """In the order of the file; a name is one hook."""
     active_metadata: PodMetadata = NO_METADATA
-    """What the pods of the active version carry beside what its template says (``core.dressing``)."""
+    """What the pods of the active version carry beside what its template says (``core.lifecycle.dressing``)."""
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: Share = A_QUARTER
-    """How many pods of a version may be missing while it is restarted; at least one (``core.restarting``)."""
+    """How many pods of a version may be missing while it is restarted; at least one (``core.lifecycle.restarting``)."""
     more_active_services: tuple[str, ...] = ()
     """Services that carry live traffic, too: all move together, or none."""
     pre_promotion_analysis: Plan | None = None

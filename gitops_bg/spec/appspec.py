@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.hooks import Hook
+from gitops_bg.core.hooks.hook import Hook
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import (
     AntiAffinity,

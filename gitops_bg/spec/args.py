@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_bg.core.metrics import LATEST, STABLE
+from gitops_bg.core.analysis.metrics import LATEST, STABLE
 from gitops_bg.spec.analysis_block import ArgSource, TemplateArg
 
 SECRET = re.compile(r"\{\{secret:[^}]*\}\}")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gitops_bg.core.analysis.metrics import Metric as CoreMetric
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.metrics import Metric as CoreMetric
 from gitops_bg.spec.analysis_block import Arg, DryRun, MeasurementRetention
 from gitops_bg.spec.args import SECRET, NoValue, filled, left_open, value_of
 from gitops_bg.spec.fields import whole_seconds

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.metrics import Metric
+from gitops_bg.core.analysis.metrics import Metric
 from gitops_bg.core.model import AppKey
 from gitops_bg.spec.analysis_block import Arg, FlaggerAnalysis, FlaggerMetric, ThresholdRange
 from gitops_bg.spec.fields import whole_seconds

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gitops_bg.core.analysis.metrics import Metric as CoreMetric
+from gitops_bg.core.analysis.metrics import Plan
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.metrics import Metric as CoreMetric
-from gitops_bg.core.metrics import Plan
 from gitops_bg.core.model import AppKey
 from gitops_bg.spec import flagger, models
 from gitops_bg.spec.analysis_block import (

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gitops_bg.core.hooks import Hook, HookType
+from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.spec.durations import seconds_of
 from gitops_bg.spec.fields import Count, Model, Period, Positive, Text, whole_seconds
 from gitops_bg.spec.providers import LONGEST_TIMEOUT, WebAddress

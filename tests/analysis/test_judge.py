@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.analysis.judge import judge
 from gitops_bg.analysis.provider import NoData, Value
-from gitops_bg.core.metrics import Finding, Metric
+from gitops_bg.core.analysis.metrics import Finding, Metric
 
 GOOD, BAD, UNCLEAR, BROKEN = Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR
 YES, NO, ODD = "result == 1", "result == 2", "result.missing == 1"

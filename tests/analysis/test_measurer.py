@@ -13,9 +13,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_bg.analysis.measurer import LONGEST, Measurer
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, Measured, MeasurementId
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.analysis.provider import MeasuringFailed
 from gitops_bg.analysis.registry import OURS, Registry
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.spec.providers import BLOCKS
 from tests.integration.analysis.measured import measured
 

@@ -10,11 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 from gitops_bg.core import actions as act
 from gitops_bg.core import names
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Primary, Target
 from gitops_bg.core.digest import short, snapshot_of
-from gitops_bg.core.hooks import Call, Called
+from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
     GitView,
@@ -27,7 +28,6 @@ from gitops_bg.core.observed import (
     Verb,
 )
 from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 
 APP = AppKey("shop", "web")

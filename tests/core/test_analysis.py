@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import Stage
-from gitops_bg.core.news import news
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.runs import Measured
+from gitops_bg.core.status.news import news
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.conditions import conditions_of, phase_of
+from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
-from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.observed import GitView, Observed
 from gitops_bg.core.record import Hold, Override, Record
-from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import Suspension
+from gitops_bg.core.status.conditions import conditions_of, phase_of
 from tests.core.simulation import APP, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 

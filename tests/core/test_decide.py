@@ -7,8 +7,8 @@ import pytest
 
 from gitops_bg.core import decide as engine
 from gitops_bg.core.actions import SwitchTraffic
-from gitops_bg.core.availability import note_availability
 from gitops_bg.core.invariants import InvariantBroken
+from gitops_bg.core.lifecycle.availability import note_availability
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 from tests.core.simulation import automatic, deployed
 from tests.core.worlds import (

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.draining import note_arrival
+from gitops_bg.core.lifecycle.retention import archive
 from gitops_bg.core.model import Stage
-from gitops_bg.core.retention import archive
-from gitops_bg.core.timers import wake_at
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.traffic.draining import note_arrival
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, service, world
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.dressing import dress, metadata_for
+from gitops_bg.core.lifecycle.dressing import dress, metadata_for
+from gitops_bg.core.lifecycle.scaling import grow
 from gitops_bg.core.model import NO_METADATA, PodMetadata
 from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.scaling import grow
 from gitops_bg.core.spec import Suspension
 from tests.core.simulation import deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, sentences, world

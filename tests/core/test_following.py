@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.following import follow_primary, follow_target_revert, note_divergence, override
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Hold, Override
+from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence, override
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import (
     NOW,

@@ -6,10 +6,10 @@ import pytest
 
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
 from gitops_bg.core.observed import GitView, Outcome, Verdict
 from gitops_bg.core.record import Hold, Override
 from gitops_bg.core.spec import OnExpire, PromoteVia, Suspension
+from gitops_bg.core.traffic.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,

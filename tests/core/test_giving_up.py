@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.actions import CommitPrimary
-from gitops_bg.core.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.decision import GateKind
-from gitops_bg.core.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Event, Override
 from gitops_bg.core.spec import OnExpire, Suspension
-from gitops_bg.core.timers import wake_at
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.hooks import Answer, Called, Hook, HookRun, HookType, due_at, expires_at, take
-from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.hooks.hook import Answer, Called, Hook, HookRun, HookType, due_at, expires_at, take
+from gitops_bg.core.hooks.telling import FLAGGER_PHASES
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec
-from gitops_bg.core.telling import FLAGGER_PHASES
 from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.decision import GateKind
-from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.observed import Verb
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_analysis import BAD, OPEN, PLAN, POST, PRE, analysed, measure, shut

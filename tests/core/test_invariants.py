@@ -14,15 +14,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core import actions as act
+from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.hooks import Hook, HookType
+from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.metrics import Finding, Metric, Plan
 from gitops_bg.core.model import NO_METADATA, PodMetadata
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
-from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import MOVES, Crash, Simulation, automatic, deployed, manual, template

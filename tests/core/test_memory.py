@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.desired import LedgerHold, LedgerMemory
-from gitops_bg.core.memory import acknowledge_ledger, remember_size, restore_memory
 from gitops_bg.core.model import Color, Snapshot, Stage
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import Retry
+from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from gitops_bg.core.milestones import Stretch, passed
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Record, Rollout
+from gitops_bg.core.status.milestones import Stretch, passed
 from tests.core.simulation import Simulation, deployed, manual
 from tests.core.worlds import EARLIER, digest
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
-from gitops_bg.core.news import ended, news, waited
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.record import Ending, Record, Rollout
-from gitops_bg.core.runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.status.news import ended, news, waited
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, digest
 

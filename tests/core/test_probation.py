@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.model import Probation, Stage
-from gitops_bg.core.probation import watch_active
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.timers import wake_at
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.traffic.probation import watch_active
 from tests.core.simulation import Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, SECOND, active, archived, digest, legacy, pods, target, world
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.conditions import conditions_of
-from gitops_bg.core.counts import Counts, counts_of
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.digest import short
-from gitops_bg.core.metrics import AnalysisStage, Finding
 from gitops_bg.core.record import Hold
-from gitops_bg.core.runs import AnalysisRun
 from gitops_bg.core.spec import Suspension
+from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.status.counts import Counts, counts_of
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, rising, world

@@ -8,10 +8,10 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Snapshot
 from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.preview import choose_preview
-from gitops_bg.core.promotion import note_offer, write_to_git
 from gitops_bg.core.record import Event, Hold, LedgerEntry, Override
 from gitops_bg.core.spec import PreviewSwitch, PromoteVia, Suspension
+from gitops_bg.core.traffic.preview import choose_preview
+from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, world
 

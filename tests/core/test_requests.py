@@ -7,8 +7,8 @@ import pytest
 from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Hold, Override, Record
-from gitops_bg.core.requests import answer_request, answer_retry, destination
 from gitops_bg.core.spec import Retry
+from gitops_bg.core.traffic.requests import answer_request, answer_retry, destination
 from tests.core.simulation import Simulation, deployed, manual
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 

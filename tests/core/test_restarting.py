@@ -6,16 +6,16 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.actions import EvictPod
-from gitops_bg.core.conditions import conditions_of, phase_of
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.lifecycle.restarting import evictions, note_restart
 from gitops_bg.core.model import Probation
 from gitops_bg.core.observed import PodView
 from gitops_bg.core.record import Event, Restart
-from gitops_bg.core.restarting import evictions, note_restart
 from gitops_bg.core.spec import AppSpec, Share, Suspension
-from gitops_bg.core.timers import wake_at
+from gitops_bg.core.status.conditions import conditions_of, phase_of
+from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, rising, target, world

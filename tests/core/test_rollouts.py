@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Ending
-from gitops_bg.core.rollouts import MOST_ROLLOUTS
-from gitops_bg.core.runs import Measured
 from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.status.rollouts import MOST_ROLLOUTS
 from tests.core.simulation import Simulation, automatic, deployed, manual
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.run_history import MOST_CHARACTERS
-from gitops_bg.core.runs import Measured
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual
 from tests.core.test_analysis import BAD, BROKEN, GOOD, OPEN, PLAN, POST, PRE, analysed, measure, pass_analysis

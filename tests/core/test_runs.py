@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.metrics import LATEST, STABLE, AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.runs import AnalysisRun, Measured, begin, due, due_at, ends_at, id_of, moments, take, why
+from gitops_bg.core.analysis.metrics import LATEST, STABLE, AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, due, due_at, ends_at, id_of, moments, take, why
 from tests.core.worlds import NOW, SECOND
 
 FINDINGS = {"s": Finding.SUCCESSFUL, "f": Finding.FAILED, "i": Finding.INCONCLUSIVE, "e": Finding.ERROR}

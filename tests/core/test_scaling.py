@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.digest import short
+from gitops_bg.core.lifecycle.scaling import grow, shrink
 from gitops_bg.core.model import Snapshot, Version
 from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.scaling import grow, shrink
 from gitops_bg.core.spec import Suspension
 from tests.core.simulation import manual, template
 from tests.core.worlds import (

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.conditions import phase_of
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.draining import note_arrival
 from gitops_bg.core.invariants import InvariantBroken, check
+from gitops_bg.core.lifecycle.retention import is_live
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.retention import is_live
-from gitops_bg.core.services import route
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.switching import decide_switch, settle_switch
+from gitops_bg.core.status.conditions import phase_of
+from gitops_bg.core.traffic.draining import note_arrival
+from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, sentences, service, world
 

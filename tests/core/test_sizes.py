@@ -2,8 +2,8 @@
 
 import pytest
 
+from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.record import Hold, Override
-from gitops_bg.core.sizes import needed_to_switch, wanted_size
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, target, world
 

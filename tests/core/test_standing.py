@@ -9,7 +9,7 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, LedgerEntry, Override
 from gitops_bg.core.spec import DeletionPolicy, Suspension
-from gitops_bg.core.standing import LONGEST_REASON, note_standing
+from gitops_bg.core.status.standing import LONGEST_REASON, note_standing
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, rising, sentences, service, world
 

@@ -9,8 +9,8 @@ from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Hold, Lane, Override, Switch
-from gitops_bg.core.services import route
-from gitops_bg.core.switching import decide_switch, settle_switch
+from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import manual
 from tests.core.worlds import (
     NOW,

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Hold, Restart
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.timers import wake_at
+from gitops_bg.core.status.timers import wake_at
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 

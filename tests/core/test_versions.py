@@ -6,11 +6,18 @@ import pytest
 
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
+from gitops_bg.core.lifecycle.versions import (
+    PAST_DIGESTS,
+    choose_candidate,
+    forget,
+    next_color,
+    register,
+    start_rollout,
+)
 from gitops_bg.core.model import Color, Snapshot, Source, Stage
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Hold
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.versions import PAST_DIGESTS, choose_candidate, forget, next_color, register, start_rollout
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,

@@ -6,12 +6,12 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.gates import gates_to_show
 from gitops_bg.core.model import Probation
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Hold, Override, Restart
 from gitops_bg.core.spec import Suspension
-from gitops_bg.core.waits import waits_of
+from gitops_bg.core.status.waits import waits_of
+from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.metrics import Plan
+from gitops_bg.core.analysis.metrics import Plan
 from gitops_bg.spec.library import Library, load_library
 from gitops_bg.spec.load import load_app
 from gitops_bg.spec.yamlio import read_one

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_bg.core.actions import ScaleReplicaSet
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, id_of, take
 from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import AnalysisRun, Measured, begin, id_of, take
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec.codec import from_json, to_json
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gitops_bg.core.metrics import Metric, Plan
+from gitops_bg.core.analysis.metrics import Metric, Plan
 from gitops_bg.core.spec import Strategy
 from gitops_bg.spec.appspec import TEMPLATES_UNKNOWN
 from gitops_bg.spec.expressions import check, is_true

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.hooks import Hook, HookType
+from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec.load import load_app
 from tests.spec.texts import TARGET, WEB, app_with, source_of

@@ -13,7 +13,7 @@ from gitops_bg.cli.options import App, AuthorOptions, LiveOptions, PatienceOptio
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import who
-from gitops_bg.core.hooks import Hook
+from gitops_bg.core.hooks.hook import Hook
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Record
 

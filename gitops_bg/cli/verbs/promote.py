@@ -19,7 +19,7 @@ from gitops_bg.cli.proposals import change_to, propose, tell
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
-from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event

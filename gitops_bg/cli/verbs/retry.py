@@ -8,7 +8,7 @@ from gitops_bg.cli.retrying import next_retry
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
-from gitops_bg.core.metrics import AnalysisStage
+from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import Retry
 from gitops_bg.repo.edits import Edit

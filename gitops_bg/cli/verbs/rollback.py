@@ -24,7 +24,7 @@ from gitops_bg.core.actions import label
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
-from gitops_bg.core.requests import destination
+from gitops_bg.core.traffic.requests import destination
 from gitops_bg.core.world import World
 
 

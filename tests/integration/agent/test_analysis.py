@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.runs import AnalysisRun
 from tests.support.backend import HANG, Backend, Reply, serving
 from tests.support.clusters import TestCluster
 from tests.support.mortality import Killed, Life

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.agent.catalog import Catalog
-from gitops_bg.core.metrics import AnalysisStage, Plan
+from gitops_bg.core.analysis.metrics import AnalysisStage, Plan
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings

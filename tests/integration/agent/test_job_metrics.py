@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.runs import AnalysisRun
 from tests.conformance.steps import abort, resume, suspend
 from tests.support.analysis import analysed, made, measured, publish_templates, runs
 from tests.support.clusters import TestCluster

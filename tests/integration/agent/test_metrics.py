@@ -10,12 +10,12 @@ import pytest
 
 from gitops_bg import __version__
 from gitops_bg.agent.metrics import Metrics
-from gitops_bg.core.counts import Counts
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.metrics import AnalysisStage, Finding
-from gitops_bg.core.milestones import Stretch
 from gitops_bg.core.model import AppKey, Color
 from gitops_bg.core.record import Ending, Event, Lane
+from gitops_bg.core.status.counts import Counts
+from gitops_bg.core.status.milestones import Stretch
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 OF_WEB = {"namespace": "shop", "app": "web"}

@@ -10,9 +10,9 @@ from typing import Any
 from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.analysis.registry import Registry
 from gitops_bg.cluster.errors import NotFound
-from gitops_bg.core.metrics import AnalysisStage, Metric
+from gitops_bg.core.analysis.metrics import AnalysisStage, Metric
+from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, Measured, MeasurementId
 
 WEB = AppKey("shop", "web")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

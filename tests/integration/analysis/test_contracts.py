@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.metrics import Finding
-from gitops_bg.core.runs import Measured
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measured
 from tests.integration.analysis.measured import measured
 from tests.integration.analysis.speakers import KEY, SPEAKERS, Speaker
 from tests.support.backend import HANG, TRICKLE, Backend, Reply, serving

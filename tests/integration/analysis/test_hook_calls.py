@@ -14,7 +14,7 @@ import pytest
 
 from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.hooks import Call, Called, Hook, HookType
+from gitops_bg.core.hooks.hook import Call, Called, Hook, HookType
 from gitops_bg.core.model import AppKey
 from tests.support.hook_server import HookServer, hook_server
 from tests.support.pki import Authority

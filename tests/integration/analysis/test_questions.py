@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.analysis.metrics import Finding
 from tests.integration.analysis.measured import NOW, measured
 from tests.integration.analysis.speakers import (
     CLOUD_WATCH,

@@ -17,12 +17,12 @@ from gitops_bg.cli.pods import Pod
 from gitops_bg.cli.replica_sets import ReplicaSet
 from gitops_bg.cli.sight import Sight
 from gitops_bg.cli.sight_json import json_of
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.digest import short, snapshot_of
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.record import Hold, Record
-from gitops_bg.core.runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.spec import Strategy
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

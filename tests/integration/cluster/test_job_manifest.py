@@ -11,10 +11,10 @@ import pytest
 from gitops_bg.cluster.job_manifest import LONGEST, job_manifest
 from gitops_bg.cluster.job_state import finding_of, job_state
 from gitops_bg.core import names
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.runs import Measure, MeasurementId
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.runs import Measure, MeasurementId
 
 APP = AppKey("shop", "web")
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.metrics import Finding
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import take
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import take
 from gitops_bg.sandbox.calls import Call
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from tests.integration.cluster.scene import watching

@@ -13,9 +13,9 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
+from gitops_bg.core.analysis.runs import AnalysisRun, Measured, MetricRun, due, take
 from gitops_bg.core.record import Record
-from gitops_bg.core.runs import AnalysisRun, Measured, MetricRun, due, take
 from tests.integration.cluster.scene import Scene, watching
 from tests.support.clusters import TestCluster
 from tests.support.paths import jobs, pods

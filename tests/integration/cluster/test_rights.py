@@ -20,9 +20,9 @@ from gitops_bg.core.actions import (
     EvictPod,
     ScaleReplicaSet,
 )
+from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.metrics import Finding
 from gitops_bg.core.model import PodMetadata
 from gitops_bg.core.names import METRIC, replica_set_name
 from gitops_bg.core.record import Record, Restart

@@ -10,14 +10,14 @@ import pytest
 
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.counts import Counts
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, id_of, take
 from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Named, Phase, Wait
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
-from gitops_bg.core.runs import AnalysisRun, Measured, begin, id_of, take
+from gitops_bg.core.status.counts import Counts
 from tests.integration.cluster.scene import Scene, snapshot
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE

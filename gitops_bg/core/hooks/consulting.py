@@ -1,0 +1,238 @@
+"""The step that consults hooks: begins to ask, takes answers in, and draws the consequences (flagger.md §3.4).
+
+Refused too often before promotion: abort and hold. A rollback hook that says yes: back at once. A backend that is
+down neither promotes nor rolls back. None of them is asked about a way back, and none stands in one (I6).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.analysis.judging import has_passed_analysis, is_in_preview, leave
+from gitops_bg.core.decision import GateKind
+from gitops_bg.core.hooks.confirmation import (
+    goes_forward,
+    has_passed,
+    hooks_of,
+    is_judged_live,
+    is_skipped,
+    next_call,
+    run_of,
+    said,
+)
+from gitops_bg.core.hooks.hook import (
+    Answer,
+    Call,
+    Hook,
+    HookRun,
+    HookType,
+    expires_at,
+    id_of,
+    key_of,
+    spent,
+    take,
+)
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.gates import gates_before_switch
+from gitops_bg.core.traffic.giving_up import give_up
+from gitops_bg.core.world import World
+
+CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
+CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
+ASKED = (CONFIRM_ROLLOUT, ROLLBACK, PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION)
+"""The types that answer a question, in the order in which they come up; the others only listen (`telling`)."""
+
+PHASES = {
+    CONFIRM_ROLLOUT: "Waiting",
+    PRE_ROLLOUT: "Progressing",
+    ROLLOUT: "Progressing",
+    CONFIRM_PROMOTION: "Progressing",
+}
+"""What Flagger calls the phase in which it calls hooks of a type; those of type rollback get that of the app."""
+
+
+def consult(world: World) -> World:
+    """Take in what hooks say, and act on it."""
+    for step in (_drop_stale, _take_in, _expire, _draw_consequences):
+        world = step(world)
+    return world
+
+
+def ask(world: World) -> World:
+    """Begin to ask what is to be asked, now that it is known who is available and who is on the way."""
+    return _ask_people(_begin(_drop_stale(world)))
+
+
+def calls_due(world: World, phase: str) -> tuple[Call, ...]:
+    """Which questions to ask now; ``phase`` is that of the app in Flagger's words."""
+    return tuple(
+        Call(id_of(run, world.record.epoch), key_of(run, world.record.epoch), hook, _phase(run, phase), run.digest)
+        for hook, run in _asked_about(world)
+        if (moment := next_call(world, run, hook)) and moment <= world.now
+    )
+
+
+def consulting_moments(world: World) -> Iterator[datetime]:
+    """When time alone makes a call due, or ends the patience with a hook."""
+    for hook, run in _asked_about(world):
+        moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook))
+        yield from (moment for moment in moments if moment)
+
+
+def _phase(run: HookRun, of_app: str) -> str:
+    return "Promoting" if run.final else PHASES.get(run.type, of_app)
+
+
+def _asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
+    """The runs that go on: a suspension stops what leads forward, never what may lead back."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    for run in world.record.hooks:
+        hook, version = hooks.get((run.hook, run.type)), world.record.version(run.digest)
+        if hook and version and _is_watched(world, version, run):
+            yield hook, run
+
+
+def _is_watched(world: World, version: Version, run: HookRun) -> bool:
+    if run.type is ROLLBACK:
+        return goes_forward(world, version) or is_judged_live(world, version)
+    answered = run.type is CONFIRM_PROMOTION and not run.final and world.moving_to == version
+    if answered or is_skipped(world, version, run.type):
+        return False
+    return goes_forward(world, version) and not world.frozen
+
+
+def _drop_stale(world: World) -> World:
+    """Forget runs of former rollouts and of hooks that are gone; the last ones stay to be shown."""
+    kept = tuple(run for run in world.record.hooks if not _is_stale(world, run))
+    return world if kept == world.record.hooks else world.with_record(replace(world.record, hooks=kept))
+
+
+def _is_stale(world: World, run: HookRun) -> bool:
+    version = world.record.version(run.digest)
+    known = any((hook.name, hook.type) == (run.hook, run.type) for hook in world.spec.strategy.hooks)
+    if version is None or version.rollout != run.rollout or not known:
+        return True
+    if run.final and not _is_about_to_move(world, version):
+        return True
+    newest = max(one.rollout for one in world.record.hooks)
+    return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
+
+
+# --- answers ---
+
+
+def _take_in(world: World) -> World:
+    answers = {called.id: called for called in world.observed.calls}
+    for hook, run in tuple(_asked_about(world)):
+        called = answers.get(id_of(run, world.record.epoch))
+        if called:
+            world = _taken(world, hook, run, take(run, hook, called))
+    return world
+
+
+def _taken(world: World, hook: Hook, before: HookRun, after: HookRun) -> World:
+    """The first refusal is worth telling; the next ones are shown only. A rollback hook refuses when all is well."""
+    world = _with_run(world, before, after)
+    is_first = before.refused == 0 < after.refused
+    return _tell(world, hook, after) if is_first and hook.type is not ROLLBACK else world
+
+
+def _tell(world: World, hook: Hook, run: HookRun) -> World:
+    if hook.mute_alert:
+        return world
+    return world.noting(Event.HOOK_REFUSED, to=world.record.version(run.digest), reason=said(world, hook, run))
+
+
+def _expire(world: World) -> World:
+    """Follow deadlines, also those that somebody has just changed."""
+    for hook, run in tuple(_asked_about(world)):
+        moment = expires_at(run, hook)
+        expired = moment is not None and world.now >= moment
+        if expired is not run.expired:
+            after = replace(run, expired=expired)
+            world = _with_run(world, run, after)
+            if expired:
+                version = world.record.version(run.digest)
+                world = world.noting(Event.HOOK_EXPIRED, to=version, reason=said(world, hook, after))
+    return world
+
+
+def _draw_consequences(world: World) -> World:
+    for hook, run in tuple(_asked_about(world)):
+        version = world.record.version(run.digest)
+        says_no = spent(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
+        if version is None or not says_no:
+            continue
+        reason = said(world, hook, run)
+        if goes_forward(world, version):
+            world = give_up(world, version, reason=reason)
+        elif is_judged_live(world, version):
+            world = leave(world, reason)
+    return world
+
+
+# --- questions ---
+
+
+def _begin(world: World) -> World:
+    """Begin to ask each hook as soon as those before it have said yes. Nothing begins while the app stands still."""
+    if world.frozen:
+        return world
+    for version in world.record.versions:
+        if goes_forward(world, version):
+            for asked in ASKED:
+                world = _begin_type(world, version, asked)
+    return world
+
+
+def _begin_type(world: World, version: Version, asked: HookType) -> World:
+    final = asked is CONFIRM_PROMOTION and world.moving_to == version
+    for hook in hooks_of(world, asked):
+        if run_of(world, hook, version, final=final) is None and _may_begin(world, version, asked):
+            run = HookRun(hook.name, asked, version.digest, version.rollout, world.now, final)
+            world = world.with_record(replace(world.record, hooks=(*world.record.hooks, run)))
+    return world
+
+
+def _may_begin(world: World, version: Version, asked: HookType) -> bool:
+    if asked in (CONFIRM_ROLLOUT, ROLLBACK):
+        return True
+    if version.available_since is None or is_skipped(world, version, asked):
+        return False
+    if asked is PRE_ROLLOUT:
+        return is_in_preview(world, version)
+    if asked is ROLLOUT:
+        return is_in_preview(world, version) and has_passed(world, version, PRE_ROLLOUT)
+    if world.moving_to == version:
+        return _is_about_to_move(world, version)
+    return has_passed(world, version, PRE_ROLLOUT, ROLLOUT) and has_passed_analysis(world, version)
+
+
+def _is_about_to_move(world: World, version: Version) -> bool:
+    """Whether only hooks keep traffic from moving to it."""
+    if world.moving_to != version:
+        return False
+    return all(
+        gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)
+    )
+
+
+def _ask_people(world: World) -> World:
+    """A manual gate answers with what somebody did to it."""
+    for hook, run in tuple(_asked_about(world)):
+        if hook.manual:
+            is_open = world.record.gate(hook.name) is not None
+            answer = Answer.ACCEPTED if is_open else Answer.REFUSED
+            since = world.now if run.answer is Answer.ACCEPTED and not is_open else run.since
+            after = replace(run, answer=answer, accepted=max(run.accepted, int(is_open)), since=since)
+            world = _with_run(world, run, after)
+            world = _tell(world, hook, after) if run.answer is None and not is_open else world
+    return world
+
+
+def _with_run(world: World, before: HookRun, after: HookRun) -> World:
+    if before == after:
+        return world
+    runs = tuple(after if run == before else run for run in world.record.hooks)
+    return world.with_record(replace(world.record, hooks=runs))

@@ -1,0 +1,248 @@
+"""The step that tells hooks what happened: post-rollout and event hooks only listen, and hold up nothing.
+
+Each message stays in the record until its hook has taken it, refused it, or was away for too long: at least once,
+in order for each hook, and no hook waits for another (flagger.md §3.4).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.analysis.metrics import AnalysisStage
+from gitops_bg.core.decision import Phase
+from gitops_bg.core.hooks.confirmation import hooks_of
+from gitops_bg.core.hooks.hook import Answer, Call, Called, Delivery, Hook, HookType, answer_of, backoff, is_retried
+from gitops_bg.core.record import Event, LedgerEntry
+from gitops_bg.core.status.conditions import phase_of
+from gitops_bg.core.world import World
+
+MOST_DELIVERIES = 100
+"""More than these are not kept for hooks that are away: the oldest go."""
+
+WARNINGS = (
+    Event.ABORTED,
+    Event.FAILED,
+    Event.INVALID,
+    Event.DIVERGED,
+    Event.ORPHANED,
+    Event.HISTORY_REWRITTEN,
+    Event.ROLLED_BACK,
+    Event.HOOK_REFUSED,
+    Event.HOOK_EXPIRED,
+    Event.HOOK_UNDELIVERED,
+)
+"""The events that people should look at; the others are news."""
+
+FLAGGER_PHASES = {
+    Phase.DEPLOYING: "Initializing",
+    Phase.WAITING: "Waiting",
+    Phase.PROGRESSING: "Progressing",
+    Phase.PAUSED: "Progressing",
+    Phase.DEGRADED: "Progressing",
+    Phase.AWAITING_PROMOTION: "WaitingPromotion",
+    Phase.PROMOTING: "Promoting",
+    Phase.ROLLING_BACK: "Failed",
+    Phase.HELD: "Failed",
+    Phase.INVALID: "Failed",
+    Phase.SUSPENDED: "Waiting",
+    Phase.RESTARTING: "Succeeded",
+    Phase.HEALTHY: "Succeeded",
+}
+"""Our phases in Flagger's words (flagger.md §3.1)."""
+
+
+def tell(world: World) -> World:
+    """Queue what is new, take in what was delivered, give up what is too late."""
+    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase):
+        world = step(world)
+    return world
+
+
+def flagger_phase(world: World) -> str:
+    """The phase of the app in Flagger's words; its first version is ``Initialized``, not promoted."""
+    phase, active = phase_of(world), world.active
+    if phase is Phase.HEALTHY and active and active.number == 1:
+        return "Initialized"
+    return FLAGGER_PHASES[phase]
+
+
+def deliveries_due(world: World) -> tuple[Call, ...]:
+    """What to tell now: of each hook the oldest message."""
+    hooks = {hook.name: hook for hook in _listeners(world)}
+    heads = _heads(world)
+    return tuple(_call(world, hooks[one.hook], one) for one in heads if one.hook in hooks and _due_at(one) <= world.now)
+
+
+def telling_moments(world: World) -> Iterator[datetime]:
+    """When a message is told again, or not any more."""
+    hooks = {hook.name: hook for hook in _listeners(world)}
+    for one in _heads(world):
+        if one.hook in hooks:
+            yield _due_at(one)
+            yield from filter(None, [_ends_at(hooks[one.hook], one)])
+
+
+def _listeners(world: World) -> Iterator[Hook]:
+    return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT)
+
+
+def _heads(world: World) -> list[Delivery]:
+    heads: dict[str, Delivery] = {}
+    for one in world.record.deliveries:
+        heads.setdefault(one.hook, one)
+    return list(heads.values())
+
+
+def _key(world: World, one: Delivery) -> str:
+    return f"{world.record.epoch}.told.{one.hook}.{one.number}"
+
+
+def _id(world: World, one: Delivery) -> str:
+    return f"{_key(world, one)}.{one.tries}"
+
+
+def _call(world: World, hook: Hook, one: Delivery) -> Call:
+    metadata: tuple[tuple[str, str], ...] = ()
+    if hook.type is HookType.EVENT:
+        milliseconds = str(int(one.at.timestamp() * 1000))
+        kind = "Warning" if one.warning else "Normal"
+        metadata = (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
+    return Call(_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata)
+
+
+def _due_at(one: Delivery) -> datetime:
+    return one.last_at + backoff(one.tries) if one.last_at else one.at
+
+
+def _ends_at(hook: Hook, one: Delivery) -> datetime | None:
+    return one.at + timedelta(seconds=hook.deadline) if hook.deadline is not None else None
+
+
+# --- what became of it ---
+
+
+def _take_in(world: World) -> World:
+    answers = {called.id: called for called in world.observed.calls}
+    hooks = {hook.name: hook for hook in _listeners(world)}
+    for one in _heads(world):
+        called, hook = answers.get(_id(world, one)), hooks.get(one.hook)
+        if called and hook:
+            world = _delivered(world, hook, one, called)
+    return world
+
+
+def _delivered(world: World, hook: Hook, one: Delivery, called: Called) -> World:
+    answer = answer_of(called.status)
+    again = answer is Answer.REFUSED and is_retried(hook, called.status, one.tries)
+    if answer is Answer.UNANSWERED or again:
+        return _with(world, one, replace(one, tries=one.tries + 1, last_at=called.at))
+    world = _with(world, one, None)
+    if answer is Answer.REFUSED:
+        return _not_taken(world, hook, f"refused ({called.status}): {' '.join(called.text.split())[:300]}")
+    failing = tuple(name for name in world.record.undelivered if name != hook.name)
+    return world.with_record(replace(world.record, undelivered=failing))
+
+
+def _give_up(world: World) -> World:
+    for hook in _listeners(world):
+        late = [one for one in world.record.deliveries if one.hook == hook.name and _is_late(world, hook, one)]
+        for one in late:
+            world = _with(world, one, None)
+        if late:
+            world = _not_taken(world, hook, f"no answer within {hook.deadline} s")
+    return world
+
+
+def _is_late(world: World, hook: Hook, one: Delivery) -> bool:
+    ends = _ends_at(hook, one)
+    return ends is not None and world.now >= ends
+
+
+def _not_taken(world: World, hook: Hook, why: str) -> World:
+    """Said once, until it takes something again."""
+    if hook.name in world.record.undelivered:
+        return world
+    world = world.with_record(replace(world.record, undelivered=(*world.record.undelivered, hook.name)))
+    if hook.mute_alert:
+        return world
+    return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.type} hook {hook.name}: {why}")
+
+
+def _with(world: World, before: Delivery, after: Delivery | None) -> World:
+    changed = [after if one == before else one for one in world.record.deliveries]
+    return world.with_record(replace(world.record, deliveries=tuple(one for one in changed if one)))
+
+
+def _drop_unknown(world: World) -> World:
+    """Hooks that are gone from the file are told nothing."""
+    names = {hook.name for hook in _listeners(world)}
+    left = tuple(one for one in world.record.deliveries if one.hook in names)
+    failing = tuple(name for name in world.record.undelivered if name in names)
+    if (left, failing) == (world.record.deliveries, world.record.undelivered):
+        return world
+    return world.with_record(replace(world.record, deliveries=left, undelivered=failing))
+
+
+# --- what is new ---
+
+
+def _queue_entries(world: World) -> World:
+    record = world.record
+    if record.told == record.sequence or not any(_listeners(world)):
+        return world
+    phase = flagger_phase(world)
+    for entry in record.ledger:
+        # That a hook takes nothing is not told to it, nor to others: that would never end.
+        if entry.sequence > record.told and entry.event is not Event.HOOK_UNDELIVERED:
+            world = _queue_entry(world, entry, phase)
+    return world.with_record(replace(world.record, told=record.sequence))
+
+
+def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
+    for hook in hooks_of(world, HookType.EVENT):
+        digest = entry.to_digest or entry.from_digest
+        world = _queue(world, hook, phase, digest, _sentence(entry), warning=entry.event in WARNINGS)
+    outcome, digest = _outcome(world, entry)
+    for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
+        world = _queue(world, hook, outcome, digest)
+    return world
+
+
+def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
+    """How a rollout ended, in Flagger's words, and of which digest; nothing where it did not.
+
+    With an analysis after promotion, it has succeeded when that has.
+    """
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and run.digest == entry.to_digest
+    if entry.event is (Event.ANALYSED if judged else Event.PROMOTED) and entry.to_digest == world.record.traffic:
+        return "Succeeded", entry.to_digest
+    if entry.event is Event.ABORTED:
+        return "Failed", entry.to_digest
+    return ("Failed", entry.from_digest) if entry.event is Event.ROLLED_BACK else ("", "")
+
+
+def _sentence(entry: LedgerEntry) -> str:
+    version = f" v{entry.to_version}" if entry.to_version else ""
+    return f"{entry.event}{version}" + (f": {entry.reason}" if entry.reason else "")
+
+
+def _queue_phase(world: World) -> World:
+    """A change of phase is news, too."""
+    phase, before = str(phase_of(world)), world.record.told_phase
+    hooks = tuple(hooks_of(world, HookType.EVENT))
+    if not hooks or phase == before:
+        return world
+    version = world.moving_to or world.candidate or world.active
+    message = f"phase {before} → {phase}" if before else f"phase {phase}"
+    for hook in hooks:
+        digest = version.digest if version else ""
+        world = _queue(world, hook, flagger_phase(world), digest, message, warning=phase == Phase.DEGRADED)
+    return world.with_record(replace(world.record, told_phase=phase))
+
+
+def _queue(world: World, hook: Hook, phase: str, digest: str, message: str = "", *, warning: bool = False) -> World:
+    record = world.record
+    one = Delivery(hook.name, record.delivery + 1, world.now, phase, digest, message, warning)
+    waiting = (*record.deliveries, one)[-MOST_DELIVERIES:]
+    return world.with_record(replace(record, delivery=one.number, deliveries=waiting))

@@ -1,0 +1,105 @@
+"""Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last."""
+
+from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
+from gitops_bg.core.lifecycle.dressing import metadata_for
+from gitops_bg.core.lifecycle.retention import is_live
+from gitops_bg.core.lifecycle.sizes import wanted_size
+from gitops_bg.core.model import Apart, Stage, Version
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.observed import ReplicaSetView
+from gitops_bg.core.record import Lane
+from gitops_bg.core.world import World
+
+
+def grow(world: World) -> tuple[ClusterAction, ...]:
+    """Create what is missing, repair what somebody changed, scale up what is too small."""
+    return tuple(action for version in _in_hand(world) for action in _grow(world, version))
+
+
+def _in_hand(world: World) -> tuple[Version, ...]:
+    """The versions to care for now: while suspended, only the one that traffic goes back to."""
+    if not world.suspended:
+        return world.record.versions
+    coming = world.moving_to
+    return (coming,) if coming and world.lane is not Lane.PROMOTION else ()
+
+
+def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
+    view, size = world.replica_set(version.digest), wanted_size(world, version)
+    if view is None:
+        return () if _in_the_way(world, version.digest) else _create(world, version, size)
+    if _needs_repair(world, version, view):
+        return _repair(world, version, max(size, view.replicas))
+    if view.replicas < size:
+        reason = f"the {version.stage} version needs {size}"
+        return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason),)
+    return ()
+
+
+def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, ...]:
+    """A new candidate begins at 0 (DESIGN §4.1); what served before comes back at its size at once."""
+    snapshot = world.snapshot(version)
+    gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
+    if not snapshot.text or (gone_for_good and version.digest != world.goal):
+        return ()
+    ready, color, metadata = world.spec.min_ready_seconds, version.color, metadata_for(world, version)
+    if version.was_active:
+        return (CreateReplicaSet(version.number, snapshot, color, size, ready, metadata=metadata),)
+    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world), metadata=metadata)
+    if size == 0:
+        return (created,)
+    return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
+
+
+def _apart(world: World) -> Apart | None:
+    """What a new version is kept off. Never what served before: nothing may stand in the way back (I6)."""
+    anti, active = world.spec.strategy.anti_affinity, world.active
+    return Apart(active.digest, anti.weight) if anti and active else None
+
+
+def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
+    """Whether it differs from its version, and the snapshot to make it right again is at hand."""
+    differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
+    return differs and bool(world.snapshot(version).text)
+
+
+def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
+    snapshot, ready, metadata = world.snapshot(version), world.spec.min_ready_seconds, metadata_for(world, version)
+    return (CreateReplicaSet(version.number, snapshot, version.color, replicas, ready, True, metadata=metadata),)
+
+
+def shrink(world: World) -> tuple[ClusterAction, ...]:
+    """Scale down what is too big, delete what no version knows; never while a switch is on its way (I2)."""
+    if world.suspended or world.record.switch:
+        return ()
+    smaller = [action for version in world.record.versions for action in _shrink(world, version)]
+    return (*smaller, *_delete_unknown(world))
+
+
+def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
+    view, size = world.replica_set(version.digest), wanted_size(world, version)
+    if view is None or view.replicas <= size or _needs_repair(world, version, view):
+        return ()
+    serving = is_live(world, version.digest)
+    if serving and size < world.full_size:
+        return ()
+    reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"
+    return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason, serving),)
+
+
+def _delete_unknown(world: World) -> list[ClusterAction]:
+    known = {version.digest for version in world.record.versions}
+    return [
+        DeleteReplicaSet(view.name, view.snapshot.digest, "beyond revisionHistoryLimit")
+        for view in world.observed.replica_sets
+        if view.ours
+        and not view.deleting
+        and view.snapshot.digest not in known
+        and not is_live(world, view.snapshot.digest)
+    ]
+
+
+def _in_the_way(world: World, digest: str) -> bool:
+    """Whether the name of a version's ReplicaSet is taken: by one that is going away, or is not ours."""
+    name = replica_set_name(world.spec.app, digest)
+    return any(view.name == name for view in world.observed.replica_sets)

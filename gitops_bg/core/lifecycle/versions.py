@@ -1,0 +1,181 @@
+"""The life of versions: registering them, wanting them again, forgetting them. How long they stay is `retention`."""
+
+from dataclasses import replace
+
+from gitops_bg.core.lifecycle.retention import release
+from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.holds import lift_all, put_hold
+from gitops_bg.core.world import World
+
+PAST_DIGESTS = 100
+"""How many digests of versions that served, and were forgotten, a record keeps."""
+
+
+def next_color(world: World) -> Color:
+    """The colour that the active version does not have; blue for the first (DESIGN §2)."""
+    serving = world.active or world.record.version(world.goal)
+    return serving.color.other if serving else Color.BLUE
+
+
+def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
+    """Give a snapshot that the record does not know a version, a colour and a rollout of its own.
+
+    ``number`` is kept where it is free, so that ``primary.yaml`` and a rebuilt cluster agree.
+    """
+    record = world.record
+    if not number or record.numbered(number):
+        number = record.last_version + 1
+    served = snapshot.digest in record.past_digests
+    version = Version(
+        number=number,
+        snapshot=snapshot,
+        color=next_color(world),
+        stage=Stage.CANDIDATE,
+        source=source,
+        rollout=record.rollout + 1,
+        rollout_started_at=world.now,
+        waiting_since=world.now,
+        activated_at=world.now if served else None,
+        left_at=world.now if served else None,
+    )
+    record = replace(record, rollout=version.rollout, last_version=max(record.last_version, number))
+    return world.with_record(record.with_version(version))
+
+
+def start_rollout(world: World, version: Version, source: Source | None = None) -> World:
+    """Begin a new, numbered attempt to bring a known version forward; nothing of an earlier one counts."""
+    started = replace(
+        keep(world, version),
+        stage=Stage.CANDIDATE,
+        color=next_color(world),
+        source=source or version.source,
+        rollout=world.record.rollout + 1,
+        rollout_started_at=world.now,
+        available_since=None,
+        waiting_since=world.now,
+        failure="",
+    )
+    record = replace(world.record, rollout=started.rollout)
+    return world.with_record(record.with_version(started))
+
+
+def keep(world: World, version: Version) -> Version:
+    """``version`` wanted again: its deadline cleared, its text at hand, out of the archive."""
+    stage = Stage.LEGACY if version.stage is Stage.ARCHIVED else version.stage
+    return replace(
+        version,
+        snapshot=world.snapshot(version),
+        stage=stage,
+        retiring=False,
+        retired_at=None,
+        aborted=False,
+        scale_down_at=None,
+    )
+
+
+def is_old_tag(world: World, candidate: Version) -> bool:
+    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+
+    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
+    """
+    older = world.active is not None and candidate.number < world.active.number
+    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
+
+
+def choose_candidate(world: World) -> World:
+    """Follow the target: register what is new, supersede or cancel what is not wanted any more (DESIGN §4)."""
+    if not world.frozen:
+        world = _follow_target(world)
+    return _release_unwanted(world)
+
+
+def _follow_target(world: World) -> World:
+    target, digest = world.target, world.target_digest
+    if target is None or digest == world.record.traffic or world.record.held(digest):
+        return world
+    version = world.record.version(digest)
+    if version is None:
+        world = register(lift_all(world), target.snapshot, target.source)
+    elif digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring):
+        return world
+    elif version.rolled_back:
+        # A newer target had lifted its hold; that this one is named again is not somebody saying so.
+        return put_hold(world, version, reason="it was rolled back, and is the target again", by=target.source.author)
+    else:
+        world = start_rollout(world, version, target.source)
+    return world.noting(
+        Event.CANDIDATE,
+        to=world.record.version(digest),
+        origin=world.active,
+        commit=world.desired.commit,
+        by=target.source.author,
+        reason=target.source.subject,
+    )
+
+
+def _release_unwanted(world: World) -> World:
+    for version in world.record.versions:
+        if not version.retiring and version.stage is not Stage.ARCHIVED and not _is_wanted(world, version):
+            world = _release(world, version)
+    return world
+
+
+def _is_wanted(world: World, version: Version) -> bool:
+    if version.digest in (world.record.traffic, world.goal):
+        return True
+    if world.record.held(version.digest):
+        return False
+    # Where the target cannot be read or nothing new may start, what it named before is kept as it is.
+    unclear = world.frozen or world.target is None
+    return version.stage is Stage.CANDIDATE and (unclear or version.digest == world.target_digest)
+
+
+def _release(world: World, version: Version) -> World:
+    held = world.record.held(version.digest)
+    world = world.with_version(release(world, version, aborted=held is not None))
+    if held or version.stage is not Stage.CANDIDATE:
+        return world
+    cancelled = world.target_digest == world.record.traffic
+    newer = world.record.version(world.target_digest)
+    reason = "the target names the active version again" if cancelled else "the target names a newer version"
+    event = Event.CANCELLED if cancelled else Event.SUPERSEDED
+    return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
+
+
+def forget(world: World) -> World:
+    """Drop the oldest archived versions beyond ``revisionHistoryLimit``, and texts nobody needs from the record.
+
+    The last good version is never dropped, and has its text: going back must stay possible (I6). That a dropped one
+    served is remembered by its digest: a revert to it still goes the way back (gitops.md §3).
+    """
+    record, needed = world.record, _needed(world)
+    archived = [version for version in record.versions if version.stage is Stage.ARCHIVED]
+    spare = [version for version in archived if version.digest not in needed]
+    excess = spare[: max(0, len(archived) - world.spec.revision_history_limit)]
+    kept = tuple(_kept(world, version, needed) for version in record.versions if version not in excess)
+    if kept == record.versions:
+        return world
+    served = [one.digest for one in excess if one.was_active and one.digest not in record.past_digests]
+    past = (*record.past_digests, *served)[-PAST_DIGESTS:]
+    return world.with_record(replace(record, versions=kept, past_digests=past))
+
+
+def _needed(world: World) -> set[str]:
+    good = world.last_good
+    named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
+    return {world.record.traffic, world.goal, *named, good.digest if good else ""}
+
+
+def _kept(world: World, version: Version, needed: set[str]) -> Version:
+    """With its text where that is needed; without it where the ReplicaSet has the same."""
+    if version.digest in needed:
+        return version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
+    if version.stage is not Stage.ARCHIVED or not version.snapshot.text:
+        return version
+    view = world.replica_set(version.digest)
+    return (
+        replace(version, snapshot=Snapshot(version.digest, ""))
+        if view and view.snapshot == version.snapshot
+        else version
+    )

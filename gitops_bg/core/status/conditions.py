@@ -1,0 +1,269 @@
+"""What people are told: the phase, and conditions that ``kubectl wait`` can use. Nothing here decides anything."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.analysis.judging import has_passed_analysis, plan_of
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import why
+from gitops_bg.core.decision import Condition, Gate, Phase
+from gitops_bg.core.hooks.confirmation import awaits_confirmation, said
+from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import Lane
+from gitops_bg.core.status.progress import progress_conditions
+from gitops_bg.core.traffic.gates import gates_to_show
+from gitops_bg.core.world import World
+
+MAIN_REFUSES = "MainRefuses"
+"""The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+
+
+def phase_of(world: World) -> Phase:
+    """One word for where the app is; the first that fits."""
+    return next(phase for phase, fits in _phases(world) if fits)
+
+
+def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
+    coming, candidate = world.moving_to, world.candidate
+    yield Phase.INVALID, bool(world.desired.problems)
+    yield Phase.SUSPENDED, world.suspended
+    yield Phase.ROLLING_BACK, coming is not None and world.lane is Lane.ROLLBACK
+    yield Phase.DEGRADED, bool(_degraded(world))
+    yield Phase.DEPLOYING, not world.record.traffic
+    yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
+    yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
+    yield Phase.PROMOTING, coming is not None
+    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
+    yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
+    yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
+    yield Phase.PROGRESSING, candidate is not None and not has_passed_analysis(world, candidate)
+    yield Phase.AWAITING_PROMOTION, candidate is not None
+    yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
+    yield Phase.HEALTHY, True
+
+
+def _judged(world: World, finding: Finding) -> bool:
+    """Whether a run of what serves, or of what is to serve next, stands there."""
+    coming = world.moving_to or world.candidate
+    concerned = {world.record.traffic, coming.digest if coming else ""}
+    return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
+
+
+def _degraded(world: World) -> str:
+    """Why the app is degraded, or empty."""
+    return foreign_object(world) or world.observed.refused or _failure(world) or _unavailable(world)
+
+
+def _failure(world: World) -> str:
+    coming = world.moving_to or world.candidate
+    return f"{coming.failure}: {_name(coming)} did not become available" if coming and coming.failure else ""
+
+
+def _unavailable(world: World) -> str:
+    active = world.active
+    if active is None or world.full_size == 0 or world.available(active.digest) > 0:
+        return ""
+    return f"no pod of the active {_name(active)} is available"
+
+
+def foreign_object(world: World) -> str:
+    """Whose object stands in the way, and how it is handed over; empty where none does."""
+    observed = world.observed
+    if observed.app_foreign:
+        return observed.app_foreign
+    services = (observed.active_service, *observed.more_active_services, observed.preview_service)
+    views = (*services, *observed.replica_sets)
+    return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
+
+
+def conditions_of(
+    world: World, phase: Phase | None = None, gates: tuple[Gate, ...] | None = None
+) -> tuple[Condition, ...]:
+    """All conditions, always all of them, so that waiting for one never waits for its birth.
+
+    Who has worked out `phase_of` and `gates_to_show` already gives them.
+    """
+    return (
+        _available(world),
+        _healthy(world, phase or phase_of(world)),
+        *progress_conditions(world, gates_to_show(world) if gates is None else gates),
+        _candidate_ready(world),
+        _analysis(world),
+        _hooks_passed(world),
+        _restarting(world),
+        _on_hold(world),
+        _suspended(world),
+        _invalid(world),
+        _foreign(world),
+        _refused(world),
+        _diverged(world),
+        _git_reachable(world),
+    )
+
+
+def _available(world: World) -> Condition:
+    active = world.active
+    if active is None:
+        return Condition("Available", False, "NothingServes", "no version was deployed yet")
+    if _unavailable(world):
+        return Condition("Available", False, "NoPodAvailable", _unavailable(world))
+    return Condition("Available", True, "Serving", f"live traffic goes to {_name(active)}")
+
+
+def _healthy(world: World, phase: Phase) -> Condition:
+    if phase is Phase.HEALTHY:
+        return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
+    return Condition("Healthy", False, phase.value, _degraded(world) or _story(world))
+
+
+def _story(world: World) -> str:
+    coming = world.moving_to or world.candidate
+    if coming:
+        return f"{_name(coming)} is on its way"
+    if world.record.restart and world.record.restart.begun:
+        return _restarting(world).message
+    if not world.record.traffic:
+        return "waiting for a first version"
+    standing = (_invalid(world), _suspended(world), _on_hold(world))
+    return next((one.message for one in standing if one.status), _analysis(world).message)
+
+
+def _candidate_ready(world: World) -> Condition:
+    candidate = world.candidate
+    if candidate is None:
+        return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
+    if candidate.available_since:
+        return Condition("CandidateReady", True, "Available", f"{_name(candidate)} is available")
+    return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{_name(candidate)} comes up")
+
+
+def _hooks_passed(world: World) -> Condition:
+    """What the hooks of the last rollout say, the first that stands in the way with all of its body."""
+    runs = _last_answers(world)
+    if not runs:
+        return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
+    shut = [(hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.traffic]
+    for hook, run in shut:
+        return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
+    passed = [said(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
+    return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
+
+
+def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
+    """What each hook says; where it was asked again when traffic would move, what it says then."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    runs = [(hooks[key], run) for run in world.record.hooks if (key := (run.hook, run.type)) in hooks]
+    again = {run.hook for _, run in runs if run.final}
+    return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
+
+
+def _lets_through(hook: Hook, run: HookRun) -> bool:
+    return hook.type is HookType.ROLLBACK or satisfied(run, hook)
+
+
+def _standing_of(run: HookRun) -> str:
+    if run.expired:
+        return "Expired"
+    return {None: "Asked", Answer.UNANSWERED: "Unanswered"}.get(run.answer, "Refused")
+
+
+def _in_full(world: World, hook: Hook, run: HookRun) -> str:
+    sentence = said(world, hook, run)
+    return sentence if run.text in sentence else f"{sentence}\n{run.text}"
+
+
+def _analysis(world: World) -> Condition:
+    """The run of what is on its way, else the last there was."""
+    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    coming = world.moving_to or world.candidate
+    if coming and world.record.in_full == coming.digest:
+        return Condition("AnalysisPassed", False, "Skipped", f"{_name(coming)} is promoted without analysis")
+    is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
+        said = f"{AnalysisStage.PRE.called} of {_name(coming)} has not begun"
+        return Condition("AnalysisPassed", False, "NotBegun", said)
+    version = world.record.version(run.digest) if run else None
+    if run is None or version is None:
+        return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
+    said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
+    return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
+
+
+def _restarting(world: World) -> Condition:
+    restart = world.record.restart
+    if restart is None:
+        return Condition("Restarting", False, "NoRestart", "no restart is asked for")
+    older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
+    if not restart.begun:
+        return Condition("Restarting", False, "Scheduled", f"pods {older} are restarted at that time")
+    if world.observed.pods_refused:
+        return Condition("Restarting", True, "PodsUnreadable", world.observed.pods_refused)
+    left, staying = left_to_restart(world), refused_pods(world)
+    if staying:
+        why = f"{', '.join(staying)} stay: a PodDisruptionBudget may refuse their eviction, which is asked for again"
+        return Condition("Restarting", True, "EvictionRefused", why)
+    many = "pods" if left is None else f"{left} pods"
+    return Condition("Restarting", True, "Restarting", f"{many} {older} are being restarted")
+
+
+def _on_hold(world: World) -> Condition:
+    hold = world.record.held(world.target_digest)
+    if hold is None:
+        return Condition("OnHold", False, "NoHold", "the target is not on hold")
+    return Condition("OnHold", True, "Hold", f"{hold.reason}; `gitops-bg resume {world.spec.app}` lifts the hold")
+
+
+def _suspended(world: World) -> Condition:
+    suspend = world.spec.suspend
+    if not world.suspended or suspend is None:
+        return Condition("Suspended", False, "NotSuspended", "the app is not suspended")
+    return Condition("Suspended", True, "Suspended", f"{suspend.by or 'somebody'}: {suspend.reason}")
+
+
+def _invalid(world: World) -> Condition:
+    if not world.desired.problems:
+        return Condition("InvalidSpec", False, "Valid", "every file of the app is valid")
+    return Condition("InvalidSpec", True, "InvalidSpec", "; ".join(map(str, world.desired.problems)))
+
+
+def _foreign(world: World) -> Condition:
+    whose = foreign_object(world)
+    return Condition(
+        "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
+    )
+
+
+def _refused(world: World) -> Condition:
+    why = world.observed.refused
+    return Condition("Refused", bool(why), "WriteRefused" if why else "NoRefusal", why or "no write was refused")
+
+
+def _diverged(world: World) -> Condition:
+    override = world.record.override
+    if override is None:
+        return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
+    reason = "MainRefusesCommit" if override.diverged else "CommitPending"
+    return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
+
+
+def _has_to_commit(world: World) -> bool:
+    """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
+    return bool(world.candidate or world.record.override) or world.desired.primary is None
+
+
+def _git_reachable(world: World) -> Condition:
+    why = world.observed.git.unreachable
+    if why:
+        return Condition("GitReachable", False, "Unreachable", why)
+    refused = world.observed.git.main_refused
+    if refused and _has_to_commit(world):
+        return Condition("GitReachable", True, MAIN_REFUSES, refused)
+    if not world.desired.in_git:
+        return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
+    return Condition("GitReachable", True, "Reachable", "the remote answers")
+
+
+def _name(version: Version) -> str:
+    return label(version.number, version.digest)

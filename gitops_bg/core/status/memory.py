@@ -1,0 +1,85 @@
+"""Steps that join the record with Git's memory: what the ledger has by now, and what a rebuilt cluster forgot."""
+
+from dataclasses import replace
+
+from gitops_bg.core.digest import is_genuine
+from gitops_bg.core.lifecycle.versions import next_color
+from gitops_bg.core.model import Source, Stage, Version
+from gitops_bg.core.observed import ReplicaSetView
+from gitops_bg.core.record import Hold
+from gitops_bg.core.world import World
+
+
+def acknowledge_ledger(world: World) -> World:
+    """Forget the entries that have reached the state branch."""
+    git, record = world.observed.git, world.record
+    if not record.ledger or git.ledger_epoch != record.epoch:
+        return world
+    waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
+    return world if waiting == record.ledger else world.with_record(replace(record, ledger=waiting))
+
+
+def restore_memory(world: World) -> World:
+    """Begin a new record: take numbers, holds and past digests from the ledger, and ReplicaSets that are there.
+
+    Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. What somebody asked for
+    before the record began was answered in its former life, or has nothing left to act on.
+    """
+    if world.record.epoch:
+        return world
+    memory, request = world.desired.memory, world.observed.request
+    record = replace(
+        world.record,
+        epoch=world.observed.app_uid[:8] or "0",
+        request=request.id if request else "",
+        retry=world.spec.retry.number if world.spec.retry else 0,
+    )
+    if memory:
+        record = replace(
+            record,
+            rollout=memory.rollout,
+            last_version=memory.last_version,
+            past_digests=memory.active_digests,
+            holds=tuple(Hold(hold.digest, hold.reason, hold.since) for hold in memory.holds),
+        )
+    world = world.with_record(record)
+    for view in world.observed.replica_sets:
+        world = _take_back(world, view)
+    return world
+
+
+def _take_back(world: World, view: ReplicaSetView) -> World:
+    """Give a ReplicaSet that outlived its record a version again: on its way out unless Git still names it."""
+    record = world.record
+    usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
+    if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
+        return world
+    served = view.snapshot.digest in record.past_digests
+    version = Version(
+        number=view.number,
+        snapshot=view.snapshot,
+        color=view.color or next_color(world),
+        stage=Stage.LEGACY if served else Stage.CANDIDATE,
+        source=_source(world, view.snapshot.digest),
+        rollout=record.rollout,
+        rollout_started_at=world.now,
+        waiting_since=world.now,
+        activated_at=world.now if served else None,
+        left_at=world.now if served else None,
+    )
+    world = world.with_record(replace(record, last_version=max(record.last_version, view.number)))
+    return world.with_version(version)
+
+
+def _source(world: World, digest: str) -> Source:
+    """The commit that brought a snapshot, where main still says so."""
+    documents = (world.desired.primary, world.desired.target)
+    return next((one.source for one in documents if one and one.snapshot.digest == digest), Source(commit=""))
+
+
+def remember_size(world: World) -> World:
+    """Remember the replicas the target asks for, for the time when it cannot be read."""
+    target, record = world.target, world.record
+    if target is None or target.replicas == record.replicas:
+        return world
+    return world.with_record(replace(record, replicas=target.replicas))

@@ -1,0 +1,87 @@
+"""What people hear about rollouts and analyses besides the ledger: read off two records, so that it is told once.
+
+Each piece of news is one Kubernetes Event; the words are Argo Rollouts' where it has one (argo-rollouts.md §4).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun, why
+from gitops_bg.core.record import Record, Rollout
+
+_BAD = (Finding.FAILED, Finding.ERROR, Finding.INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """One thing that happened; ``reason`` is one CamelCase word."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+def news(before: Record, after: Record) -> Iterator[News]:
+    """All that is new between two records of an app, in the order in which things happen."""
+    if before.rollouts == after.rollouts and before.analysis == after.analysis:
+        return
+    known = {rollout.number: rollout for rollout in before.rollouts}
+    for rollout in after.rollouts:
+        yield from _of_rollout(known.get(rollout.number), rollout)
+    for old, run in runs(before, after):
+        yield from _of_run(old, run)
+
+
+def ended(before: Record, after: Record) -> Iterator[Rollout]:
+    """Rollouts that ended between two records; one that was rolled back after its promotion ends a second time."""
+    known = {rollout.number: rollout.outcome for rollout in before.rollouts}
+    return (one for one in after.rollouts if one.outcome and one.outcome is not known.get(one.number))
+
+
+def runs(before: Record, after: Record) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
+    """The analysis runs of ``after``, each with its own former state, where it had one."""
+    known = {(run.stage, run.rollout, run.attempt): run for run in before.analysis}
+    return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analysis)
+
+
+def waited(rollout: Rollout) -> int:
+    """The seconds that a rollout waited for people until it ended."""
+    if rollout.finished_at is None or rollout.waiting_since is None:
+        return rollout.waited_seconds
+    return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
+
+
+def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[News]:
+    called = f"rollout {after.number} of {label(after.version, after.digest)}"
+    if before is None:
+        yield News("RolloutStarted", f"{called} begins")
+    was_waiting, waits = bool(before and before.waiting_since), bool(after.waiting_since)
+    if waits and not was_waiting:
+        yield News("RolloutPaused", f"{called} waits for somebody to go on")
+    if was_waiting and not waits:
+        yield News("RolloutResumed", f"{called} goes on; it waited for {after.waited_seconds} s in all")
+    if after.settled_at and not (before and before.settled_at):
+        yield News("RolloutCompleted", f"{called} is complete")
+    is_new = after.outcome is not (before.outcome if before else None)
+    if is_new and after.outcome and not after.outcome.good:
+        yield News("RolloutNotCompleted", f"{called} ended: {after.outcome}")
+
+
+def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[News]:
+    called = f"{after.stage.called} of rollout {after.rollout}"
+    if after.started_at and not (before and before.started_at):
+        yield News("AnalysisRunRunning", f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}")
+    known = {one.metric.name: one.finding for one in before.metrics} if before else {}
+    for one in after.metrics:
+        ended = one.finding is not Finding.RUNNING and not one.terminated
+        if ended and one.finding is not known.get(one.metric.name):
+            yield _of_metric(called, one)
+    if not after.running and (before is None or before.running):
+        yield News(f"AnalysisRun{after.finding}", f"{called}: {why(after)}", after.finding in _BAD)
+
+
+def _of_metric(called: str, one: MetricRun) -> News:
+    warning = one.finding in _BAD and not one.metric.dry_run
+    return News(f"Metric{one.finding}", f"{called}: {one}", warning)

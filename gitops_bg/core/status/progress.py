@@ -1,0 +1,93 @@
+"""The conditions that tools for Argo Rollouts ask for: Progressing, Completed, Paused, ReplicaFailure.
+
+Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
+"""
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.analysis.metrics import AnalysisStage
+from gitops_bg.core.decision import Condition, Gate, GateKind
+from gitops_bg.core.hooks.confirmation import awaits_confirmation
+from gitops_bg.core.model import Version
+from gitops_bg.core.world import World
+
+_PAUSES = {
+    GateKind.PAUSE: "AutoPromotionCountdown",
+    GateKind.MANUAL: "AwaitingConfirmation",
+    GateKind.APPROVAL: "AwaitingPromotion",
+}
+"""The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
+
+
+def progress_conditions(world: World, gates: tuple[Gate, ...]) -> tuple[Condition, ...]:
+    """The four; ``gates`` are those that are shown."""
+    paused = _paused(world, gates)
+    return _progressing(world, paused), _completed(world), paused, _replica_failure(world)
+
+
+def _progressing(world: World, paused: Condition) -> Condition:
+    """True while it goes on by itself, and when it has arrived; False where it does not go on; else Unknown."""
+    coming = world.moving_to or world.candidate
+    if coming is None:
+        return _at_rest(world)
+    if coming.failure:
+        return Condition("Progressing", False, coming.failure, f"{_name(coming)} did not become available")
+    if paused.status:
+        return Condition("Progressing", None, "RolloutPaused", paused.message)
+    if coming.available_since is None:
+        return Condition("Progressing", True, "ReplicaSetUpdated", f"{_name(coming)} comes up")
+    return Condition("Progressing", True, "RolloutProgressing", f"{_name(coming)} is on its way")
+
+
+def _at_rest(world: World) -> Condition:
+    hold = world.record.held(world.target_digest)
+    if hold and world.target_digest != world.record.traffic:
+        return Condition("Progressing", False, "RolloutAborted", hold.reason)
+    if world.active is None:
+        return Condition("Progressing", None, "NoVersion", "there is no version yet")
+    return Condition("Progressing", True, "NewReplicaSetAvailable", f"{_name(world.active)} is live")
+
+
+def _completed(world: World) -> Condition:
+    active, run = world.active, world.record.run(AnalysisStage.POST)
+    if active is None:
+        return Condition("Completed", False, "NothingServes", "no version was deployed yet")
+    if world.moving_to or world.target_digest != active.digest:
+        return Condition("Completed", False, "RolloutNotCompleted", f"{_name(active)} is live, and not the target")
+    if run and run.digest == active.digest and (run.running or run.paused):
+        return Condition("Completed", False, "AwaitingVerdict", f"{_name(active)} is live, and not yet judged")
+    return Condition("Completed", True, "RolloutCompleted", f"the target is live: {_name(active)}")
+
+
+def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
+    """Whether nothing happens until a person decides or a countdown ends."""
+    shut = {gate.kind: gate.reason for gate in gates if not gate.open}
+    inconclusive = next((run for run in world.record.analysis if run.paused), None)
+    if inconclusive:
+        reason = shut.get(GateKind.ANALYSIS, f"{inconclusive.stage.called} was inconclusive")
+        return Condition("Paused", True, "InconclusiveAnalysis", reason)
+    if world.suspended and world.spec.suspend:
+        return Condition("Paused", True, "Suspended", f"suspended: {world.spec.suspend.reason}")
+    coming = world.moving_to or world.candidate
+    if coming and awaits_confirmation(world, coming):
+        return Condition("Paused", True, "AwaitingConfirmation", _unconfirmed(shut))
+    kind = next((kind for kind in _PAUSES if kind in shut), None)
+    if kind is None or not shut.keys() <= _PAUSES.keys():
+        return Condition("Paused", False, "NotPaused", "nothing waits for a person or a countdown")
+    return Condition("Paused", True, _PAUSES[kind], shut[kind])
+
+
+def _unconfirmed(shut: dict[GateKind, str]) -> str:
+    return shut.get(GateKind.MANUAL) or shut.get(GateKind.HOOK, "a hook has not said yes yet")
+
+
+def _replica_failure(world: World) -> Condition:
+    """Copied from the first ReplicaSet that has it."""
+    failed = next((view for view in world.observed.replica_sets if view.ours and view.failure), None)
+    if failed is None:
+        return Condition("ReplicaFailure", False, "NoFailure", "every ReplicaSet can make its pods")
+    reason, _, message = failed.failure.partition(": ")
+    return Condition("ReplicaFailure", True, reason, f"{failed.name}: {message}")
+
+
+def _name(version: Version) -> str:
+    return label(version.number, version.digest)

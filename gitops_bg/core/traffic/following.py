@@ -1,0 +1,127 @@
+"""Steps that follow what people decided in Git: a changed ``primary.yaml``, a reverted target (DESIGN §4)."""
+
+from dataclasses import replace
+
+from gitops_bg.core.desired import Primary
+from gitops_bg.core.digest import short
+from gitops_bg.core.lifecycle.versions import keep, register, start_rollout
+from gitops_bg.core.model import Source, Stage, Version
+from gitops_bg.core.record import Event, Override
+from gitops_bg.core.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.world import World
+
+
+def follow_primary(world: World) -> World:
+    """Take note of what ``primary.yaml`` names; a change of it is somebody's decision.
+
+    It ends an override, lifts the hold on what it names, and holds a promotion that was reverted on its way.
+    """
+    primary = world.desired.primary
+    if primary is None:
+        return world
+    before, named = world.record.primary, world.primary_digest
+    world = _ensure_version(_end_override(world, named), primary, named)
+    if named == before:
+        return world
+    world = lift_hold(world, named, reason="primary.yaml names it again", by=primary.changed_by.author)
+    if before:
+        world = _hold_reverted_promotion(world, before, primary.changed_by)
+        world = world if _target_is_newer(world, primary) else _overrule_target(world)
+    return world.with_record(replace(world.record, primary=named))
+
+
+def _ensure_version(world: World, primary: Primary, named: str) -> World:
+    version = world.record.version(named)
+    if version is None:
+        return register(world, primary.snapshot, primary.source, primary.version)
+    if named == world.record.traffic or world.goal != named:
+        return world
+    if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
+        return world
+    if version.was_active and world.active and version.number < world.active.number:
+        return world.with_version(keep(world, version))
+    return start_rollout(world, version)
+
+
+def _end_override(world: World, named: str) -> World:
+    """It ends once Git and traffic agree with it, or when main names a third version: a newer decision."""
+    override = world.record.override
+    if override is None:
+        return world
+    arrived = named == override.to_digest == world.record.traffic
+    if not arrived and named in (override.from_digest, override.to_digest):
+        return world
+    world = world.with_record(replace(world.record, override=None))
+    if not override.diverged:
+        return world
+    reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
+    return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
+
+
+def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World:
+    """Main took a promotion back before traffic moved: without a hold it would be offered again at once."""
+    version = world.record.version(before)
+    taken_back = world.primary_digest == world.record.traffic and before != world.record.traffic
+    if version is None or not taken_back or version.number < (world.active.number if world.active else 0):
+        return world
+    return put_hold(world, version, reason=f"its promotion was taken back by {revert.commit[:10]}", by=revert.author)
+
+
+def follow_target_revert(world: World) -> World:
+    """A revert of the target commit that brought the active version rolls back at once (gitops.md §3).
+
+    Marker and content are both required: the commit says it reverts the one that brought the active version,
+    and its content is a version that served before and is not on hold.
+    """
+    target, active = world.target, world.active
+    if target is None or active is None or world.record.override:
+        return world
+    older = world.record.version(world.target_digest)
+    reverts_active = bool(active.source.commit) and active.source.commit in target.source.reverts
+    known = world.record.target_revert == target.source.commit
+    if older is None or known or not reverts_active or not _may_return(world, older, active):
+        return world
+    world = world.with_record(replace(world.record, target_revert=target.source.commit))
+    if world.goal == older.digest:
+        return world
+    reason = f"{target.source.commit[:10]} reverts the target commit that brought {short(active.digest)}"
+    return override(world, older, reason=reason, by=target.source.author)
+
+
+def _target_is_newer(world: World, primary: Primary) -> bool:
+    """Whether the target was changed after ``primary.yaml`` was, where both reach the agent at once."""
+    changed, promoted = world.target.source.date if world.target else None, primary.changed_by.date
+    return changed is not None and promoted is not None and changed > promoted
+
+
+def _overrule_target(world: World) -> World:
+    """A later decision about traffic: what the target's commit said it reverts does not count any more."""
+    commit = world.target.source.commit if world.target else ""
+    return world.with_record(replace(world.record, target_revert=commit))
+
+
+def _may_return(world: World, older: Version, active: Version) -> bool:
+    if not older.was_active or older.number >= active.number or world.record.held(older.digest):
+        return False
+    window = world.spec.rollback_window_revisions
+    between = [v for v in world.record.versions if older.number < v.number < active.number and v.was_active]
+    return window is None or len(between) < window
+
+
+def override(world: World, to: Version, *, reason: str, by: str) -> World:
+    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5)."""
+    world = _overrule_target(world.with_version(keep(world, to)))
+    if world.primary_digest == to.digest == world.record.traffic:
+        return world.with_record(replace(world.record, override=None))
+    made = Override(world.record.primary, to.digest, reason, by, world.now)
+    return world.with_record(replace(world.record, override=made))
+
+
+def note_divergence(world: World) -> World:
+    """Say in the ledger, once, that main refuses the commit of an emergency rollback."""
+    pending, git = world.record.override, world.observed.git
+    if pending is None or pending.diverged or not git.main_refused or world.record.traffic != pending.to_digest:
+        return world
+    world = world.with_record(replace(world.record, override=replace(pending, diverged=True)))
+    reason = f"main refuses the commit ({git.main_refused}); it is offered on the promotion branch"
+    return world.noting(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)

@@ -1,0 +1,61 @@
+"""The step that watches a promoted version until it has proven itself: pods that fail after the switch are a failure.
+
+From its promotion until it served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where it
+has fewer available pods than it was switched with, for that long, traffic goes back by itself: override, commit, hold
+(DESIGN §4.5). Afterwards never: an outage months later is not cured by an old version.
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.model import Probation, Version
+from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.following import override
+from gitops_bg.core.world import World
+
+
+def watch_active(world: World) -> World:
+    """Note how the active version on probation does; end its probation, or leave it for the last good version."""
+    active = world.active
+    if active is None or active.probation is None or world.suspended or world.moving_to:
+        return world
+    probation = _noted(world, active, active.probation)
+    if probation != active.probation:
+        return world.with_version(replace(active, probation=probation))
+    due = probation_ends(world, active)
+    if due is None or world.now < due:
+        return world
+    return _fail(world, active, probation) if probation.unready else _prove(world, active)
+
+
+def probation_ends(world: World, version: Version) -> datetime | None:
+    """When time alone ends the probation of a version, for better or worse; None where it is on none."""
+    if version.probation is None:
+        return None
+    return version.probation.since + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+def _noted(world: World, active: Version, probation: Probation) -> Probation:
+    """The same probation with the time of the last change; nobody is late for what happened in a suspension."""
+    is_unready = world.available(active.digest) < min(probation.pods, world.full_size)
+    just_resumed = world.record.suspended and not world.suspended
+    if is_unready is probation.unready and not (is_unready and just_resumed):
+        return probation
+    return Probation(probation.pods, world.now, is_unready)
+
+
+def _prove(world: World, active: Version) -> World:
+    return world.with_version(replace(active, probation=None))
+
+
+def _fail(world: World, active: Version, probation: Probation) -> World:
+    """Go back, if there is anything to go back to; the hold comes with the movement (``core.traffic.switching``)."""
+    good = world.last_good
+    if good is None:
+        return world
+    seconds, ready = world.spec.progress_deadline_seconds, world.available(active.digest)
+    reason = f"{DEADLINE_EXCEEDED}: {ready} of {probation.pods} pods available for {seconds} s after the switch"
+    world = world.with_version(replace(active, probation=None, failure=DEADLINE_EXCEEDED))
+    world = world.noting(Event.FAILED, to=active, reason=reason)
+    return override(world, good, reason=reason, by="")

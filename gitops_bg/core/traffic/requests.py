@@ -1,0 +1,111 @@
+"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` of the cluster, `retry` through Git."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from gitops_bg.core.analysis.judging import measure_again, retry_live
+from gitops_bg.core.hooks.hook import OpenGate
+from gitops_bg.core.lifecycle.versions import start_rollout
+from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.traffic.following import override
+from gitops_bg.core.traffic.giving_up import give_up
+from gitops_bg.core.traffic.holds import lift_hold
+from gitops_bg.core.traffic.in_full import promote_in_full
+from gitops_bg.core.world import World
+
+
+def answer_request(world: World) -> World:
+    """Carry out the operator's request once; its id stays in the record."""
+    request = world.observed.request
+    if request is None or request.id == world.record.request:
+        return world
+    world = world.with_record(replace(world.record, request=request.id))
+    return _ANSWERS[request.verb](world, request)
+
+
+def _abort(world: World, request: Request) -> World:
+    """Stop what is on its way; with nothing on its way, leave a version whose predecessor is still warm.
+
+    A rollback on its way goes on: it is what an abort asks for.
+    """
+    reason = request.reason or "aborted"
+    coming, active, candidate = world.moving_to, world.active, world.candidate or _candidate_seen_last(world)
+    if coming and world.lane is Lane.ROLLBACK:
+        return world
+    stopped = coming if coming and active else candidate
+    if stopped:
+        return give_up(world, stopped, reason=reason, by=request.by)
+    good = world.last_good
+    if active and good and good.stage is Stage.LEGACY and good.retiring:
+        return override(world, good, reason=reason, by=request.by)
+    return world
+
+
+def _candidate_seen_last(world: World) -> Version | None:
+    """What was on its way when the target was read last, where it cannot be read now: an abort needs no Git."""
+    if world.target is not None:
+        return None
+    on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    return next((v for v in reversed(on_its_way) if v.digest != world.record.traffic), None)
+
+
+def _roll_back(world: World, request: Request) -> World:
+    version = destination(world, request.to_version)
+    if version is None or version.digest == world.record.traffic:
+        return world
+    return override(world, version, reason=request.reason or "rolled back by hand", by=request.by)
+
+
+def destination(world: World, number: int | None) -> Version | None:
+    """The version a rollback leads to: the last good one, or that of ``number`` if it ever served; else None."""
+    version = world.last_good if number is None else world.record.numbered(number)
+    return version if version and version.was_active and world.snapshot(version).text else None
+
+
+def _open_gate(world: World, request: Request) -> World:
+    known = any(hook.manual and hook.name == request.gate for hook in world.spec.strategy.hooks)
+    if not known or world.record.gate(request.gate):
+        return world
+    opened = OpenGate(request.gate, request.by, request.at, request.reason)
+    world = world.with_record(replace(world.record, open_gates=(*world.record.open_gates, opened)))
+    return _note_gate(world, Event.GATE_OPENED, request)
+
+
+def _close_gate(world: World, request: Request) -> World:
+    left = tuple(gate for gate in world.record.open_gates if gate.name != request.gate)
+    if left == world.record.open_gates:
+        return world
+    return _note_gate(world.with_record(replace(world.record, open_gates=left)), Event.GATE_CLOSED, request)
+
+
+def _note_gate(world: World, event: Event, request: Request) -> World:
+    reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
+    return world.noting(event, to=world.moving_to or world.candidate, by=request.by, reason=reason)
+
+
+_ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
+    Verb.PROMOTE: lambda world, _: measure_again(world),
+    Verb.PROMOTE_FULL: promote_in_full,
+    Verb.ABORT: _abort,
+    Verb.ROLLBACK: _roll_back,
+    Verb.OPEN_GATE: _open_gate,
+    Verb.CLOSE_GATE: _close_gate,
+}
+
+
+def answer_retry(world: World) -> World:
+    """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
+    retry = world.spec.retry
+    if retry is None or retry.number <= world.record.retry or world.frozen:
+        return world
+    world = world.with_record(replace(world.record, retry=retry.number))
+    world = lift_hold(world, retry.digest, reason="retried", by=retry.by)
+    version = world.record.version(retry.digest)
+    if version is not None and version.digest == world.record.traffic:
+        return retry_live(world, version, retry.by)
+    if version is None or version.digest != world.target_digest:
+        return world
+    world = start_rollout(world, version)
+    return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=retry.by)

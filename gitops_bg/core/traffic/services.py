@@ -1,0 +1,84 @@
+"""Actions on Services: the one switch of live traffic, the preview, and repairs of what somebody else changed."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.actions import ApplyService, ClusterAction, PointPreview, Role, SwitchTraffic
+from gitops_bg.core.digest import short
+from gitops_bg.core.lifecycle.sizes import needed_to_switch
+from gitops_bg.core.model import Version
+from gitops_bg.core.observed import ServiceView
+from gitops_bg.core.record import Switch
+from gitops_bg.core.world import World
+
+
+def route(world: World) -> tuple[ClusterAction, ...]:
+    """The writes that bring the Services where the record says."""
+    switch = world.record.switch
+    active = _switch_all(world, switch) if switch else _keep_active(world)
+    return (*active, *_keep_preview(world))
+
+
+def _switch_all(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
+    """One write for each Service that is not there yet; none where one of them is not ours: all move, or none."""
+    version, services = world.record.version(switch.to_digest), world.active_services
+    if version is None or any(view is not None and not view.ours for _, view in services):
+        return ()
+    there = short(switch.to_digest)
+    return tuple(
+        _switch(world, switch, version, name, view) for name, view in services if view is None or view.digest != there
+    )
+
+
+def _switch(world: World, switch: Switch, version: Version, name: str, service: ServiceView | None) -> SwitchTraffic:
+    origin = world.record.version(switch.from_digest)
+    return SwitchTraffic(
+        name=name,
+        expected_selector=service.selector if service else (),
+        from_number=origin.number if origin else None,
+        from_digest=switch.from_digest,
+        number=version.number,
+        digest=version.digest,
+        lane=switch.lane,
+        needs_available=needed_to_switch(world),
+        create=service is None,
+        several=len(world.active_services) > 1,
+    )
+
+
+def _keep_active(world: World) -> tuple[ClusterAction, ...]:
+    """A foreign change of the live Service is repaired, never read as a decision (I7)."""
+    if not world.record.traffic:
+        return ()
+    services = _left_half_way(world) if world.suspended else world.active_services
+    kept = (_keep(Role.ACTIVE, name, view, world.record.traffic) for name, view in services)
+    return tuple(action for actions in kept for action in actions)
+
+
+def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
+    """Of several Services, those that had moved when their switch was given up: back, as a suspension allows."""
+    live = short(world.record.traffic)
+    for name, view in world.active_services if world.is_selected(world.record.traffic) else ():
+        if view is not None and view.digest not in ("", live):
+            yield name, view
+
+
+def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
+    name, service, digest = world.spec.strategy.preview_service, world.observed.preview_service, world.record.preview
+    if name is None or not digest or world.suspended:
+        return ()
+    moved = service is not None and service.digest not in ("", short(digest))
+    if service and moved and service.ours and not service.drifted:
+        return (PointPreview(name, service.selector, digest),)
+    return _keep(Role.PREVIEW, name, service, digest)
+
+
+def _keep(role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
+    if service is None:
+        return (ApplyService(role, name, digest, "it does not exist"),)
+    if not service.ours:
+        return ()
+    if service.digest != short(digest):
+        return (ApplyService(role, name, digest, "somebody changed its selector"),)
+    if service.drifted:
+        return (ApplyService(role, name, digest, "it differs from what Git asks for"),)
+    return ()

@@ -1,0 +1,124 @@
+"""Steps that move live traffic in the record: deciding a switch, and settling one that reached the Service.
+
+A switch is written to the record before the Service, and becomes true only when the Service shows it. So every
+switch ends as exactly one ledger entry, whatever crashes in between (I4).
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.analysis.judging import await_verdict
+from gitops_bg.core.decision import GateKind
+from gitops_bg.core.lifecycle.retention import release
+from gitops_bg.core.lifecycle.versions import keep
+from gitops_bg.core.model import Probation, Stage, Version
+from gitops_bg.core.record import Event, Lane, Switch
+from gitops_bg.core.traffic.gates import all_open, gates_before_switch
+from gitops_bg.core.traffic.holds import put_hold
+from gitops_bg.core.world import World
+
+EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROLLBACK: Event.ROLLED_BACK}
+
+
+def settle_switch(world: World) -> World:
+    """Make the decided switch true once every active Service selects its version."""
+    switch = world.record.switch
+    if switch is None or not world.is_selected_by_all(switch.to_digest):
+        return world
+    to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
+    if to is None:
+        return world
+    world = world.with_version(_activated(world, to, switch.lane))
+    if origin and origin.digest != to.digest:
+        world = world.with_version(_left(world, origin, switch.lane))
+    world = world.with_record(replace(world.record, traffic=to.digest, switch=None))
+    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.lane)
+    return world.noting(
+        EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
+    )
+
+
+def _activated(world: World, version: Version, lane: Lane) -> Version:
+    probation = Probation(world.available(version.digest), world.now) if lane is Lane.PROMOTION else None
+    return replace(
+        keep(world, version),
+        stage=Stage.ACTIVE,
+        activated_at=world.now,
+        routed_at=None,
+        left_at=None,
+        waiting_since=None,
+        rolled_back=False,
+        probation=probation,
+        failure="",
+    )
+
+
+def _left(world: World, version: Version, lane: Lane) -> Version:
+    leaving = release(world, version)
+    return replace(leaving, stage=Stage.LEGACY, left_at=world.now, probation=None, rolled_back=lane is Lane.ROLLBACK)
+
+
+def decide_switch(world: World) -> World:
+    """Decide to move traffic if it is not where it should be and every gate on its way is open."""
+    coming = world.moving_to
+    if coming is None:
+        coming = _first_deployment(world)
+    if coming is None:
+        return _without_switch(world)
+    if world.lane is Lane.ROLLBACK and world.active:
+        world = put_hold(world, world.active, reason=_rollback_reason(world), by=_decided_by(world)[1])
+    world = _want(world, coming)
+    gates = gates_before_switch(world, coming)
+    if _has_begun(world, coming):
+        gates = tuple(gate for gate in gates if gate.kind is GateKind.AVAILABILITY)
+    return _with_switch(world, coming) if all_open(gates) else _without_switch(world)
+
+
+def _has_begun(world: World, coming: Version) -> bool:
+    """Of several active Services some were moved already: it goes through, as long as there are pods to go to.
+
+    Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
+    """
+    decided = world.record.switch
+    return decided is not None and decided.to_digest == coming.digest and world.is_selected(coming.digest)
+
+
+def _first_deployment(world: World) -> Version | None:
+    """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
+    offered = world.observed.git.promotion
+    candidate = world.candidate
+    if world.record.traffic or world.desired.primary or not world.observed.git.main_refused or world.frozen:
+        return None
+    return candidate if candidate and offered and offered.digest == candidate.digest else None
+
+
+def _want(world: World, coming: Version) -> World:
+    kept = keep(world, coming)
+    return world if kept == coming else world.with_version(kept)
+
+
+def _without_switch(world: World) -> World:
+    return world if world.record.switch is None else world.with_record(replace(world.record, switch=None))
+
+
+def _with_switch(world: World, coming: Version) -> World:
+    decided = world.record.switch
+    if decided and (decided.from_digest, decided.to_digest) == (world.record.traffic, coming.digest):
+        return world
+    commit, by, reason = _decided_by(world)
+    switch = Switch(world.record.traffic, coming.digest, world.lane, world.now, commit, by, reason)
+    return world.with_record(replace(world.record, switch=switch))
+
+
+def _rollback_reason(world: World) -> str:
+    commit, _, reason = _decided_by(world)
+    return reason or f"rolled back by {commit[:10]}"
+
+
+def _decided_by(world: World) -> tuple[str, str, str]:
+    """Commit, person and reason of the movement that is due."""
+    override, primary = world.record.override, world.desired.primary
+    if override:
+        return "", override.by, override.reason
+    if primary:
+        return primary.changed_by.commit, primary.changed_by.author, primary.changed_by.subject
+    return world.desired.commit, "", "first deployment"
