@@ -233,7 +233,7 @@ WRONG: dict[str, tuple[str, list[str], list[str]]] = {
         use("errors", args="[{name: times, value: many}]"),
         [template("errors", "args: [{name: times}]",
                   metrics="[{name: e, interval: 5, count: '{{args.times}}', provider: {web: {url: 'http://a'}}}]")],
-        [f"{ARGS}: with these args the metric e of AnalysisTemplate errors is wrong: count: must be a whole number, "
+        [f"{ARGS}: with these args the metric e of AnalysisTemplate errors is wrong: count: must be a whole number "
          "from 0 to 2147483647, or -1 for no limit"],
     ),
     "an arg that makes a condition wrong": (
