@@ -13,6 +13,7 @@ from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.cluster.jobs import Jobs
+from gitops_bg.cluster.kept import Kept
 from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
@@ -60,6 +61,7 @@ class Cluster:
         self._writer = writer
         self._actor = actor
         self._settled = settled
+        self._kept = Kept()
         self._caches = reader if isinstance(reader, Caches) else None
         self._events = EventWriter(client)
 
@@ -174,9 +176,10 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         status = status_of(state, decision, now)
-        if app_owner_of(state, app) or status == json.loads(state.status):
+        if app_owner_of(state, app) or self._kept.says(app, json.loads(state.status), status):
             return False
-        self._writer.put_status(APPS, _locked(state, status))
+        answer = self._writer.put_status(APPS, _locked(state, status))
+        self._kept.came_back(app, status, answer.get("status") or {})
         return True
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:

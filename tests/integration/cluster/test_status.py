@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import yaml
 
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
@@ -18,7 +19,9 @@ from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
 from gitops_bg.core.status.counts import Counts
-from tests.integration.cluster.scene import Scene, snapshot
+from tests.integration.cluster.conftest import DEPLOY
+from tests.integration.cluster.scene import Scene, snapshot, watching
+from tests.support.clusters import SandboxCluster
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE
 from tests.support.waiting import eventually
@@ -122,6 +125,24 @@ def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene)
     assert isinstance(shown, list)
     assert [(run["rollout"], run["finding"]) for run in shown] == [(7, "Failed"), (6, "Failed")]
     assert [metric.get("terminated") for metric in shown[1]["metrics"]] == [None, True]
+
+
+def test_what_an_older_definition_drops_is_written_and_told_once(
+    own_sandbox: SandboxCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever brings the agent up to date before its CustomResourceDefinition gets no storm of writes."""
+    older = yaml.safe_load((DEPLOY / "crd.yaml").read_text())
+    del older["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["waits"]
+    own_sandbox.install_crd(older)
+    with watching(own_sandbox, own_sandbox.namespace()) as scene:
+        scene.do(ApplyApp())
+        assert scene.subject.save(scene.app, DECISION, NOW)
+        assert not scene.subject.save(scene.app, DECISION, LATER)
+        assert "waits" not in status(scene)
+        assert scene.subject.save(scene.app, replace(DECISION, phase=Phase.HELD), LATER), "what is new is written"
+        assert not scene.subject.save(scene.app, replace(DECISION, phase=Phase.HELD), LATER)
+    [said] = [record.getMessage() for record in caplog.records if "API server does not keep" in record.getMessage()]
+    assert "does not keep status.waits: the CustomResourceDefinition is not that of this agent" in said
 
 
 def test_the_record_comes_back_as_it_was(scene: Scene) -> None:
