@@ -8,7 +8,7 @@ import pytest
 from gitops_bg.core.actions import CommitPrimary
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
-from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.observed import GitView, PromotionBranch, Verb
 from gitops_bg.core.record import Event, Override
 from gitops_bg.core.spec import OnExpire, Suspension
 from gitops_bg.core.status.timers import wake_at
@@ -215,3 +215,13 @@ def test_automatic_promotion_comes_before_the_end():
     app.later(seconds=60)
     app.settle()
     assert app.live == "2"
+
+
+def test_version_on_hold_does_not_expire():
+    app = deployed(EXPIRES)
+    app.push("2")
+    app.settle()
+    app.ask(Verb.ABORT)
+    app.settle()
+    approval = {gate.kind: gate for gate in app.decide().gates}[GateKind.APPROVAL]
+    assert (approval.until, "expireAfterSeconds" in approval.reason) == (None, False)

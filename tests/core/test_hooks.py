@@ -360,6 +360,7 @@ class TestRollback:
         world.settle()
         assert (world.live, world.held) == ("1", {"2"})
         assert "error budget is spent" in world.record.holds[0].reason
+        assert "asked again" not in world.record.holds[0].reason, "it is remembered: nobody is asked any more"
 
     def test_a_refusal_is_the_normal_state(self):
         world = pushed(hook(ROLLBACK, interval=60), spec=manual())

@@ -75,7 +75,14 @@ def said(world: World, hook: Hook, run: HookRun | None) -> str:
         return f"{title}: not asked yet"
     if hook.manual:
         return _said_by_hand(world, hook)
-    return f"{title}{_count(hook, run)}: {_answer(run)}{_what_next(world, hook, run)}"
+    return f"{answered(world, hook, run)}{_what_next(world, hook, run)}"
+
+
+def answered(world: World, hook: Hook, run: HookRun) -> str:
+    """What a hook has answered, without what comes next: for what is remembered."""
+    if hook.manual:
+        return _said_by_hand(world, hook)
+    return f"{hook.type} hook {hook.name}{_count(hook, run)}: {_answer(run)}"
 
 
 def _said_by_hand(world: World, hook: Hook) -> str:

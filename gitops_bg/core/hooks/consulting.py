@@ -11,6 +11,7 @@ from datetime import datetime
 from gitops_bg.core.analysis.judging import has_passed_analysis, is_in_preview, leave
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.hooks.confirmation import (
+    answered,
     goes_forward,
     has_passed,
     hooks_of,
@@ -141,7 +142,7 @@ def _taken(world: World, hook: Hook, before: HookRun, after: HookRun) -> World:
 def _tell(world: World, hook: Hook, run: HookRun) -> World:
     if hook.mute_alert:
         return world
-    return world.noting(Event.HOOK_REFUSED, to=world.record.version(run.digest), reason=said(world, hook, run))
+    return world.noting(Event.HOOK_REFUSED, to=world.record.version(run.digest), reason=answered(world, hook, run))
 
 
 def _expire(world: World) -> World:
@@ -164,7 +165,7 @@ def _draw_consequences(world: World) -> World:
         says_no = spent(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
         if version is None or not says_no:
             continue
-        reason = said(world, hook, run)
+        reason = answered(world, hook, run)
         if goes_forward(world, version):
             world = give_up(world, version, reason=reason)
         elif is_judged_live(world, version):

@@ -224,7 +224,7 @@ def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
 def _approval(world: World, version: Version) -> Gate:
     gate, until = _asked_for(world, version), expires_at(world, version)
     promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
-    if gate.open or until is None or promises_more:
+    if gate.open or until is None or promises_more or world.record.held(version.digest):
         return gate
     end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
     return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
