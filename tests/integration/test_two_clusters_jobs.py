@@ -120,7 +120,7 @@ def test_a_container_is_restarted_in_its_pod_up_to_the_limit(cluster: TestCluste
     cluster.create(jobs(namespace), own)
     (job,) = cluster.watch_until(jobs(namespace), is_now("Failed"), timeout=40)
     assert conditions(job) == {"Failed": "BackoffLimitExceeded"}
-    eventually(lambda: not cluster.list(pods(namespace)), what="its pod is deleted")
+    eventually(lambda: not cluster.list(pods(namespace)), timeout=90, what="its pod is deleted")
 
 
 def test_a_job_beyond_its_deadline_fails_and_loses_its_pods(cluster: TestCluster, namespace: str) -> None:
@@ -128,7 +128,7 @@ def test_a_job_beyond_its_deadline_fails_and_loses_its_pods(cluster: TestCluster
     cluster.create(jobs(namespace), own)
     (job,) = cluster.watch_until(jobs(namespace), is_now("Failed", active=0), timeout=40)
     assert conditions(job) == {"Failed": "DeadlineExceeded"}
-    eventually(lambda: not cluster.list(pods(namespace)), what="its pod is deleted")
+    eventually(lambda: not cluster.list(pods(namespace)), timeout=90, what="its pod is deleted")
 
 
 def test_pods_run_beside_each_other_until_enough_have_succeeded(cluster: TestCluster, namespace: str) -> None:
@@ -230,7 +230,7 @@ def test_a_suspended_job_has_no_pods_until_it_is_resumed(sandbox_cluster: Sandbo
     assert conditions(job) == {}
     cluster.patch(f"{jobs(namespace)}/check", {"spec": {"suspend": True}})
     cluster.watch_until(jobs(namespace), is_now("Suspended", active=0))
-    eventually(lambda: not cluster.list(pods(namespace)), what="its pod is deleted")
+    eventually(lambda: not cluster.list(pods(namespace)), timeout=90, what="its pod is deleted")
     cluster.delete(f"/api/v1/namespaces/{namespace}")
 
 

@@ -36,7 +36,11 @@ def running(cli: Cli, folder: Path, *arguments: str) -> Iterator[Path]:
     """A verb as a process of its own, ended by Ctrl-C; the file that it prints to."""
     printed = folder / "printed"
     with printed.open("wb") as file:
-        process = subprocess.Popen([SCRIPT, *arguments], stdout=file, stderr=file, env={**os.environ, **cli.env})
+        # The child only resets a signal before it becomes another program: threads of ours do not matter.
+        hear = {"preexec_fn": _hear_ctrl_c}
+        process = subprocess.Popen(
+            [SCRIPT, *arguments], stdout=file, stderr=file, env={**os.environ, **cli.env}, **hear
+        )
         try:
             yield printed
             process.send_signal(signal.SIGINT)
@@ -44,6 +48,11 @@ def running(cli: Cli, folder: Path, *arguments: str) -> Iterator[Path]:
         finally:
             process.kill()
             process.wait()
+
+
+def _hear_ctrl_c() -> None:
+    """As in a shell at a terminal; what a runner starts in the background would ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(printed: Path, words: str, times: int = 1) -> str:
