@@ -3,6 +3,7 @@
 Which version it is to be is the core's to say; that traffic follows is the agent's to do.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -70,11 +71,18 @@ def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
         raise WorldChanged(f"{change.app}: main's primary.yaml changed meanwhile; look, and run it again")
 
 
-def tell(output: Output, proposed: Proposed, change: PrimaryChange, branch: str, asked: str = "") -> int:
-    """Say what became of it, and what else was ``asked`` of the agent; and the exit code that says so too."""
+def tell(
+    output: Output,
+    proposed: Proposed,
+    change: PrimaryChange,
+    branch: str,
+    asked: str = "",
+    waits: Sequence[str] = (),
+) -> int:
+    """Say what became of it, what else was ``asked``, what traffic still ``waits`` for; and the exit code."""
     movement = change.movement
     if output.json:
-        output.data(_json(proposed, change) | ({"asked": asked} if asked else {}))
+        output.data(_json(proposed, change) | {"waitsFor": list(waits)} | ({"asked": asked} if asked else {}))
     elif proposed.branch:
         output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
         output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
@@ -82,6 +90,8 @@ def tell(output: Output, proposed: Proposed, change: PrimaryChange, branch: str,
         shown = label(movement.to_version, movement.to_digest)
         done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
         output.line(f"{change.app}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
+        for wait in waits:
+            output.line(f"traffic waits: {wait}", "yellow")
     return REFUSED if proposed.branch else OK
 
 

@@ -275,6 +275,10 @@ def test_a_promotion_is_stopped_before_the_switch_by(name):
 OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"
 REFUSED = {"git": GitView(main_refused="protected branch")}
 APPROVAL = {
+    "on hold: nobody is asked for what is not offered": (
+        world(active(1), legacy(2), record={"holds": (Hold(digest(2), "5xx", EARLIER),)}),
+        (False, "nothing is offered while it is on hold", None),
+    ),
     "automatic: the agent commits": (
         waiting(spec=automatic()),
         (True, "autoPromotionEnabled: the agent commits the promotion", None),

@@ -528,6 +528,15 @@ class TestManualGates:
         assert (world.live, world.record.open_gates) == ("1", ())
 
 
+@pytest.mark.parametrize("type_", [PRE_ROLLOUT, ROLLOUT])
+def test_a_candidate_awaits_its_promotion_only_once_its_hooks_have_said_yes(type_):
+    world = pushed(hook(type_, iterations=1), spec=manual())
+    assert world.decide().phase is Phase.PROGRESSING
+    world.answer({str(type_): 200})
+    world.settle()
+    assert world.decide().phase is Phase.AWAITING_PROMOTION
+
+
 def test_every_phase_has_a_name_of_flaggers():
     known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
     assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)

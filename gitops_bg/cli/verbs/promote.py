@@ -4,11 +4,11 @@ Which version is the candidate is what the record says; that its gates are open 
 `--full`, and the answer to a paused analysis, travel as a request to the agent: the core knows what they mean.
 """
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from gitops_bg.agent.gathering import Facts
 from gitops_bg.cli.arriving import wait_for_traffic
 from gitops_bg.cli.errors import NotSo
 from gitops_bg.cli.exit_codes import OK
@@ -23,6 +23,8 @@ from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.gates import shut_after_commit
+from gitops_bg.core.traffic.requests import answer_request
 from gitops_bg.core.world import World
 
 _ASKED = {
@@ -62,18 +64,19 @@ def promote(
         world = facts.world(session.now)
         asked = Verb.PROMOTE_FULL if full else Verb.PROMOTE if _is_paused(world) else None
         if asked and _is_judged_live(world):
-            _ask(session, facts, asked, who, commit.message)
+            _ask(session, world, asked, who, commit.message)
             return _tell_of_what_serves(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, force or full)
         reason = commit.message or candidate.source.subject
         if asked:  # Before the commit: traffic may move as soon as that is seen.
-            _ask(session, facts, asked, who, commit.message)
+            world = _ask(session, world, asked, who, commit.message)
         change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason)
         proposed = propose(session, change)
         session.nudge(facts.app)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
-        return tell(output, proposed, change, at.git.branch, _ASKED[asked] if asked else "")
+        waits = [gate.reason for gate in shut_after_commit(world, candidate)]
+        return tell(output, proposed, change, at.git.branch, _ASKED[asked] if asked else "", waits)
 
 
 def _is_paused(world: World) -> bool:
@@ -88,8 +91,11 @@ def _is_judged_live(world: World) -> bool:
     return judged and world.candidate is None and world.moving_to is None
 
 
-def _ask(session: Session, facts: Facts, verb: Verb, by: str, reason: str) -> None:
-    session.cluster.request(facts.app, new_request(verb, by, reason))
+def _ask(session: Session, world: World, verb: Verb, by: str, reason: str) -> World:
+    """Send the request; the world in which it is answered."""
+    request = new_request(verb, by, reason)
+    session.cluster.request(world.spec.app, request)
+    return answer_request(replace(world, observed=replace(world.observed, request=request)))
 
 
 def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: Verb) -> int:

@@ -7,7 +7,7 @@ from gitops_bg.core.analysis.judging import has_passed_analysis, plan_of
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import why
 from gitops_bg.core.decision import Condition, Gate, Phase
-from gitops_bg.core.hooks.confirmation import awaits_confirmation, said
+from gitops_bg.core.hooks.confirmation import awaits_confirmation, has_passed, said
 from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
 from gitops_bg.core.model import Version
@@ -38,10 +38,16 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
-    yield Phase.PROGRESSING, candidate is not None and not has_passed_analysis(world, candidate)
+    yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
     yield Phase.AWAITING_PROMOTION, candidate is not None
     yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
     yield Phase.HEALTHY, True
+
+
+def _is_checked(world: World, candidate: Version) -> bool:
+    """Whether its analysis and the hooks beside it have let a candidate pass; only then a person is awaited."""
+    hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
+    return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
 
 
 def _judged(world: World, finding: Finding) -> bool:

@@ -57,6 +57,12 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
     )
 
 
+def shut_after_commit(world: World, version: Version) -> tuple[Gate, ...]:
+    """What traffic waits for even once a promotion is committed: all but the countdown, which a person cuts short."""
+    gates = gates_before_commit(world, version)
+    return tuple(gate for gate in gates if not gate.open and gate.kind is not GateKind.PAUSE)
+
+
 def gates_to_show(world: World) -> tuple[Gate, ...]:
     """The gates of the version that is next: the one traffic is on its way to, else the target's."""
     coming = world.moving_to
@@ -83,6 +89,8 @@ def _candidate_available(world: World, version: Version) -> Gate:
         return Gate(GateKind.AVAILABILITY, False, "its pods come up once every confirm-rollout hook has said yes")
     if version.failure:
         return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
+    if size == 0:
+        return Gate(GateKind.AVAILABILITY, False, "no pods of it are wanted now")
     return Gate(GateKind.AVAILABILITY, False, f"waiting for its {size} pods to become available")
 
 
@@ -232,6 +240,8 @@ def _approval(world: World, version: Version) -> Gate:
 
 def _asked_for(world: World, version: Version) -> Gate:
     strategy = world.spec.strategy
+    if world.record.held(version.digest):
+        return Gate(GateKind.APPROVAL, False, "nothing is offered while it is on hold")
     if strategy.auto_promotion_enabled and is_old_tag(world, version):
         reason = "it served before, and is never promoted by itself: merge the promotion branch"
         return Gate(GateKind.APPROVAL, False, reason)

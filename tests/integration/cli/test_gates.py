@@ -34,6 +34,24 @@ def test_a_gate_is_closed_until_it_is_opened_and_the_ledger_says_by_whom_and_why
     assert (entry["By"], entry["Reason"]) == ("Ada <ada@example.com>", "release: tested by QA")
 
 
+def test_a_promotion_says_which_gate_traffic_still_waits_for(cli: Cli, web: App) -> None:
+    web.strategy |= {"webhooks": [RELEASE]}
+    web.configure()
+    web.push_image("v2")
+    web.wait_condition("HooksPassed", "False")
+    closed = f"manual gate release is closed; `gitops-bg gate open {web.key} release` opens it"
+
+    shown = cli("promote", str(web.key))
+    assert f"traffic waits: {closed}" in " ".join(shown.split())
+    assert cli.json("promote", str(web.key))["waitsFor"] == [closed]
+
+    cli("gate", "open", str(web.key))
+    web.wait_live("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    assert cli.json("promote", str(web.key))["waitsFor"] == []
+
+
 def test_status_shows_every_gate(cli: Cli, gated: App) -> None:
     cli("gate", "open", str(gated.key), "-r", "tested by QA")
     (shown,) = cli.json("gate", "status", str(gated.key))["gates"]
