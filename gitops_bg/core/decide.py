@@ -15,6 +15,7 @@ from gitops_bg.core.desired import Desired
 from gitops_bg.core.hooks.consulting import ask, calls_due, consult
 from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
+from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
 from gitops_bg.core.lifecycle.dressing import dress
 from gitops_bg.core.lifecycle.restarting import evictions, note_restart
@@ -49,6 +50,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     acknowledge_ledger,  # what Git has by now need not be remembered
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     remember_size,  # for the time when the target cannot be read
+    remember_companions,  # for then, too; and what left Git, until it is gone
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
     follow_primary,  # somebody changed primary.yaml: that is a decision
@@ -109,6 +111,7 @@ def _actions(world: World) -> tuple[Action, ...]:
         *shrink(world),
         *dress(world),
         *evictions(world),
+        *accompany(world),
         *write_to_git(world),
     )
 
