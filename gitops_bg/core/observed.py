@@ -72,25 +72,6 @@ class ServiceView:
     """Among them are some that are not pods of the version it selects."""
 
 
-class Outcome(StrEnum):
-    """What a check outside the core says."""
-
-    OPEN = "open"
-    SHUT = "shut"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The word of one analysis or policy about one digest: the seam for ``analysis/`` and ``policy/``."""
-
-    gate: str
-    digest: str
-    outcome: Outcome
-    reason: str
-    until: datetime | None = None
-
-
 class Verb(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
@@ -163,7 +144,6 @@ class Observed:
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
-    verdicts: tuple[Verdict, ...] = ()
     calls: tuple[Called, ...] = ()
     """What hooks answered since the record was saved; also others, which are passed over."""
     measurements: tuple[Measured, ...] = ()
