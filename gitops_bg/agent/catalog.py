@@ -4,7 +4,7 @@ Turns commits into desired states and the promotion branches into plain data; de
 Values are replaced, never changed, so that readers need no lock.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.desired import Desired, Problem
@@ -15,7 +15,14 @@ from gitops_bg.repo.files import File
 from gitops_bg.repo.ledger_file import Position
 from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.layout import ANALYSIS_FOLDER, DEFAULT_TARGET_FILE, PRIMARY_FILE, SETTINGS_FILE, app_file
+from gitops_bg.spec.layout import (
+    ANALYSIS_FOLDER,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    SETTINGS_FILE,
+    app_file,
+    is_manifest,
+)
 from gitops_bg.spec.library import Library, load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.models import Settings
@@ -24,6 +31,7 @@ from gitops_bg.spec.settings import default_settings, read_settings
 from gitops_bg.spec.yamlio import read_one
 
 NOWHERE = Position("", 0)
+_CONFIGURATION = (b"ConfigMap", b"Secret")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +185,7 @@ class Catalog:
         if not changed:
             return
         files = self._repository.files_of(changed)
-        targets = [(app, DEFAULT_TARGET_FILE) for app in changed if DEFAULT_TARGET_FILE in files[app]]
+        targets = [(app, name) for app in changed for name in _making_versions(files[app])]
         primaries = [(app, PRIMARY_FILE) for app in changed if PRIMARY_FILE in files[app]]
         # A target is by whoever made it; a promotion is by whoever let it into main.
         sources = {**self._repository.sources(targets), **self._repository.landings(primaries)}
@@ -195,12 +203,22 @@ class Catalog:
                 self._users.setdefault(name, set()).add(app)
 
     def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
-        def source(name: str) -> Source:
-            return sources.get((app, name)) or self._repository.source(app, name) or Source("")
+        def source(*names: str) -> Source:
+            found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
+            return self._newest({each.commit: each for each in found if each})
 
         primary = files.get(PRIMARY_FILE)
         config = load_app(app, {name: file.content for name, file in files.items()}, source, self._library)
         return Entry(config, primary.blob if primary else None)
+
+    def _newest(self, sources: Mapping[str, Source]) -> Source:
+        """The commit that has all the others of the same time, or a later time; nothing for none."""
+        newest = Source("")
+        for each in sources.values():
+            same_time = newest.commit and each.date == newest.date
+            later = self._repository.is_ancestor(newest.commit, each.commit) if same_time else _is_later(each, newest)
+            newest = each if later else newest
+        return newest
 
     def _read_promotions(self) -> set[AppKey]:
         before = self._promotions
@@ -241,3 +259,15 @@ class Catalog:
         self._repository.accept(accepted)
         self._lost = ""
         return ""
+
+
+def _is_later(one: Source, other: Source) -> bool:
+    return not other.commit or (one.date is not None and other.date is not None and one.date > other.date)
+
+
+def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
+    """The files that versions come from: the target, and what may hold configuration. All are asked for in one walk."""
+    for name, file in files.items():
+        holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
+        if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):
+            yield name

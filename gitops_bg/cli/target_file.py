@@ -7,4 +7,4 @@ from gitops_bg.spec.load import load_app
 
 def target_file(repository: Repository, app: AppKey) -> str:
     """The name of the target's file in the folder."""
-    return load_app(app, repository.files(app), lambda _name: Source("")).target_file
+    return load_app(app, repository.files(app), lambda *_names: Source("")).target_file

@@ -150,7 +150,7 @@ class Cluster:
         return load(self._reader.app(app))
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
-        """What is live now; Git's part and the verdicts are left empty. ``config`` None: the folder left main."""
+        """What is live now; Git's part is left empty. ``config`` None: the folder left main."""
         return observe(app, gather(self._reader, self._pods, app, config, record), config, record, self._settled)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:

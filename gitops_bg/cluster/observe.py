@@ -1,6 +1,6 @@
 """From the states of an app's live objects to `core.observed`: what the core decides on. Pure.
 
-Git's part (``Observed.git``) and the verdicts are filled in by the agent. Nothing here says what to do about a drift.
+Git's part (``Observed.git``) is filled in by the agent. Nothing here says what to do about a drift.
 """
 
 import json

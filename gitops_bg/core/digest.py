@@ -1,15 +1,15 @@
 """The digest of a snapshot: what identifies a version, for ever (DESIGN §3 "Digest").
 
 A change of this file starts a rollout in every repository; the golden digests in the tests guard it. A new
-algorithm gets a new prefix, and snapshots with an unknown prefix are compared as text instead.
+algorithm gets a new prefix, and snapshots with an unknown prefix are compared by their texts instead.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gitops_bg.core.model import Snapshot
+from gitops_bg.core.model import ConfigurationRef, Snapshot
 
 PREFIX = "v1:"
 
@@ -46,22 +46,44 @@ def canonical_json(value: Json) -> str:
     return json.dumps(without_empties(value), **_COMPACT)
 
 
-def digest_of(text: str) -> str:
+def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
     """The digest of a JSON text: ``v1:`` and 64 hex digits of the SHA-256 of its canonical form.
 
-    Raises ``ValueError`` where the text is no JSON.
+    With configuration, of the canonical form of both: the text, and kind, name and digest of each in order. Raises
+    ``ValueError`` where the text is no JSON.
     """
-    return PREFIX + hashlib.sha256(canonical_json(json.loads(text)).encode()).hexdigest()
+    return _sha256({"template": json.loads(text), **_listed(configuration)} if configuration else json.loads(text))
 
 
-def snapshot_of(template: Mapping[str, Json]) -> Snapshot:
+def content_digest(content: Mapping[str, Json]) -> str:
+    """The digest of what a ConfigMap or Secret holds, in the one form that `spec.configuration` brings it into."""
+    return _sha256(content)
+
+
+def _sha256(value: Json) -> str:
+    return PREFIX + hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def _listed(configuration: Sequence[ConfigurationRef]) -> dict[str, Json]:
+    return {"configuration": [[ref.kind, ref.name, ref.digest] for ref in sorted(configuration)]}
+
+
+def snapshot_of(template: Mapping[str, Json], configuration: Iterable[ConfigurationRef] = ()) -> Snapshot:
     """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
     digest leaves them out, as DESIGN §3 has it. Nulls say nothing to either.
     """
-    text = json.dumps(_without_nulls(template), **_COMPACT)
-    return Snapshot(digest=digest_of(text), text=text)
+    text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
+    return Snapshot(digest=digest_of(text, uses), text=text, configuration=uses)
+
+
+def with_configuration(snapshot: Snapshot, configuration: Iterable[ConfigurationRef]) -> Snapshot:
+    """The same pod template with other configuration: another version, unless it is the same one."""
+    uses = tuple(sorted(configuration))
+    if uses == snapshot.configuration:
+        return snapshot
+    return Snapshot(digest_of(snapshot.text, uses), snapshot.text, uses)
 
 
 def _without_nulls(value: Json) -> Json:
@@ -82,24 +104,25 @@ def short(digest: str) -> str:
 
 
 def is_genuine(snapshot: Snapshot) -> bool:
-    """Whether the text is what the digest says, as far as this agent can tell: it cannot for an unknown prefix.
+    """Whether text and configuration are what the digest says, as far as this agent can tell.
 
-    For texts that came from the cluster, where anybody may have changed an annotation.
+    It cannot for an unknown prefix. For texts that came from the cluster, where anybody may have changed an annotation.
     """
     if not snapshot.digest.startswith(PREFIX):
         return True
     try:
-        return digest_of(snapshot.text) == snapshot.digest
+        return digest_of(snapshot.text, snapshot.configuration) == snapshot.digest
     except ValueError:
         return False
 
 
 def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
-    """Whether two snapshots are the same version: by digest, or by text where a prefix is not ours.
+    """Whether two snapshots are the same version: by digest, or by what they say where a prefix is not ours.
 
     An agent that does not know a prefix must not start a rollout because of it (DESIGN §3).
     """
     if one.digest == other.digest:
         return True
     known = one.digest.startswith(PREFIX) and other.digest.startswith(PREFIX)
-    return not known and bool(one.text) and one.text == other.text
+    same = one.text == other.text and one.configuration == other.configuration
+    return not known and bool(one.text) and same

@@ -49,13 +49,27 @@ class Source:
     """Full ids from lines ``This reverts commit <id>`` and from ``Bg-Rollback-To`` trailers."""
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigurationRef:
+    """One ConfigMap or Secret of a version: what Git calls it, and the digest of its content."""
+
+    kind: str
+    name: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One immutable pod template: its canonical JSON and the digest of it (``core.digest``)."""
+    """One immutable pod template with the configuration it uses, and the digest of both (``core.digest``)."""
 
     digest: str
     text: str
     """Canonical JSON of the pod template as written in Git; empty where only the digest is known."""
+    configuration: tuple[ConfigurationRef, ...] = ()
+    """The ConfigMaps and Secrets of the app's folder that the template refers to, sorted. Never their content."""
 
 
 @dataclass(frozen=True, slots=True)

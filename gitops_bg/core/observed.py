@@ -89,25 +89,6 @@ class CompanionView:
     """Why it cannot be made or read: the server does not have the kind, or the agent lacks the rights."""
 
 
-class Outcome(StrEnum):
-    """What a check outside the core says."""
-
-    OPEN = "open"
-    SHUT = "shut"
-    FAILED = "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The word of one analysis or policy about one digest: the seam for ``analysis/`` and ``policy/``."""
-
-    gate: str
-    digest: str
-    outcome: Outcome
-    reason: str
-    until: datetime | None = None
-
-
 class Verb(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
@@ -181,7 +162,6 @@ class Observed:
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
-    verdicts: tuple[Verdict, ...] = ()
     calls: tuple[Called, ...] = ()
     """What hooks answered since the record was saved; also others, which are passed over."""
     measurements: tuple[Measured, ...] = ()

@@ -1,6 +1,6 @@
 """What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (reference argo-rollouts.md §1.1)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -137,5 +137,3 @@ class AppSpec:
     """Pods older than this are restarted; in the future: at that time."""
     suspend: Suspension | None = None
     retry: Retry | None = None
-    external_gates: tuple[str, ...] = field(default=())
-    """Names of analyses and policies whose verdict must be in before traffic moves (``observed.Verdict``)."""

@@ -1,1 +1,1 @@
-"""Promotion policies: the place for them. Their word enters the engine as `core.observed.Verdict`."""
+"""Promotion policies: the place for them. What they say is to be a gate of `core.traffic.gates`."""

@@ -5,15 +5,16 @@ It must know no more than that: what a value may be is in `validation.py`. Words
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from typing import Any
 
+from gitops_bg.sandbox.configuration import illegal_byte
 from gitops_bg.sandbox.errors import ApiError, bad_request
 from gitops_bg.sandbox.kinds import Kind
 from gitops_bg.sandbox.objects import Manifest
 
+_BYTES = {"ConfigMap": "binaryData", "Secret": "data"}
+"""Where base64 is expected."""
 _STRING, _NUMBER, _STRINGS, _BOOLEAN = "string", "int32", "map[string]string", "bool"
 _LIST = "[]interface {}"
 
@@ -54,7 +55,7 @@ _FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
     "Pod": tuple((f"spec.{path}", wanted) for path, wanted in _POD),
     "Service": (("spec.selector", _STRINGS), ("spec.ports.[].port", _NUMBER), ("spec.clusterIP", _STRING)),
     "ConfigMap": (("data", _STRINGS), ("binaryData", _STRINGS), ("immutable", _BOOLEAN)),
-    "Secret": (("data", _STRINGS), ("stringData", _STRINGS), ("type", _STRING)),
+    "Secret": (("data", _STRINGS), ("stringData", _STRINGS), ("type", _STRING), ("immutable", _BOOLEAN)),
     "Lease": (("spec.leaseDurationSeconds", _NUMBER), ("spec.holderIdentity", _STRING)),
 }
 _PATHS = {
@@ -101,8 +102,8 @@ def check(kind: Kind, obj: Manifest) -> None:
                 field = ".".join(step for step in path if step != "[]")
                 raise _cannot_decode(kind, f"cannot unmarshal {_culprit(value)} into Go struct field "
                                            f"{kind.kind}.{field} of type {_inner(value, wanted)}")  # fmt: skip
-    if kind.kind == "Secret":
-        _check_base64(kind, obj)
+    if kind.kind in _BYTES:
+        _check_base64(kind, obj.get(_BYTES[kind.kind]))
 
 
 def _culprit(value: Any) -> str:
@@ -115,12 +116,11 @@ def _inner(value: Any, wanted: str) -> str:
     return "string" if wanted == _STRINGS and isinstance(value, dict) else wanted
 
 
-def _check_base64(kind: Kind, obj: Manifest) -> None:
-    for value in (obj.get("data") or {}).values():
-        try:
-            base64.b64decode(value or "", validate=True)
-        except binascii.Error:
-            raise _cannot_decode(kind, "illegal base64 data at input byte 0", "") from None
+def _check_base64(kind: Kind, values: Manifest | None) -> None:
+    for value in (values or {}).values():
+        place = illegal_byte(value or "")
+        if place is not None:
+            raise _cannot_decode(kind, f"illegal base64 data at input byte {place}", "")
 
 
 def complaint(kind: Kind, obj: Manifest) -> str:

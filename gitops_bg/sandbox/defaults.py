@@ -6,10 +6,10 @@ blue-green deployments meet are covered.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from typing import Any
 
+from gitops_bg.sandbox.configuration import fill_in_config_map, fill_in_secret
 from gitops_bg.sandbox.objects import Manifest
 
 _POD_SPEC: Manifest = {
@@ -141,13 +141,6 @@ def _default_namespace(namespace: Manifest) -> None:
     _fill(namespace.setdefault("status", {}), {"phase": "Active"})
 
 
-def _default_secret(secret: Manifest) -> None:
-    _fill(secret, {"type": "Opaque"})
-    plain = secret.pop("stringData", None) or {}
-    for key, value in plain.items():
-        secret.setdefault("data", {})[key] = base64.b64encode(str(value).encode()).decode()
-
-
 def _default_definition(definition: Manifest) -> None:
     names = definition["spec"].setdefault("names", {})
     kind = names.get("kind") or ""
@@ -159,7 +152,8 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Manifest], None]] = {
     ("", "pods"): _default_pod,
     ("", "services"): _default_service,
     ("", "namespaces"): _default_namespace,
-    ("", "secrets"): _default_secret,
+    ("", "configmaps"): fill_in_config_map,
+    ("", "secrets"): fill_in_secret,
     ("apps", "replicasets"): _default_replica_set,
     ("apps", "deployments"): _default_deployment,
     ("batch", "jobs"): _default_job,

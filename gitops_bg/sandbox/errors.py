@@ -5,6 +5,7 @@ Codes, reasons and details follow apimachinery `pkg/api/errors/errors.go`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 from gitops_bg.sandbox.objects import Manifest
@@ -40,6 +41,11 @@ def cause(field: str, message: str, reason: str = "FieldValueInvalid") -> Manife
 def required(field: str, message: str = "") -> Manifest:
     """Return the cause for a missing field."""
     return cause(field, f"Required value{': ' + message if message else ''}", "FieldValueRequired")
+
+
+def wrong(field: str, value: object, why: str) -> Manifest:
+    """Return the cause for a value that breaks a rule."""
+    return cause(field, f"Invalid value: {json.dumps(value, separators=(',', ':'))}: {why}")
 
 
 def _details(resource: str, name: str) -> Manifest:

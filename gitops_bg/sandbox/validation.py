@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from gitops_bg.sandbox import selectors
-from gitops_bg.sandbox.errors import cause, required
+from gitops_bg.sandbox.configuration import config_map_causes, secret_causes
+from gitops_bg.sandbox.errors import cause, required, wrong
 from gitops_bg.sandbox.objects import Manifest, dig, labels_of
 
 _SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
@@ -42,12 +43,6 @@ _ANNOTATIONS_LIMIT = 256 * 1024
 Causes = Iterator[Manifest]
 
 
-def _wrong(field: str, value: object, why: str) -> Manifest:
-    import json
-
-    return cause(field, f"Invalid value: {json.dumps(value, separators=(',', ':'))}: {why}")
-
-
 def _name(plural: str, name: str) -> Causes:
     rule, text, limit = _SUBDOMAIN, _SUBDOMAIN_TEXT, 253
     if plural == "services":
@@ -55,26 +50,26 @@ def _name(plural: str, name: str) -> Causes:
     elif plural == "namespaces":
         rule, text, limit = _LABEL, _LABEL_TEXT, 63
     if len(name) > limit:
-        yield _wrong("metadata.name", name, f"must be no more than {limit} characters")
+        yield wrong("metadata.name", name, f"must be no more than {limit} characters")
     elif not rule.match(name):
-        yield _wrong("metadata.name", name, text)
+        yield wrong("metadata.name", name, text)
 
 
 def _label_key(field: str, key: str) -> Causes:
     prefix, _, name = key.rpartition("/")
     if not _QUALIFIED.match(name) or len(name) > 63 or (prefix and not _SUBDOMAIN.match(prefix)):
-        yield _wrong(field, key, "name part must consist of alphanumeric characters, '-', '_' or '.'")
+        yield wrong(field, key, "name part must consist of alphanumeric characters, '-', '_' or '.'")
 
 
 def _labels(field: str, labels: Manifest) -> Causes:
     for key, value in labels.items():
         yield from _label_key(field, key)
         if not isinstance(value, str):
-            yield _wrong(field, value, "must be a string")
+            yield wrong(field, value, "must be a string")
         elif len(value) > 63:
-            yield _wrong(field, value, "must be no more than 63 characters")
+            yield wrong(field, value, "must be no more than 63 characters")
         elif value and not _QUALIFIED.match(value):
-            yield _wrong(field, value, _VALUE_TEXT)
+            yield wrong(field, value, _VALUE_TEXT)
 
 
 def metadata(plural: str, obj: Manifest) -> Causes:
@@ -102,7 +97,7 @@ def _containers(spec: Manifest, path: str) -> Causes:
         if not name:
             yield required(f"{at}.name")
         elif not _LABEL.match(name):
-            yield _wrong(f"{at}.name", name, _LABEL_TEXT)
+            yield wrong(f"{at}.name", name, _LABEL_TEXT)
         elif name in names:
             yield cause(f"{at}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate")
         names.add(name)
@@ -133,7 +128,7 @@ def _frozen_part(pod: Manifest) -> Manifest:
 def _workload(obj: Manifest, old: Manifest | None) -> Causes:
     spec = obj["spec"]
     if not isinstance(spec.get("replicas"), int) or spec["replicas"] < 0:
-        yield _wrong("spec.replicas", spec.get("replicas"), "must be greater than or equal to 0")
+        yield wrong("spec.replicas", spec.get("replicas"), "must be greater than or equal to 0")
     yield from _workload_selector(obj)
     template = spec["template"]
     yield from _labels("spec.template.labels", labels_of(template))
@@ -143,7 +138,7 @@ def _workload(obj: Manifest, old: Manifest | None) -> Causes:
         message = f'Unsupported value: "{policy}": supported values: "Always"'
         yield cause("spec.template.spec.restartPolicy", message, "FieldValueNotSupported")
     if old is not None and old["spec"].get("selector") != spec.get("selector"):
-        yield _wrong("spec.selector", spec.get("selector"), "field is immutable")
+        yield wrong("spec.selector", spec.get("selector"), "field is immutable")
 
 
 def _job(obj: Manifest, old: Manifest | None) -> Causes:
@@ -151,7 +146,7 @@ def _job(obj: Manifest, old: Manifest | None) -> Causes:
     for field in ("parallelism", "completions", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"):
         number = spec.get(field)
         if isinstance(number, int) and number < 0:
-            yield _wrong(f"spec.{field}", number, "must be greater than or equal to 0")
+            yield wrong(f"spec.{field}", number, "must be greater than or equal to 0")
     template = spec["template"]
     yield from _labels("spec.template.labels", labels_of(template))
     yield from _containers(template.get("spec") or {}, "spec.template.spec")
@@ -161,7 +156,7 @@ def _job(obj: Manifest, old: Manifest | None) -> Causes:
         yield cause("spec.template.spec.restartPolicy", message, "FieldValueNotSupported")
     for field in ("completions", "selector", "template"):
         if old is not None and old["spec"].get(field) != spec.get(field):
-            yield _wrong(f"spec.{field}", spec.get(field), "field is immutable")
+            yield wrong(f"spec.{field}", spec.get(field), "field is immutable")
 
 
 def _workload_selector(obj: Manifest) -> Causes:
@@ -172,9 +167,9 @@ def _workload_selector(obj: Manifest) -> Causes:
     selector = selectors.from_object(spec["selector"])
     labels = labels_of(spec["template"])
     if not selector:
-        yield _wrong("spec.selector", spec["selector"], f"empty selector is invalid for {obj['kind'].lower()}")
+        yield wrong("spec.selector", spec["selector"], f"empty selector is invalid for {obj['kind'].lower()}")
     elif not selectors.accepts(selector, labels):
-        yield _wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+        yield wrong("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
 def _service(obj: Manifest, old: Manifest | None) -> Causes:
@@ -187,7 +182,7 @@ def _service(obj: Manifest, old: Manifest | None) -> Causes:
     for place, port in enumerate(ports):
         if not isinstance(port.get("port"), int) or not 0 < port["port"] < 65536:
             why = "must be between 1 and 65535, inclusive"
-            yield _wrong(f"spec.ports[{place}].port", port.get("port"), why)
+            yield wrong(f"spec.ports[{place}].port", port.get("port"), why)
         if len(ports) > 1 and not port.get("name"):
             yield required(f"spec.ports[{place}].name")
         elif len(ports) > 1 and port["name"] in names:
@@ -196,44 +191,35 @@ def _service(obj: Manifest, old: Manifest | None) -> Causes:
         names.add(port.get("name"))
     had = old["spec"].get("clusterIP") if old else None
     if had and spec.get("clusterIP") != had and spec.get("type") != "ExternalName":
-        yield _wrong("spec.clusterIPs[0]", spec.get("clusterIP"), "may not change once set")
+        yield wrong("spec.clusterIPs[0]", spec.get("clusterIP"), "may not change once set")
 
 
 def _definition(obj: Manifest, _: Manifest | None) -> Causes:
     spec = obj["spec"]
     plural, group = dig(spec, ("names", "plural"), ""), spec.get("group", "")
     if obj["metadata"]["name"] != f"{plural}.{group}":
-        yield _wrong("metadata.name", obj["metadata"]["name"], 'must be spec.names.plural+"."+spec.group')
+        yield wrong("metadata.name", obj["metadata"]["name"], 'must be spec.names.plural+"."+spec.group')
     if spec.get("scope") not in ("Namespaced", "Cluster"):
         yield required("spec.scope")
     versions = spec.get("versions") or []
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        yield _wrong("spec.versions", None, "must have exactly one version marked as storage version")
+        yield wrong("spec.versions", None, "must have exactly one version marked as storage version")
     for place, version in enumerate(versions):
         if dig(version, ("schema", "openAPIV3Schema")) is None:
             yield required(f"spec.versions[{place}].schema.openAPIV3Schema", "schemas are required")
 
 
-def _immutable(obj: Manifest, old: Manifest | None) -> Causes:
-    if old is None or not old.get("immutable"):
-        return
-    for field in ("data", "binaryData", "immutable"):
-        if obj.get(field) != old.get(field):
-            message = "Forbidden: field is immutable when `immutable` is set"
-            yield cause(field, message, "FieldValueForbidden")
-
-
 def _lease(obj: Manifest, _: Manifest | None) -> Causes:
     seconds = dig(obj, ("spec", "leaseDurationSeconds"))
     if seconds is not None and seconds <= 0:
-        yield _wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")
+        yield wrong("spec.leaseDurationSeconds", seconds, "must be greater than 0")
 
 
 _RULES: dict[tuple[str, str], Callable[[Manifest, Manifest | None], Iterable[Manifest]]] = {
     ("", "pods"): _pod,
     ("", "services"): _service,
-    ("", "configmaps"): _immutable,
-    ("", "secrets"): _immutable,
+    ("", "configmaps"): config_map_causes,
+    ("", "secrets"): secret_causes,
     ("apps", "replicasets"): _workload,
     ("apps", "deployments"): _workload,
     ("batch", "jobs"): _job,

@@ -88,9 +88,9 @@ def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:
     return apps
 
 
-def _no_source(filename: str) -> Source:
+def _no_source(*filenames: str) -> Source:
     """A check needs no commits."""
-    return Source(commit=f"none: {filename} is only checked")
+    return Source(commit=f"none: {', '.join(filenames)} only checked")
 
 
 def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:

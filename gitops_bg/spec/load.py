@@ -3,15 +3,17 @@
 Fetches nothing: contents come in, and commits through a callable that is asked only about files that are good.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.desired import Primary, Problem, Target
-from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.digest import with_configuration
+from gitops_bg.core.model import AppKey, ConfigurationRef, Source
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec import models
 from gitops_bg.spec.appspec import spec_from_live, to_core, without_nulls
+from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.layout import (
     APP_FILE,
     DEFAULT_TARGET_FILE,
@@ -26,7 +28,9 @@ from gitops_bg.spec.objects import Object, check_place, check_supported
 from gitops_bg.spec.plans import Plans, plans_of
 from gitops_bg.spec.pod_metadata import check_pod_metadata
 from gitops_bg.spec.primary import read_primary
+from gitops_bg.spec.references import Named
 from gitops_bg.spec.target import TargetFile, read_target, selected_labels
+from gitops_bg.spec.tracking import Tracked, track
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document, read, read_one
 
@@ -35,8 +39,8 @@ NO_TEMPLATES = Library()
 Manifest = Mapping[str, Any]
 """A Kubernetes object as written, to be read only."""
 
-SourceOf = Callable[[str], Source]
-"""The commit of main that last changed a file of the app's folder, by the file's name in it."""
+SourceOf = Callable[..., Source]
+"""The commit of main that last changed a file of the app's folder, by the file's name in it; the newest of several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,8 @@ class AppConfig:
     """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
     templates: frozenset[str] = frozenset()
     """The names of the AnalysisTemplates it depends on, also of those that are missing."""
+    configuration: tuple[Configuration, ...] = ()
+    """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
 
 
 def load_app(
@@ -82,6 +88,7 @@ class _Folder:
         self.files = files
         self.library = library
         self.templates: frozenset[str] = frozenset()
+        self.configuration: dict[ConfigurationRef, Configuration] = {}
         self.problems: list[Problem] = []
 
     def load(self, source: SourceOf) -> AppConfig:
@@ -94,7 +101,8 @@ class _Folder:
         if app_document and model and self._fits(app_document, model, target_document):
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)
-        services = self._manifests(target_file)
+        manifests, _ = self._manifests(target_file)
+        services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         self._check_services(spec, services)
         return AppConfig(
             app=self.app,
@@ -107,6 +115,7 @@ class _Folder:
             target_file=target_file,
             whole=not self.problems,
             templates=self.templates,
+            configuration=tuple(self.configuration.values()),
         )
 
     def _check_folder(self) -> None:
@@ -185,19 +194,29 @@ class _Folder:
         self.problems.extend(problems)
         if primary is None:
             return None
+        self.configuration |= {each.ref: each for each in primary.configuration}
         return Primary(primary.snapshot, primary.version, primary.source, changed_by=source(PRIMARY_FILE))
 
-    def _manifests(self, target_file: str) -> dict[str, Document]:
-        """The Services of the folder; every other manifest is checked only."""
-        seen: set[tuple[str, str]] = set()
-        services: dict[str, Document] = {}
+    def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
+        """The manifests beside the three files by kind and name, and whether every one of them could be read."""
+        known = len(self.problems)
+        manifests: dict[Named, Document] = {}
         for filename in sorted(self.files):
             if is_manifest(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
                 for document, found in self._objects(filename):
-                    self._check_once(seen, document, found)
-                    if found.kind == "Service":
-                        services.setdefault(found.metadata.name, document)
-        return services
+                    self._check_once(manifests, document, found)
+                    manifests.setdefault((found.kind, found.metadata.name), document)
+        unusable = any(isinstance(content, Problem) for content in self.files.values())
+        return manifests, len(self.problems) == known and not unusable
+
+    def _track(self, target: Document, manifests: Mapping[Named, Document], readable: bool) -> Tracked | None:
+        """The configuration of the target; None where it is wrong, or may be in a file that cannot be read."""
+        tracked = track(target, manifests)
+        self.problems.extend(tracked.problems)
+        if tracked.problems or (tracked.elsewhere and not readable):
+            return None
+        self.configuration |= {each.ref: each for each in tracked.configuration}
+        return tracked
 
     def _objects(self, filename: str) -> list[tuple[Document, Object]]:
         content = self.files[filename]
@@ -216,12 +235,10 @@ class _Folder:
                 good.append((document, found))
         return good
 
-    def _check_once(self, seen: set[tuple[str, str]], document: Document, found: Object) -> None:
-        key = (found.kind, found.metadata.name)
-        if key in seen:
+    def _check_once(self, seen: Container[Named], document: Document, found: Object) -> None:
+        if (found.kind, found.metadata.name) in seen:
             message = f"{found.kind} {found.metadata.name} is in the folder twice"
             self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
-        seen.add(key)
 
     def _check_services(self, spec: AppSpec | None, services: Mapping[str, Document]) -> None:
         if spec is None:
@@ -232,3 +249,8 @@ class _Folder:
             if document and isinstance(content, dict) and content.get("type") == "ExternalName":
                 message = "ExternalName has no pods behind it, so its traffic cannot be moved"
                 self.problems.append(document.problem(("spec", "type"), message, "write ClusterIP"))
+
+
+def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
+    refs = (each.ref for each in tracked.configuration)
+    return Target(with_configuration(target.snapshot, refs), target.replicas, source)

@@ -326,6 +326,16 @@ class Origin(Model):
     date: Moment | None = None
 
 
+class PrimaryConfiguration(Model):
+    """One ConfigMap or Secret of the promoted version: all that it holds."""
+
+    kind: Literal["ConfigMap", "Secret"]
+    name: Text
+    type: Text | None = None
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+
 class Primary(Model):
     """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
 
@@ -336,6 +346,7 @@ class Primary(Model):
     digest: Digest
     source: Origin
     template: Annotated[dict[str, Any], Field(min_length=1)]
+    configuration: list[PrimaryConfiguration] | None = None
 
 
 class Author(Model):

@@ -4,15 +4,19 @@ Whoever changes the file does it through here, so that a promotion's diff is the
 """
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.digest import PREFIX, Json, snapshot_of
-from gitops_bg.core.model import AppKey, Snapshot, Source, Version
+from gitops_bg.core.digest import PREFIX, Json, short, snapshot_of
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey, ConfigurationRef, Snapshot, Source, Version
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.spec import models
+from gitops_bg.spec.configuration import Configuration, configuration_of, find, listing
 from gitops_bg.spec.emit import to_yaml
+from gitops_bg.spec.layout import PRIMARY_FILE, app_file, folder_of
 from gitops_bg.spec.objects import check_place
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.yamlio import Document
@@ -30,21 +34,40 @@ class PrimaryFile:
     snapshot: Snapshot
     version: int
     source: Source
+    configuration: tuple[Configuration, ...] = ()
+    """What the ConfigMaps and Secrets of the snapshot hold."""
 
 
-def render_primary(app: AppKey, version: Version) -> str:
-    """The text of primary.yaml for a version: the same version gives the same bytes."""
-    return HEADER + to_yaml(
-        {
-            "apiVersion": API_VERSION,
-            "kind": "Primary",
-            "metadata": {"name": app.name, "namespace": app.namespace},
-            "version": version.number,
-            "digest": version.digest,
-            "source": _origin(version.source),
-            "template": json.loads(version.snapshot.text),
-        }
-    )
+def render_primary(app: AppKey, version: Version, contents: Iterable[Configuration] = ()) -> str:
+    """The text of primary.yaml for a version: the same version gives the same bytes.
+
+    Of ``contents`` it takes what the version uses. Raises `InvalidInput` where some of that is not there: half a
+    version is none.
+    """
+    contents = tuple(contents)
+    configuration = [_required(app, version, ref, contents) for ref in version.snapshot.configuration]
+    content: dict[str, Json] = {
+        "apiVersion": API_VERSION,
+        "kind": "Primary",
+        "metadata": {"name": app.name, "namespace": app.namespace},
+        "version": version.number,
+        "digest": version.digest,
+        "source": _origin(version.source),
+        "template": json.loads(version.snapshot.text),
+    }
+    return HEADER + to_yaml(content | ({"configuration": listing(configuration)} if configuration else {}))
+
+
+def _required(
+    app: AppKey, version: Version, ref: ConfigurationRef, contents: tuple[Configuration, ...]
+) -> Configuration:
+    found = find(contents, ref)
+    if found is not None:
+        return found
+    shown = f"v{version.number} ({short(version.digest)})"
+    message = f"what {ref} of {shown} held is nowhere to be found: not in Git's files, main's history or the cluster"
+    remedy = f"bring it back into {folder_of(app)} as it was, or promote a new version"
+    raise InvalidInput(Problem(app_file(app, PRIMARY_FILE), message, remedy=remedy))
 
 
 def _origin(source: Source) -> dict[str, Json]:
@@ -57,7 +80,8 @@ def _origin(source: Source) -> dict[str, Json]:
 
 
 def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, tuple[Problem, ...]]:
-    """What a primary.yaml says, or None and what is wrong with it: above all that its digest is of its template.
+    """What a primary.yaml says, or None and what is wrong with it: above all that its digest is of its template and its
+    configuration.
 
     A digest with a prefix that this release does not know is taken as it is: an agent must not start a rollout
     because of that (DESIGN §3); the core then compares the snapshots.
@@ -66,22 +90,31 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
     if model is None:
         return None, problems
     problems = tuple(check_place(document, app, model.metadata, named=True))
-    snapshot = snapshot_of(document.value["template"])
+    items = document.value.get("configuration") or ()
+    try:
+        contents = tuple(configuration_of(item["kind"], item["name"], item) for item in items)
+    except ValueError as error:
+        return None, (*problems, document.problem(("configuration",), str(error), _remedy(app)))
+    snapshot = snapshot_of(document.value["template"], (each.ref for each in contents))
     if model.digest.startswith(PREFIX) and model.digest != snapshot.digest:
         problems += (_edited_by_hand(document, app, snapshot),)
     if problems:
         return None, problems
     origin = model.source
     source = Source(origin.commit, origin.author, _utc(origin.date))
-    return PrimaryFile(Snapshot(model.digest, snapshot.text), model.version, source), ()
+    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents), ()
 
 
 def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Problem:
     return document.problem(
         ("digest",),
-        f"the template below it has the digest {snapshot.digest}: it was edited by hand, or merged badly",
-        f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`",
+        f"what is below it has the digest {snapshot.digest}: it was edited by hand, or merged badly",
+        _remedy(app),
     )
+
+
+def _remedy(app: AppKey) -> str:
+    return f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`"
 
 
 def _utc(moment: datetime | None) -> datetime | None:

@@ -1,11 +1,20 @@
 """The digest is for ever: a change of any value here starts a rollout in every repository (DESIGN §3)."""
 
 import hashlib
+from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.digest import canonical_json, digest_of, is_genuine, same_snapshot, short, snapshot_of
-from gitops_bg.core.model import Snapshot
+from gitops_bg.core.digest import (
+    canonical_json,
+    digest_of,
+    is_genuine,
+    same_snapshot,
+    short,
+    snapshot_of,
+    with_configuration,
+)
+from gitops_bg.core.model import ConfigurationRef, Snapshot
 
 NGINX = {"spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
 
@@ -177,3 +186,41 @@ GENUINE = {
 def test_is_genuine(name):
     snapshot, genuine = GENUINE[name]
     assert is_genuine(snapshot) is genuine
+
+
+USED = (ConfigurationRef("ConfigMap", "web", "v1:aa"), ConfigurationRef("Secret", "web", "v1:bb"))
+
+
+def test_golden_with_configuration():
+    text = (
+        '{"configuration":[["ConfigMap","web","v1:aa"],["Secret","web","v1:bb"]],'
+        '"template":{"spec":{"containers":[{"image":"nginx:1.27","name":"web"}]}}}'
+    )
+    digest = "v1:6110ab4a3e659c5f0a297b06abc7f4696e1eead18aebfdf4d67341f3335d0f93"
+    assert digest == "v1:" + hashlib.sha256(text.encode()).hexdigest()
+    made = snapshot_of(NGINX, reversed(USED))
+    assert (made.digest, made.text, made.configuration) == (digest, snapshot_of(NGINX).text, USED)
+    assert with_configuration(snapshot_of(NGINX), USED) == made
+    assert is_genuine(made)
+
+
+def test_without_configuration_a_digest_is_that_of_the_template_alone():
+    assert with_configuration(snapshot_of(NGINX, USED), ()) == snapshot_of(NGINX, ()) == snapshot_of(NGINX)
+
+
+OTHER_CONFIGURATION = {
+    "less": USED[:1],
+    "none": (),
+    "other content": (replace(USED[0], digest="v1:ab"), USED[1]),
+    "another name": (replace(USED[0], name="other"), USED[1]),
+    "another kind": (replace(USED[0], kind="Secret"), USED[1]),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_CONFIGURATION)
+def test_other_configuration_is_another_version(name):
+    used, other = snapshot_of(NGINX, USED), snapshot_of(NGINX, OTHER_CONFIGURATION[name])
+    assert used.digest != other.digest
+    assert not same_snapshot(used, other)
+    assert not is_genuine(replace(used, configuration=other.configuration))
+    assert not same_snapshot(replace(used, digest="v9:ff"), other), "also where its prefix is unknown"

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
+from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun
 from gitops_bg.core.decision import Gate, GateKind
 from gitops_bg.core.desired import Problem
-from gitops_bg.core.observed import GitView, Outcome, Verdict
+from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Hold, Override
 from gitops_bg.core.spec import OnExpire, PromoteVia, Suspension
 from gitops_bg.core.traffic.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
@@ -48,11 +50,18 @@ def timed(seconds: int):
     return automatic(auto_promotion_seconds=seconds)
 
 
-def judged(outcome: Outcome, of: int = 2, until=None) -> dict[str, object]:
-    return {"verdicts": (Verdict("slo", digest(of), outcome, "99 %", until),)}
+METRIC = Metric("slo", "web")
+JUDGED = manual(pre_promotion_analysis=Plan((METRIC,)))
 
 
-SLO = replace(manual(), external_gates=("slo",))
+def judged(finding: Finding, of: int = 2) -> dict[str, object]:
+    """A record in which the analysis before promotion of a version stands so."""
+    counts = {Finding.SUCCESSFUL: "successful", Finding.FAILED: "failed", Finding.INCONCLUSIVE: "inconclusive"}
+    metrics = (MetricRun(METRIC, finding, **{counts[finding]: 1}),)
+    run = AnalysisRun(AnalysisStage.PRE, digest(of), of, started_at=EARLIER, finding=finding, metrics=metrics)
+    return {"analysis": (run,)}
+
+
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada", LATER))
 SUSPENDED_BY_NOBODY = replace(manual(), suspend=Suspension("incident"))
 OVER = replace(manual(), suspend=Suspension("incident", "ada", NOW))
@@ -80,26 +89,34 @@ BEFORE_COMMIT = {
         (False, "waiting for its 1 pods to become available", None),
     ),
     "analysis: none asked for": (waiting(), GateKind.ANALYSIS, None),
-    "analysis: shut without a verdict": (waiting(spec=SLO), GateKind.ANALYSIS, (False, "slo: no verdict yet", None)),
-    "analysis: open": (
-        waiting(spec=SLO, observed=judged(Outcome.OPEN)),
+    "analysis: shut until it begins": (
+        waiting(spec=JUDGED),
         GateKind.ANALYSIS,
-        (True, "slo: 99 %", None),
+        (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
     ),
-    "analysis: shut, until it says": (
-        waiting(spec=SLO, observed=judged(Outcome.SHUT, until=LATER)),
+    "analysis: open once it is good": (
+        waiting(spec=JUDGED, record=judged(Finding.SUCCESSFUL)),
         GateKind.ANALYSIS,
-        (False, "slo: 99 %", LATER),
+        (True, "pre-promotion analysis successful: slo ✔1 ✖0 ?0 ⚠0 of 1", None),
     ),
     "analysis: failed": (
-        waiting(spec=SLO, observed=judged(Outcome.FAILED)),
+        waiting(spec=JUDGED, record=judged(Finding.FAILED)),
         GateKind.ANALYSIS,
-        (False, "slo: 99 %", None),
+        (False, "pre-promotion analysis failed: slo ✔0 ✖1 ?0 ⚠0 of 1", None),
+    ),
+    "analysis: inconclusive, it asks somebody": (
+        waiting(spec=JUDGED, record=judged(Finding.INCONCLUSIVE)),
+        GateKind.ANALYSIS,
+        (
+            False,
+            f"pre-promotion analysis inconclusive: slo ✔0 ✖0 ?1 ⚠0 of 1; `gitops-bg promote {APP}` measures anew",
+            None,
+        ),
     ),
     "analysis: the verdict on another version does not count": (
-        waiting(spec=SLO, observed=judged(Outcome.OPEN, of=1)),
+        waiting(spec=JUDGED, record=judged(Finding.SUCCESSFUL, of=1)),
         GateKind.ANALYSIS,
-        (False, "slo: no verdict yet", None),
+        (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
     ),
     "pause: open where people promote": (waiting(), GateKind.PAUSE, (True, "no pause asked for", None)),
     "pause: open at 0 seconds": (waiting(spec=timed(0)), GateKind.PAUSE, (True, "no pause asked for", None)),
@@ -220,7 +237,11 @@ BEFORE_SWITCH = {
         GateKind.ENDPOINTS,
         (False, "waiting for 3 ready endpoints of Service web-preview", None),
     ),
-    "analysis: judged again": (coming(spec=SLO), GateKind.ANALYSIS, (False, "slo: no verdict yet", None)),
+    "analysis: judged again": (
+        coming(spec=JUDGED),
+        GateKind.ANALYSIS,
+        (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
+    ),
     "suspension: stops a promotion that main already names": (
         coming(spec=SUSPENDED),
         GateKind.SUSPENSION,
@@ -242,9 +263,9 @@ def test_before_the_switch(name):
 
 
 BAD_DAY = {
-    "spec": replace(SUSPENDED, external_gates=("slo",)),
+    "spec": replace(JUDGED, suspend=SUSPENDED.suspend),
     "desired": {"problems": (PROBLEM,), "history_rewritten": "f" * 40},
-    "observed": {**judged(Outcome.FAILED), **shown_as(1, 0)},
+    "observed": shown_as(1, 0),
 }
 ONE_GATE = {
     "back, by primary.yaml": world(legacy(1), active(2), names_=1, **BAD_DAY),
@@ -337,5 +358,5 @@ def test_shown_gates(name):
 
 
 def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():
-    assert decided(coming(spec=SLO, observed=judged(Outcome.OPEN))).record.switch is not None
-    assert decided(coming(spec=SLO, observed=judged(Outcome.SHUT))).record.switch is None
+    assert decided(coming(spec=JUDGED, record=judged(Finding.SUCCESSFUL))).record.switch is not None
+    assert decided(coming(spec=JUDGED, record=judged(Finding.INCONCLUSIVE))).record.switch is None

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.decision import GateKind, Phase
+from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.spec import DeletionPolicy
@@ -155,7 +156,7 @@ def test_revert_rebuilds_a_version_whose_replica_set_is_gone():
 
 def test_revert_waits_for_no_gate_but_availability():
     world = promoted()
-    world.spec = replace(world.spec, external_gates=("slo",))
+    world.spec = manual(hooks=(Hook("slo", HookType.CONFIRM_PROMOTION, manual=True),))
     world.history_rewritten = "f" * 40
     world.suspend()
     world.revert_promotion()

@@ -7,7 +7,6 @@ import pytest
 
 from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model import Stage
-from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Hold, Restart
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.timers import wake_at
@@ -17,8 +16,6 @@ from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, l
 MOMENT = NOW + 60 * SECOND
 UNTIL = replace(manual(), suspend=Suspension("incident", "ada", MOMENT))
 SLOW = replace(manual(), progress_deadline_seconds=60)
-SLO = replace(manual(), external_gates=("slo",))
-JUDGED = {"verdicts": (Verdict("slo", digest(2), Outcome.SHUT, "freeze", MOMENT),)}
 STARTING = rising(2, waiting_since=NOW)
 UNREADY = (pods(1), pods(2, 3, 0))
 
@@ -38,7 +35,6 @@ WAITS = {
         spec=automatic(auto_promotion_seconds=60),
         sets=(pods(1), pods(2, 3, 0), pods(3)),
     ),
-    "the end of a freeze": world(active(1), candidate(2), spec=SLO, observed=JUDGED),
 }
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-
 import pytest
 
 from tests.support import manifests
 from tests.support.clusters import TestCluster
 from tests.support.paths import collection, config_maps, pods, replica_sets, services
-from tests.support.rawapi import APPLY, JSON_PATCH, MERGE, Json
+from tests.support.rawapi import APPLY, JSON_PATCH, Json
 from tests.support.waiting import eventually
 
 GROUP = "kinds.example.com"
@@ -107,28 +105,6 @@ def test_a_service_name_of_more_than_63_characters_is_a_422(cluster: TestCluster
     manifest = manifests.service(namespace, "s" * 64, app="web")
     status, body = cluster.request("POST", services(namespace), manifest)
     assert (status, body["details"]["causes"][0]["field"]) == (422, "metadata.name")
-
-
-def test_an_immutable_config_map_keeps_its_data(cluster: TestCluster, namespace: str) -> None:
-    cluster.create(config_maps(namespace), {**manifests.config_map(namespace, a="1"), "immutable": True})
-    path = f"{config_maps(namespace)}/one"
-    status, body = cluster.request("PATCH", path, {"data": {"a": "2"}}, content_type=MERGE)
-    assert (status, body["reason"]) == (422, "Invalid")
-    assert cluster.patch(path, {"metadata": {"labels": {"a": "b"}}})["data"] == {"a": "1"}
-
-
-@pytest.mark.parametrize("data", [{"a": 1}, {"a": {"b": "c"}}])
-def test_a_config_map_holds_strings_only(cluster: TestCluster, namespace: str, data: Json) -> None:
-    manifest = {**manifests.config_map(namespace), "data": data}
-    assert cluster.request("POST", config_maps(namespace), manifest)[0] in {400, 422}
-
-
-def test_string_data_of_a_secret_becomes_data(cluster: TestCluster, namespace: str) -> None:
-    path = collection("v1", "Secret", namespace)
-    made = cluster.create(path, {"metadata": {"name": "one"}, "stringData": {"password": "hush"}})
-    assert made["data"] == {"password": base64.b64encode(b"hush").decode()}
-    assert "stringData" not in made
-    assert made["type"] == "Opaque"
 
 
 # Small kinds.

@@ -218,7 +218,7 @@ def test_a_template_that_does_not_fit_into_an_annotation() -> None:
 
 # what is replaced in primary.yaml, and by what: the complaint
 WRONG_PRIMARY = {
-    ("1.0.0", "1.0.1"): "primary.yaml:5: digest: the template below it has the digest ",
+    ("1.0.0", "1.0.1"): "primary.yaml:5: digest: what is below it has the digest ",
     ("name: web, ", "name: api, "): "primary.yaml:3: metadata.name: api is not the name of the folder",
     ("version: 7", "version: 0"): "primary.yaml:4: version: 0 is too small (write 1 or more)",
     ('commit: "9be1"', 'commit: ""'): "primary.yaml:6: source.commit: must not be empty",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta, timezone
 
+import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.spec.configuration import configuration_of
 from gitops_bg.spec.emit import scalar, to_yaml
-from gitops_bg.spec.primary import read_primary, render_primary
+from gitops_bg.spec.primary import PrimaryFile, read_primary, render_primary
 from gitops_bg.spec.yamlio import read_one
 
 WEB = AppKey("shop", "web")
@@ -174,3 +177,93 @@ def test_a_date_or_author_nobody_knows_is_left_out() -> None:
 
 def test_floats_are_written_so_that_every_parser_sees_a_number() -> None:
     assert [scalar(value) for value in (1e20, 1e-7, 1.5, 1.5e300)] == ["1.0e+20", "1.0e-07", "1.5", "1.5e+300"]
+
+
+CONFIGURATION = (
+    configuration_of("Secret", "web", {"type": "x/y", "data": {"b": "aHVudGVyMg==", "a": "eA=="}}),
+    configuration_of("ConfigMap", "web", {"data": {"settings.ini": "[web]\ncolor = blue\n", "on": "yes"}}),
+    configuration_of("ConfigMap", "icons", {"binaryData": {"icon": "AP8="}}),
+)
+USING = snapshot_of({"spec": {"x": "y"}}, (each.ref for each in CONFIGURATION))
+
+
+def test_configuration_stands_beside_the_template() -> None:
+    text = render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION)
+    assert (
+        text.partition("template:\n")[2]
+        == """\
+  spec:
+    x: "y"
+configuration:
+  - kind: ConfigMap
+    name: icons
+    binaryData:
+      icon: AP8=
+  - kind: ConfigMap
+    name: web
+    data:
+      "on": "yes"
+      settings.ini: |
+        [web]
+        color = blue
+  - kind: Secret
+    name: web
+    type: x/y
+    data:
+      a: eA==
+      b: aHVudGVyMg==
+"""
+    )
+
+
+def read_back(text: str) -> tuple[PrimaryFile | None, list[str]]:
+    document, _ = read_one("primary.yaml", text.encode())
+    assert document is not None
+    primary, problems = read_primary(document, WEB)
+    return primary, [str(problem) for problem in problems]
+
+
+def test_configuration_is_read_back() -> None:
+    primary, problems = read_back(render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION))
+    assert problems == []
+    assert primary is not None
+    assert primary.snapshot == USING
+    assert {each.ref: each.content for each in primary.configuration} == {
+        each.ref: each.content for each in CONFIGURATION
+    }
+
+
+EDITED = {
+    "a value": ("color = blue", "color = green"),
+    "a Secret": ("aHVudGVyMg==", "eA=="),
+    "a name": ("name: icons", "name: images"),
+    "a type": ("type: x/y", "type: x/z"),
+    "what was left out": ("  - kind: ConfigMap\n    name: icons\n    binaryData:\n      icon: AP8=\n", ""),
+}
+
+
+@pytest.mark.parametrize("edit", EDITED)
+def test_configuration_that_was_edited_by_hand_is_an_error(edit: str) -> None:
+    text = render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION)
+    before, after = EDITED[edit]
+    assert before in text
+    primary, (problem,) = read_back(text.replace(before, after))
+    assert primary is None
+    assert "primary.yaml:9: digest: what is below it has the digest" in problem
+
+
+def test_base64_that_is_none_is_an_error() -> None:
+    text = render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION)
+    primary, (problem,) = read_back(text.replace("aHVudGVyMg==", "hunter2"))
+    assert primary is None
+    assert "configuration: is not base64" in problem
+
+
+def test_only_what_the_version_uses_is_written() -> None:
+    text = render_primary(WEB, version(snapshot_of({"spec": {"x": "y"}}), Source("9be1")), CONFIGURATION)
+    assert "configuration:" not in text
+
+
+def test_half_a_version_is_not_written() -> None:
+    with pytest.raises(InvalidInput, match=r"what ConfigMap web of v7 .* held is nowhere to be found"):
+        render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION[:1] + CONFIGURATION[2:])

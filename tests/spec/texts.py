@@ -53,6 +53,6 @@ def app_with(*lines: str, blue_green: str = "") -> str:
     return APP + (f"      {blue_green}\n" if blue_green else "") + more
 
 
-def source_of(filename: str) -> Source:
-    """A commit that tells which file it was asked for."""
-    return Source(commit=f"commit of {filename}")
+def source_of(*filenames: str) -> Source:
+    """A commit that tells which files it was asked for."""
+    return Source(commit=f"commit of {', '.join(filenames)}")

@@ -18,7 +18,6 @@ from gitops_bg.core.lifecycle.availability import expires_at, ready_since
 from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.lifecycle.versions import is_old_tag
 from gitops_bg.core.model import AppKey, Version
-from gitops_bg.core.observed import Outcome, Verdict
 from gitops_bg.core.record import Lane
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.draining import arrived_at
@@ -34,7 +33,6 @@ def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
         *_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_pre_promotion(world, version),
         *_post_promotion(world, version),
-        *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION),
         _countdown(world, version),
         *standing_gates(world, version.digest),
@@ -51,7 +49,6 @@ def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
         *_hooks(world, version, HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
         *_pre_promotion(world, version),
         *(gate for gate in _post_promotion(world, version) if _is_running(world)),
-        *_verdicts(world, version),
         *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
         *standing_gates(world, version.digest),
     )
@@ -180,17 +177,6 @@ def _analysis(run: AnalysisRun, app: AppKey) -> Gate:
         reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
         return Gate(GateKind.ANALYSIS, False, reason)
     return Gate(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
-
-
-def _verdicts(world: World, version: Version) -> tuple[Gate, ...]:
-    said = {one.gate: one for one in world.observed.verdicts if one.digest == version.digest}
-    return tuple(_verdict(name, said.get(name)) for name in world.spec.external_gates)
-
-
-def _verdict(name: str, verdict: Verdict | None) -> Gate:
-    if verdict is None:
-        return Gate(GateKind.ANALYSIS, False, f"{name}: no verdict yet")
-    return Gate(GateKind.ANALYSIS, verdict.outcome is Outcome.OPEN, f"{name}: {verdict.reason}", verdict.until)
 
 
 def _countdown(world: World, version: Version) -> Gate:
