@@ -145,6 +145,12 @@ def _but_status(web: App) -> list[tuple[str, str]]:
     return [write for write in writes if not write[1].endswith("/status") and "/events" not in write[1]]
 
 
+def test_an_app_that_has_none_asks_the_server_for_none(web: App, own_sandbox: SandboxCluster) -> None:
+    web.promote("v2")
+    kinds = ("horizontalpodautoscalers", "scaledobjects", "poddisruptionbudgets")
+    assert [own_sandbox.sandbox.requests.count(verb="get", resource=kind) for kind in kinds] == [0, 0, 0]
+
+
 # --- what holds up nothing ---
 
 
