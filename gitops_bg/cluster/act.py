@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gitops_bg.cluster import affinity, wearing
+from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import (
     ServiceNames,
     desired_service,
@@ -37,10 +38,12 @@ from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyCompanion,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
+    DeleteCompanion,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -57,12 +60,21 @@ from gitops_bg.spec.load import AppConfig
 class Actor:
     """Carries out actions of one cluster. Safe for many threads as long as each app has one at a time."""
 
-    def __init__(self, reader: Reader, memory: Memory, writer: Writer, settled: Settled, pods: Pods) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        memory: Memory,
+        writer: Writer,
+        settled: Settled,
+        pods: Pods,
+        companions: Companions,
+    ) -> None:
         self._reader = reader
         self._memory = memory
         self._writer = writer
         self._settled = settled
         self._pods = pods
+        self._companions = companions
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
@@ -90,6 +102,8 @@ class Actor:
                 self._point(app, action)
             case SwitchTraffic():
                 self._switch(app, config, action)
+            case ApplyCompanion() | DeleteCompanion():
+                self._companions.carry_out(app, self._uid(app), config, action)
             case _:
                 assert_never(action)
 

@@ -18,10 +18,12 @@ from gitops_bg.cluster.kinds import APPS, EVENTS, Object
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyCompanion,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
+    DeleteCompanion,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -147,6 +149,10 @@ def reason_of(action: ClusterAction) -> str:
             reason = "PreviewSwitched"
         case ApplyService():
             reason = "ServiceApplied"
+        case ApplyCompanion():
+            reason = "CompanionApplied"
+        case DeleteCompanion():
+            reason = "CompanionDeleted"
         case ApplyApp() | DeleteApp():
             reason = ""
         case _:

@@ -61,7 +61,7 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
 
 def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:
     """The pod template of a snapshot with our labels on top of its own."""
-    template: Object = _with_quantities(json.loads(snapshot))
+    template: Object = with_quantities(json.loads(snapshot))
     metadata = template.setdefault("metadata", {})
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
@@ -146,12 +146,12 @@ def _with_protocols(holder: Mapping[str, Any]) -> Object:
     return {**holder, "ports": [{"protocol": "TCP", **port} for port in ports]} if ports else dict(holder)
 
 
-def _with_quantities(value: Any, field: str = "") -> Any:
+def with_quantities(value: Any, field: str = "") -> Any:
     """Resource quantities as text: server-side apply of older servers takes no numbers for them."""
     if isinstance(value, dict):
-        return {key: _with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
+        return {key: with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_quantities(item) for item in value]
+        return [with_quantities(item) for item in value]
     return str(value) if field in QUANTITIES and isinstance(value, (int, float)) else value
 
 
