@@ -89,7 +89,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
         return _answer(world, _begin(world))
     for step in STEPS:
         world = step(world)
-    actions = _actions(world, record)
+    actions = _actions(world)
     check(world, actions)
     return _answer(world, actions)
 
@@ -99,24 +99,21 @@ def _begin(world: World) -> tuple[Action, ...]:
     return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
 
 
-def _actions(world: World, before: Record) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git.
-
-    Companions come once all else is at rest: so one that is refused holds up neither versions nor traffic.
-    """
+def _actions(world: World) -> tuple[Action, ...]:
+    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    actions = (
+    return (
         *repair,
         *grow(world),
         *route(world),
         *shrink(world),
         *dress(world),
         *evictions(world),
+        *accompany(world),
+        *write_to_git(world),
     )
-    beside = () if actions or world.record != before else accompany(world)
-    return (*actions, *beside, *write_to_git(world))
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
