@@ -42,6 +42,22 @@ class ReplicaSetView:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigurationView:
+    """A live copy of a ConfigMap or Secret. Never what it holds."""
+
+    kind: str
+    name: str
+    digest: str
+    """Of what it really holds, whatever its annotations say."""
+    ours: bool = True
+    owner: str = ""
+    """Whose it is, for the condition, where it is not ours."""
+    deleting: bool = False
+    drifted: bool = False
+    """It is not immutable, or its labels or its owner are gone."""
+
+
+@dataclass(frozen=True, slots=True)
 class PodView:
     """One live pod that has not ended. ``digest`` is the short one of its label."""
 
@@ -133,6 +149,8 @@ class Observed:
     app_foreign: str = ""
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
+    configurations: tuple[ConfigurationView, ...] | None = ()
+    """The copies of ConfigMaps and Secrets; None where they may not be listed: nothing is concluded from that."""
     active_service: ServiceView | None = None
     more_active_services: tuple[ServiceView, ...] = ()
     """The others that carry live traffic, as far as they exist."""

@@ -101,14 +101,15 @@ class _Folder:
         if app_document and model and self._fits(app_document, model, target_document):
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)
-        manifests, _ = self._manifests(target_file)
+        manifests, readable = self._manifests(target_file)
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         self._check_services(spec, services)
+        tracked = self._track(target_document, manifests, readable) if target_document and target else None
         return AppConfig(
             app=self.app,
             spec=spec,
             body=body,
-            target=Target(target.snapshot, target.replicas, source(target_file)) if target else None,
+            target=_with(target, tracked, source(target_file, *tracked.files)) if target and tracked else None,
             primary=primary,
             services={name: document.value for name, document in services.items()},
             problems=tuple(self.problems),
