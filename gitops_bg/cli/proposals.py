@@ -50,7 +50,8 @@ def change_to(
         by=by,
         reason=reason,
     )
-    return PrimaryChange(content or render_primary(facts.app, full).encode(), facts.primary_blob, movement)
+    text = content or render_primary(facts.app, full, facts.config.configuration).encode()
+    return PrimaryChange(text, facts.primary_blob, movement)
 
 
 def propose(session: Session, change: PrimaryChange) -> Proposed:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gitops_bg.cluster import affinity, wearing
+from gitops_bg.cluster.copies import Copies
 from gitops_bg.cluster.desired import (
     ServiceNames,
     desired_service,
@@ -30,17 +31,24 @@ from gitops_bg.cluster.patches import (
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
-from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects, service_manifest
+from gitops_bg.cluster.render import (
+    app_manifest,
+    replica_set_manifest,
+    selects,
+    service_manifest,
+)
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import meta_of
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyConfiguration,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
+    DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -63,6 +71,7 @@ class Actor:
         self._writer = writer
         self._settled = settled
         self._pods = pods
+        self.copies = Copies(reader, writer, self._own, self._uid)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
@@ -74,6 +83,8 @@ class Actor:
                 self._apply_app(app, config)
             case DeleteApp():
                 self._delete_app(app)
+            case ApplyConfiguration() | DeleteConfiguration():
+                self.copies.carry_out(app, config, action)
             case CreateReplicaSet():
                 self._create_replica_set(app, config, action)
             case ScaleReplicaSet():
@@ -109,7 +120,7 @@ class Actor:
         existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         worn = None
         if existing is not None:
-            self._refuse_if_deleting(existing)
+            self._refuse_if_deleting(REPLICA_SETS, existing)
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
             before = replica_set_state(existing)
@@ -179,7 +190,7 @@ class Actor:
     def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
         """I1, read live: the pods that traffic is to go to are there."""
         body = self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
-        self._refuse_if_deleting(body)
+        self._refuse_if_deleting(REPLICA_SETS, body)
         state = replica_set_state(body)
         if action.needs_available and not state.seen:
             raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
@@ -197,9 +208,9 @@ class Actor:
             if selects(selector, labels):
                 raise WorldChanged(f"the active Service {name} selects {replica_set['metadata']['name']}")
 
-    def _refuse_if_deleting(self, body: Object) -> None:
+    def _refuse_if_deleting(self, kind: Kind, body: Object) -> None:
         if "deletionTimestamp" in body["metadata"]:
-            raise WorldChanged(f"ReplicaSet {body['metadata']['name']} is still being deleted")
+            raise WorldChanged(f"{kind.name} {body['metadata']['name']} is still being deleted")
 
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from gitops_bg.cluster.kinds import Object, name_of
 from gitops_bg.cluster.states import State
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, Refused
 from gitops_bg.core.model import AppKey
 
 S = TypeVar("S", bound=State)
@@ -31,6 +31,8 @@ class _Slot(Generic[S]):
 class WatchCache(Generic[S]):
     """The states of one kind. ``index`` says which app a state belongs to; ``on_change`` hears that app.
 
+    Of a kind that the agent ``can_do_without``, nobody waits for a list that is refused: the cache is `blind` then.
+
     Safe for many threads; ``on_change`` is called without the lock held.
     """
 
@@ -39,7 +41,10 @@ class WatchCache(Generic[S]):
         reduce: Callable[[Object, S | None], S],
         index: Callable[[S], AppKey],
         on_change: Callable[[AppKey], None],
+        *,
+        can_do_without: bool = False,
     ) -> None:
+        self.can_do_without = can_do_without
         self._reduce = reduce
         self._index = index
         self._on_change = on_change
@@ -59,6 +64,11 @@ class WatchCache(Generic[S]):
     def synced(self) -> bool:
         """Whether every watch has been through its first list."""
         return all(scope.synced.is_set() for scope in self._scopes)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the server refuses to show what there is, so that nothing is known of what is not here."""
+        return any(isinstance(scope.error, Refused) for scope in self._scopes)
 
     def first_lists(self) -> list[threading.Event]:
         """What is set once each watch has been through its first list."""
@@ -215,6 +225,8 @@ class Scope(Generic[S]):
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why nothing is heard just now, or None."""
         self.error = error
+        if self._cache.can_do_without and isinstance(error, Refused):
+            self.synced.set()
 
 
 def _is_older(slot: _Slot[S], body: Object) -> bool:

@@ -18,10 +18,12 @@ from gitops_bg.cluster.kinds import APPS, EVENTS, Object
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyConfiguration,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
+    DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -141,6 +143,10 @@ def reason_of(action: ClusterAction) -> str:
             reason = "PodMetadataChanged"
         case EvictPod():
             reason = "PodEvicted"
+        case ApplyConfiguration():
+            reason = "ConfigurationRepaired" if action.repair else "ConfigurationCopied"
+        case DeleteConfiguration():
+            reason = "ConfigurationDeleted"
         case DeleteReplicaSet():
             reason = "ReplicaSetDeleted"
         case PointPreview():

@@ -3,11 +3,19 @@
 from typing import Protocol
 
 from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
-from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.kinds import APPS, CONFIG_MAPS, OURS, REPLICA_SETS, SECRETS, SERVICES, Kind, Object
+from gitops_bg.cluster.reduce import (
+    app_state,
+    config_map_state,
+    replica_set_state,
+    secret_state,
+    service_state,
+    slice_state,
+)
 from gitops_bg.cluster.slices import SliceKind
-from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
+from gitops_bg.cluster.states import AppState, ConfigurationState, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
 
 
@@ -22,6 +30,12 @@ class Reader(Protocol):
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The ReplicaSets with the labels of the app, and foreign ones found under a name it needs."""
+
+    def configurations(self, app: AppKey, *, in_use: bool) -> tuple[ConfigurationState, ...] | None:
+        """The ConfigMaps and Secrets with the labels of the app; None where they may not be listed.
+
+        Where none is known to be ``in_use``, who would have to ask the server may leave it.
+        """
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name, whoever made it."""
@@ -66,6 +80,17 @@ class LiveReader:
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The ReplicaSets with the labels of the app."""
         return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+
+    def configurations(self, app: AppKey, *, in_use: bool) -> tuple[ConfigurationState, ...] | None:
+        """The ConfigMaps and Secrets with the labels of the app: a person may lack the right."""
+        if not in_use:
+            return ()
+        try:
+            maps = self._client.list(CONFIG_MAPS, app.namespace, labels_of(app))
+            secrets = self._client.list(SECRETS, app.namespace, labels_of(app))
+        except Refused:
+            return None
+        return (*map(config_map_state, maps), *map(secret_state, secrets))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name."""

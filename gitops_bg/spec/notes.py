@@ -44,6 +44,8 @@ def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
 
 def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:
     kind, name = document.value["kind"], document.value["metadata"]["name"]
+    if any((each.ref.kind, each.ref.name) == (kind, name) for each in config.configuration):
+        return
     if kind != "Service":
         message = f"{kind} {name} is only checked: the agent does not apply it yet"
         yield document.problem(("kind",), message, "apply it by other means")
