@@ -10,9 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gitops_bg.cluster.errors import Forbidden
 from gitops_bg.cluster.kinds import Object, name_of
 from gitops_bg.cluster.states import State
-from gitops_bg.core.errors import GitopsBgError, Refused
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
 
 S = TypeVar("S", bound=State)
@@ -68,15 +69,16 @@ class WatchCache(Generic[S]):
     @property
     def blind(self) -> bool:
         """Whether the server refuses to show what there is, so that nothing is known of what is not here."""
-        return any(isinstance(scope.error, Refused) for scope in self._scopes)
+        return any(isinstance(scope.error, Forbidden) for scope in self._scopes)
 
     def first_lists(self) -> list[threading.Event]:
         """What is set once each watch has been through its first list."""
         return [scope.synced for scope in self._scopes]
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches hear nothing just now."""
-        return [scope.error for scope in self._scopes if scope.error is not None]
+        """Why watches hear nothing just now, of what the agent cannot do without."""
+        errors = [scope.error for scope in self._scopes if scope.error is not None]
+        return [error for error in errors if not (self.can_do_without and isinstance(error, Forbidden))]
 
     def get(self, namespace: str, name: str) -> S | None:
         """The state of one object."""
@@ -225,7 +227,7 @@ class Scope(Generic[S]):
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why nothing is heard just now, or None."""
         self.error = error
-        if self._cache.can_do_without and isinstance(error, Refused):
+        if self._cache.can_do_without and isinstance(error, Forbidden):
             self.synced.set()
 
 

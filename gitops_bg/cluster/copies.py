@@ -6,8 +6,8 @@ Their content comes from Git's files and goes nowhere but to the API server.
 from collections.abc import Callable
 from typing import assert_never
 
-from gitops_bg.cluster.errors import NotFound
-from gitops_bg.cluster.kinds import CONFIGURATION, Kind, Object
+from gitops_bg.cluster.errors import Forbidden, NotFound
+from gitops_bg.cluster.kinds import CONFIGURATION, SECRETS, Kind, Object
 from gitops_bg.cluster.reader import Reader
 from gitops_bg.cluster.reduce import snapshot_in
 from gitops_bg.cluster.render import configuration_manifest
@@ -38,14 +38,20 @@ class Copies:
     def carry_out(
         self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration | DeleteConfiguration
     ) -> None:
-        """Do it, or raise as `Actor.carry_out`."""
-        match action:
-            case ApplyConfiguration():
-                self._apply(app, config, action)
-            case DeleteConfiguration():
-                self._delete(app, action)
-            case _:
-                assert_never(action)
+        """Do it, or raise as `Actor.carry_out`; a refusal to touch Secrets says who grants that."""
+        try:
+            match action:
+                case ApplyConfiguration():
+                    self._apply(app, config, action)
+                case DeleteConfiguration():
+                    self._delete(app, action)
+                case _:
+                    assert_never(action)
+        except Forbidden as error:
+            if SECRETS.plural not in str(error):
+                raise
+            grant = f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {app.namespace}"
+            raise Forbidden(f"the agent may not copy the Secrets of {app}: {grant}; {error}") from error
 
     def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> None:
         """What holds something else is made anew: nobody can change what is immutable."""

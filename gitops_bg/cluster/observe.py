@@ -22,6 +22,7 @@ from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import (
     AppState,
     ConfigurationState,
+    Copied,
     Meta,
     ReplicaSetState,
     ServiceState,
@@ -47,7 +48,7 @@ class Contents:
     slices: tuple[SliceState, ...] = ()
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
-    configurations: tuple[ConfigurationState, ...] | None = ()
+    copies: Copied = field(default_factory=Copied)
 
 
 def gather(reader: Reader, pods: Pods, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
@@ -55,8 +56,8 @@ def gather(reader: Reader, pods: Pods, app: AppKey, config: AppConfig | None, re
     state = reader.app(app)
     found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
     services = {name: service for name, service in found.items() if service is not None}
-    copies = reader.configurations(app, in_use=_uses_configuration(config, record))
-    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), configurations=copies)
+    copies = reader.copies(app, in_use=_uses_configuration(config, record))
+    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), copies=copies)
     return _with_pods(contents, pods, app) if record.restart and record.restart.begun else contents
 
 
@@ -84,7 +85,8 @@ def observe(
         app_drifted=look.app_drifted(),
         app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
-        configurations=look.configurations(),
+        configurations=tuple(look.copy(state) for state in contents.copies.states if state.of),
+        unlisted=contents.copies.unlisted,
         active_service=look.service(wanted.active),
         more_active_services=tuple(view for name in wanted.more_active if (view := look.service(name))),
         preview_service=look.service(wanted.preview),
@@ -156,11 +158,7 @@ class _Look:
             undressed=worn.pending and state.seen,
         )
 
-    def configurations(self) -> tuple[ConfigurationView, ...] | None:
-        found = self.contents.configurations
-        return None if found is None else tuple(self._copy(state) for state in found if state.of)
-
-    def _copy(self, state: ConfigurationState) -> ConfigurationView:
+    def copy(self, state: ConfigurationState) -> ConfigurationView:
         owner = owner_of(CONFIGURATION[state.kind], state.meta, self.app)
         return ConfigurationView(
             kind=state.kind,

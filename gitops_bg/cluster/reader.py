@@ -3,19 +3,12 @@
 from typing import Protocol
 
 from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.kinds import APPS, CONFIG_MAPS, OURS, REPLICA_SETS, SECRETS, SERVICES, Kind, Object
-from gitops_bg.cluster.reduce import (
-    app_state,
-    config_map_state,
-    replica_set_state,
-    secret_state,
-    service_state,
-    slice_state,
-)
+from gitops_bg.cluster.errors import Forbidden
+from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.reduce import CONFIGURATION_STATES, app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.slices import SliceKind
-from gitops_bg.cluster.states import AppState, ConfigurationState, ReplicaSetState, ServiceState, SliceState
+from gitops_bg.cluster.states import AppState, ConfigurationState, Copied, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
-from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey
 
 
@@ -31,8 +24,8 @@ class Reader(Protocol):
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The ReplicaSets with the labels of the app, and foreign ones found under a name it needs."""
 
-    def configurations(self, app: AppKey, *, in_use: bool) -> tuple[ConfigurationState, ...] | None:
-        """The ConfigMaps and Secrets with the labels of the app; None where they may not be listed.
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
+        """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
 
         Where none is known to be ``in_use``, who would have to ask the server may leave it.
         """
@@ -81,16 +74,16 @@ class LiveReader:
         """The ReplicaSets with the labels of the app."""
         return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
 
-    def configurations(self, app: AppKey, *, in_use: bool) -> tuple[ConfigurationState, ...] | None:
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
         """The ConfigMaps and Secrets with the labels of the app: a person may lack the right."""
-        if not in_use:
-            return ()
-        try:
-            maps = self._client.list(CONFIG_MAPS, app.namespace, labels_of(app))
-            secrets = self._client.list(SECRETS, app.namespace, labels_of(app))
-        except Refused:
-            return None
-        return (*map(config_map_state, maps), *map(secret_state, secrets))
+        states: list[ConfigurationState] = []
+        unlisted: list[str] = []
+        for kind, reduce in CONFIGURATION_STATES.items() if in_use else ():
+            try:
+                states.extend(map(reduce, self._client.list(kind, app.namespace, labels_of(app))))
+            except Forbidden:
+                unlisted.append(kind.name)
+        return Copied(tuple(states), tuple(unlisted))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name."""

@@ -6,6 +6,7 @@ of the object's size (reference pitfalls.md §1.1).
 
 import json
 from dataclasses import replace
+from functools import partial
 from sys import intern
 
 from gitops_bg.cluster import affinity, wearing
@@ -57,21 +58,15 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
     return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
 
 
-def config_map_state(body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
-    """The state of a ConfigMap."""
-    return _configuration_state(CONFIG_MAPS, body)
-
-
-def secret_state(body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
-    """The state of a Secret."""
-    return _configuration_state(SECRETS, body)
-
-
-def _configuration_state(kind: Kind, body: Object) -> ConfigurationState:
-    """Lists do not say the kind of what is in them."""
+def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
+    """The state of a ConfigMap or Secret; lists do not say the kind of what is in them."""
     of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
     digest = configuration_of(kind.name, of, body).ref.digest if of else ""
     return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True)
+
+
+CONFIGURATION_STATES = {kind: partial(configuration_state, kind) for kind in (CONFIG_MAPS, SECRETS)}
+"""`configuration_state` of each kind."""
 
 
 def _failure(status: Object) -> str:

@@ -91,6 +91,14 @@ class ConfigurationState:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """The ConfigMaps and Secrets of an app, and the kinds of them that may not be listed."""
+
+    states: tuple[ConfigurationState, ...] = ()
+    unlisted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceState:
     """A Service: what its selector is, and the rest of what Git may have an opinion on."""
 

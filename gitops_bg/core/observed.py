@@ -149,8 +149,10 @@ class Observed:
     app_foreign: str = ""
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
-    configurations: tuple[ConfigurationView, ...] | None = ()
-    """The copies of ConfigMaps and Secrets; None where they may not be listed: nothing is concluded from that."""
+    configurations: tuple[ConfigurationView, ...] = ()
+    """The copies of ConfigMaps and Secrets, as far as they may be listed."""
+    unlisted: tuple[str, ...] = ()
+    """The kinds of them that may not be: nothing is concluded from one that is not here."""
     active_service: ServiceView | None = None
     more_active_services: tuple[ServiceView, ...] = ()
     """The others that carry live traffic, as far as they exist."""

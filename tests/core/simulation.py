@@ -105,8 +105,7 @@ class Simulation:
     """The digest that the active Service selects; empty text where its selector was wiped; None: no Service."""
     copies: dict[str, ConfigurationView] = field(default_factory=dict)
     """The live copies of ConfigMaps, by name."""
-    listed: bool = True
-    """Whether they may be listed."""
+    unlisted: tuple[str, ...] = ()
     more: dict[str, str | None] = field(default_factory=dict)
     """The same of the other active Services, by name."""
     preview: str | None = None
@@ -236,7 +235,8 @@ class Simulation:
         return Observed(
             app_uid=self.app_uid if self.exists else "",
             replica_sets=tuple(self._replica_set(pods) for pods in self.pods.values()),
-            configurations=tuple(self.copies.values()) if self.listed else None,
+            configurations=() if self.unlisted else tuple(self.copies.values()),
+            unlisted=self.unlisted,
             active_service=self._service("web", self.active),
             more_active_services=tuple(
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
@@ -385,7 +385,7 @@ class Simulation:
         """What it is to hold stands in what was read of Git last, or nobody could make it."""
         documents = [one for one in (self.desired().target, self.desired().primary) if one]
         assert any(action.ref in one.snapshot.configuration for one in documents), "of what?"
-        assert action.repair == (action.name in self.copies) or not self.listed
+        assert action.repair == (action.name in self.copies) or self.unlisted
         self.copies[action.name] = ConfigurationView(action.ref.kind, action.name, action.ref.digest)
 
     def _delete_configuration(self, action: act.DeleteConfiguration) -> None:

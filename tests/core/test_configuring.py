@@ -54,7 +54,7 @@ ACTIVE = using(worlds.active(1), ONE)
 COMING = using(worlds.rising(2), TWO)
 
 
-def state(*versions: Version, copies=(), **changes):
+def state(*versions: Version, copies=(), unlisted=(), **changes):
     """A world whose target and primary are those of the newest and of the active version, with their configuration."""
     newest, serving = versions[-1], next(one for one in versions if one.stage is Stage.ACTIVE)
     wanted = {
@@ -65,7 +65,8 @@ def state(*versions: Version, copies=(), **changes):
     sets = changes.pop("sets", None)
     if sets is None:
         sets = tuple(pods(one.number, *one.snapshot.configuration) for one in versions)
-    return world(*versions, desired=wanted, sets=sets, observed={"configurations": copies}, **changes)
+    seen = {"configurations": copies, "unlisted": unlisted}
+    return world(*versions, desired=wanted, sets=sets, observed=seen, **changes)
 
 
 def said(*actions: object) -> list[str]:
@@ -118,10 +119,10 @@ PREPARED = {
     ),
     "not while suspended": (state(ACTIVE, COMING, copies=(copy(ONE),), spec=SUSPENDED), []),
     "where nothing may be listed, before its ReplicaSet": (
-        state(ACTIVE, COMING, copies=None, sets=(pods(1, ONE),)),
+        state(ACTIVE, COMING, unlisted=("ConfigMap",), sets=(pods(1, ONE),)),
         [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
     ),
-    "where nothing may be listed, once": (state(ACTIVE, COMING, copies=None), []),
+    "where nothing may be listed, once": (state(ACTIVE, COMING, unlisted=("ConfigMap",)), []),
 }
 
 
@@ -144,6 +145,11 @@ MENDED = {
     "what two versions share, once": (
         state(using(worlds.legacy(1), ONE), using(worlds.active(2), ONE)),
         [f"make {named(ONE)}, the copy of ConfigMap settings for v2"],
+    ),
+    "nothing where nothing may be listed": (state(ACTIVE, unlisted=("ConfigMap",)), []),
+    "what is of another kind than may not be listed": (
+        state(ACTIVE, unlisted=("Secret",)),
+        [f"make {named(ONE)}, the copy of ConfigMap settings for v1"],
     ),
     "not what is prepared": (state(ACTIVE, COMING, copies=(copy(ONE),)), []),
     "not what Git has no more": (
@@ -185,7 +191,6 @@ CLEARED = {
         state(ACTIVE, copies=(copy(TWO),), record={"switch": Switch(digest(1), digest(2), Lane.PROMOTION, NOW)}),
         [],
     ),
-    "nothing where nothing may be listed": (state(ACTIVE, copies=None), []),
 }
 
 

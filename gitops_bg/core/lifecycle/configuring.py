@@ -52,14 +52,18 @@ def _missing(world: World, versions: Iterable[Version]) -> tuple[ApplyConfigurat
     if not wanted:
         return ()
     at_hand = {ref for snapshot in _in_git(world) for ref in snapshot.configuration}
-    live = world.observed.configurations
-    views = {(view.kind, view.name): view for view in live or ()}
+    views = {(view.kind, view.name): view for view in world.observed.configurations}
     found = (
         _make(world, version, ref, views.get((ref.kind, configuration_name(world.spec.app, ref))))
         for ref, version in sorted(wanted.items(), key=lambda item: item[0])
-        if ref in at_hand and (live is not None or world.replica_set(version.digest) is None)
+        if ref in at_hand and _would_be_seen(world, version, ref)
     )
     return tuple(action for action in found if action)
+
+
+def _would_be_seen(world: World, version: Version, ref: ConfigurationRef) -> bool:
+    """Of a kind that may not be listed, a copy is made once: before there is a ReplicaSet that uses it."""
+    return ref.kind not in world.observed.unlisted or world.replica_set(version.digest) is None
 
 
 def _make(

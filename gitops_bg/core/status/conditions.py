@@ -80,7 +80,7 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
-    views = (*services, *observed.replica_sets, *(observed.configurations or ()))
+    views = (*services, *observed.replica_sets, *observed.configurations)
     return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
 
 
