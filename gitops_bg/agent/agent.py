@@ -18,6 +18,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from gitops_bg.agent.alarms import Alarms
+from gitops_bg.agent.alerting import alert_composer
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
@@ -33,6 +34,7 @@ from gitops_bg.agent.workqueue import WorkQueue
 from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
+from gitops_bg.core.hooks.hook import HookType
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.repository import Repository
 
@@ -75,7 +77,8 @@ class Agent:
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
-        self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock)
+        composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
+        self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
         self.measurements = Measurements(
             cluster=self.cluster,
             alarms=self._alarms,

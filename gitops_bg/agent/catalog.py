@@ -7,6 +7,7 @@ Values are replaced, never changed, so that readers need no lock.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Problem
 from gitops_bg.core.model import AppKey, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
@@ -14,8 +15,11 @@ from gitops_bg.core.record import Record
 from gitops_bg.repo.files import File
 from gitops_bg.repo.ledger_file import Position
 from gitops_bg.repo.offers import Promotion
+from gitops_bg.repo.polling import Poll
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.alerts import Alerting
 from gitops_bg.spec.layout import (
+    ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
@@ -23,7 +27,6 @@ from gitops_bg.spec.layout import (
     app_file,
     is_manifest,
 )
-from gitops_bg.spec.library import Library, load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.models import Settings
 from gitops_bg.spec.primary import read_primary
@@ -66,8 +69,8 @@ class Catalog:
         self._remembered = remembered
         self._namespaces = frozenset(namespaces)
         self._entries: dict[AppKey, Entry] = {}
-        self._library = Library()
-        self._users: dict[str, set[AppKey]] = {}
+        self._sharing = Sharing()
+        self._good_settings: bytes | None = None
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
         self._parsed_offers: dict[tuple[AppKey, str], str] = {}
@@ -97,6 +100,11 @@ class Catalog:
     def entry(self, app: AppKey) -> Entry | None:
         """The app as main has it, or None."""
         return self._entries.get(app)
+
+    @property
+    def alerting(self) -> Alerting:
+        """What apps share of alerts."""
+        return self._sharing.alerting
 
     def desired(self, app: AppKey, config: AppConfig, record: Record) -> Desired:
         """What the core is to be told of an app described by ``config``; one that main lacks is not ``in_git``.
@@ -143,8 +151,7 @@ class Catalog:
         removed = {app for app in poll.removed if self.cares_for(app)}
         if poll.settings_changed or not self.seen:
             self._read_settings()
-        if ANALYSIS_FOLDER in poll.others_changed:
-            changed |= self._read_templates() - removed
+        changed |= self._read_shared(poll) - removed
         self._read_apps(changed, removed)
         dirty = changed | removed | self._read_promotions() | self.read_positions()
         self.rewritten = self._accepted(poll.rewritten or self._lost_before_us())
@@ -168,16 +175,22 @@ class Catalog:
         else:
             settings, self.settings_problems = read_settings(content, SETTINGS_FILE)
             self.settings = settings or self.settings
+        if not self.settings_problems:
+            self._good_settings = content if isinstance(content, bytes) else None
         author = self.settings.commit_author
         self._repository.commit_as(author.name, author.email)
 
-    def _read_templates(self) -> set[AppKey]:
-        """Take over the AnalysisTemplates; the apps that use one that is different."""
-        files = self._repository.files_below(ANALYSIS_FOLDER)
-        library = load_library({path: file.content for path, file in files.items()})
-        different = self._library.changed(library)
-        self._library = library
-        return {app for name in different for app in self._users.get(name, ())}
+    def _read_shared(self, poll: Poll) -> set[AppKey]:
+        """Take over what apps share; the apps for which it is different."""
+        apps: set[AppKey] = set()
+        if ANALYSIS_FOLDER in poll.others_changed:
+            apps |= self._sharing.take_templates(self._files_below(ANALYSIS_FOLDER))
+        if ALERTS_FOLDER in poll.others_changed or poll.settings_changed:
+            apps |= self._sharing.take_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
+        return apps
+
+    def _files_below(self, folder: str) -> dict[str, bytes | Problem]:
+        return {path: file.content for path, file in self._repository.files_below(folder).items()}
 
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
         for app in removed:
@@ -193,14 +206,11 @@ class Catalog:
             self._enter(app, self._entry(app, files[app], sources))
 
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
-        """Keep what main says of an app, or that it says nothing, and who uses which template."""
+        """Keep what main says of an app, or that it says nothing, and what it shares with others."""
         before = self._entries.pop(app, None)
-        for name in before.config.templates if before else ():
-            self._users[name].discard(app)
+        self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
         if entry is not None:
             self._entries[app] = entry
-            for name in entry.config.templates:
-                self._users.setdefault(name, set()).add(app)
 
     def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
         def source(*names: str) -> Source:
@@ -208,7 +218,8 @@ class Catalog:
             return self._newest({each.commit: each for each in found if each})
 
         primary = files.get(PRIMARY_FILE)
-        config = load_app(app, {name: file.content for name, file in files.items()}, source, self._library)
+        contents = {name: file.content for name, file in files.items()}
+        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
         return Entry(config, primary.blob if primary else None)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:

@@ -8,22 +8,29 @@ from dataclasses import replace
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.spec import AppSpec, DeletionPolicy, Strategy
+from gitops_bg.spec.alerts import Alerting, alerts_of
+from gitops_bg.spec.appspec import NO_ALERTING
 from gitops_bg.spec.load import AppConfig, app_config_from_live
 
 FEW = 2
 """So many apps may always leave at once, whatever part of all they are."""
 
 
-def config_for(app: AppKey, from_git: AppConfig | None, live: Object | None) -> AppConfig | None:
-    """The description to work with; None where neither main nor the cluster describes the app."""
-    remembered = app_config_from_live(app, live) if live else None
+def config_for(
+    app: AppKey, from_git: AppConfig | None, live: Object | None, alerting: Alerting = NO_ALERTING
+) -> AppConfig | None:
+    """The description to work with; None where neither main nor the cluster describes the app.
+
+    ``alerting`` is what main says of alerts, whatever is wrong with the app.
+    """
+    remembered = app_config_from_live(app, live, alerting) if live else None
     if from_git and from_git.spec:
         return from_git if from_git.target else _with_ready_seconds_of(remembered, from_git, from_git.spec)
     if from_git is None:
         return remembered if remembered and remembered.spec else None
     if remembered and remembered.spec:
         return replace(from_git, spec=remembered.spec, body=remembered.body)
-    return _only_to_carry_the_condition(app, from_git)
+    return _only_to_carry_the_condition(app, from_git, alerting)
 
 
 def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, spec: AppSpec) -> AppConfig:
@@ -35,9 +42,12 @@ def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, sp
     return replace(from_git, body=body, spec=replace(spec, min_ready_seconds=remembered.spec.min_ready_seconds))
 
 
-def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig) -> AppConfig:
-    """Nothing of this app ever ran: its object exists so that `kubectl get` shows what is wrong with its file."""
-    strategy = Strategy(active_service=app.name)
+def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Alerting) -> AppConfig:
+    """Nothing of this app ever ran: its object exists so that `kubectl get` shows what is wrong with its file.
+
+    Those who hear of every app are told, too.
+    """
+    strategy = Strategy(active_service=app.name, hooks=alerts_of(app, None, alerting.document, alerting).hooks)
     body = {"strategy": {"blueGreen": {"activeService": app.name}}}
     return replace(from_git, spec=AppSpec(app, strategy), body=body, target=None, primary=None)
 

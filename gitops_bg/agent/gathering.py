@@ -57,7 +57,7 @@ def look(cluster: Cluster, app: AppKey, catalog: Catalog) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
     manifest, record = cluster.manifest(app), cluster.record(app)
     entry = catalog.entry(app)
-    config = config_for(app, entry.config if entry else None, manifest)
+    config = config_for(app, entry.config if entry else None, manifest, catalog.alerting)
     observed = cluster.observe(app, config, record) if config else Observed()
     return Live(manifest, record, observed)
 
@@ -65,7 +65,7 @@ def look(cluster: Cluster, app: AppKey, catalog: Catalog) -> Live:
 def facts_of(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
     """Main and what was seen live, as one; None for an app that neither of them describes."""
     entry = catalog.entry(app)
-    config = config_for(app, entry.config if entry else None, live.manifest)
+    config = config_for(app, entry.config if entry else None, live.manifest, catalog.alerting)
     if config is None or config.spec is None:
         return None
     return Facts(

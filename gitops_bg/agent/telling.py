@@ -13,7 +13,8 @@ from gitops_bg.core.actions import ClusterAction, CreateReplicaSet
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.hooks.telling import WARNINGS
+from gitops_bg.core.hooks.alerting import severity_of
+from gitops_bg.core.hooks.hook import Severity
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry, Record
 from gitops_bg.core.status.milestones import passed
@@ -75,7 +76,7 @@ class Teller:
             self._metrics.moved(app, before.switch.lane, (entry.at - before.switch.decided_at).total_seconds())
         message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
         reason = "".join(part.capitalize() for part in entry.event.split("-"))
-        self.event(app, reason, message, warning=entry.event in WARNINGS)
+        self.event(app, reason, message, warning=severity_of(entry) is not Severity.INFO)
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
         for stretch in passed(before, after):

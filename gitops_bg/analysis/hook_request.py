@@ -4,7 +4,7 @@ https://docs.flagger.app/usage/webhooks; flagger.md §3.4.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,13 @@ class HookRequest:
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     timeout: float
     trust: Trust
+    proxy: str = field(default="", repr=False)
+    status: Callable[[int, str], int] = lambda status, _body: status
+    """What a status means, for backends that say in the body whether they are content."""
+
+
+Compose = Callable[[AppKey, Call, Secrets], HookRequest]
+"""What to send for a call. Reads the Secrets that it names; raises what that raises."""
 
 
 def request_for(app: AppKey, call: Call, secrets: Secrets) -> HookRequest:

@@ -6,16 +6,17 @@ not repeated here: the core names it again when its backoff is over.
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 import httpx
 
-from gitops_bg.analysis.hook_request import HookRequest, request_for
+from gitops_bg.analysis.hook_request import Compose, HookRequest, request_for
 from gitops_bg.analysis.http import Trust, tls_context
 from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.hooks.hook import Call, Called
+from gitops_bg.core.hooks.hook import Call, Called, HookType
 from gitops_bg.core.model import AppKey
 
 LONGEST_BODY = 4096
@@ -33,19 +34,27 @@ Key = tuple[AppKey, str]
 class HookCaller:
     """Knows which calls are under way and what came of those that ended, until the core has taken it in.
 
-    ``heard`` is told of every app that has an answer; ``clock`` gives UTC. `stop` it at the end.
+    ``heard`` is told of every app that has an answer; ``clock`` gives UTC; ``composers`` make the requests of types
+    that are not asked in Flagger's way. `stop` it at the end.
     """
 
-    def __init__(self, read_secret: ReadSecret, heard: Callable[[AppKey], None], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        read_secret: ReadSecret,
+        heard: Callable[[AppKey], None],
+        clock: Callable[[], datetime],
+        composers: Mapping[HookType, Compose] = MappingProxyType({}),
+    ) -> None:
         self._read_secret = read_secret
         self._heard = heard
         self._clock = clock
+        self._composers = composers
         self._lock = threading.Lock()
         self._running: dict[Key, asyncio.Task[None] | None] = {}
         """None: about to begin."""
         self._answers: dict[AppKey, dict[str, Called]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
-        self._clients: dict[Trust, httpx.AsyncClient] = {}
+        self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -128,15 +137,17 @@ class HookCaller:
 
     async def _answer(self, app: AppKey, call: Call) -> tuple[int, str]:
         """Status and text; status 0 where there was no answer, and why."""
-        secrets = Secrets(app.namespace, self._read_secret)
+        secrets = Secrets(call.hook.namespace or app.namespace, self._read_secret)
+        compose = self._composers.get(call.hook.type, request_for)
         try:
-            request = await asyncio.to_thread(request_for, app, call, secrets)
+            request = await asyncio.to_thread(compose, app, call, secrets)
             status, body = await self._in_time(request)
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return 0, secrets.clean(f"{type(error).__name__}: {error}")
-        return status, _cut(secrets.clean(_readable(body)))
+        text = _readable(body)
+        return request.status(status, text), _cut(secrets.clean(text))
 
     async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:
@@ -146,7 +157,7 @@ class HookCaller:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error
 
     async def _post(self, request: HookRequest) -> tuple[int, bytes]:
-        sent = self._client(request.trust).stream(
+        sent = self._client(request.trust, request.proxy).stream(
             "POST", request.url, content=request.body, headers=list(request.headers)
         )
         async with sent as response:
@@ -157,13 +168,15 @@ class HookCaller:
                     break
             return response.status_code, body[:_MOST_READ]
 
-    def _client(self, trust: Trust) -> httpx.AsyncClient:
-        if trust not in self._clients:
+    def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
+        if (trust, proxy) not in self._clients:
             limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
             # The deadline of a call is one for all of it; httpx would count each read apart.
             timeout = httpx.Timeout(None)
-            self._clients[trust] = httpx.AsyncClient(verify=tls_context(trust), timeout=timeout, limits=limits)
-        return self._clients[trust]
+            self._clients[trust, proxy] = httpx.AsyncClient(
+                verify=tls_context(trust), timeout=timeout, limits=limits, proxy=proxy or None
+            )
+        return self._clients[trust, proxy]
 
 
 def _cut(text: str) -> str:

@@ -116,6 +116,7 @@ def _delay(version: Version, now: datetime) -> list[str]:
 
 def _pod(pod: Pod, now: datetime) -> Branch:
     info = f"ready:{pod.ready}/{pod.containers}" + (f", restarts:{pod.restarts}" if pod.restarts else "")
+    info += f", {pod.message}" if pod.message else ""
     return Branch(f"□ {pod.name}", "Pod", pod.phase, age(pod.created, now), info, "" if pod.is_ready else "yellow")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gitops_bg.cli.clone import follow_push
+from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.edits import Edit, Edited
@@ -31,28 +33,33 @@ def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "
     return Change({app_file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
-def commit_change(session: Session, change: Change) -> str:
-    """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then."""
-    edited = _committed(session, change)
+def commit_change(session: Session, output: Output, change: Change) -> str:
+    """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then.
+
+    The clone that the user is in follows (`clone`).
+    """
+    edited = _committed(session, output, change)
     return edited.commit if edited.changed else ""
 
 
 def commit_to_apps(
-    session: Session, edits: Mapping[AppKey, Edit], subject: str, reason: str = ""
+    session: Session, output: Output, edits: Mapping[AppKey, Edit], subject: str, reason: str = ""
 ) -> Mapping[AppKey, str]:
     """Commit edits of the app.yaml of several apps, all or none; the commit of each, empty where it is so already."""
     paths = {app: app_file(app, APP_FILE) for app in edits}
     names = ", ".join(app.name for app in edits)
     change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)
-    edited = _committed(session, change)
+    edited = _committed(session, output, change)
     return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
 
 
-def _committed(session: Session, change: Change) -> Edited:
+def _committed(session: Session, output: Output, change: Change) -> Edited:
     try:
-        return session.repository.commit_files(change.edits, change.message)
+        edited = session.repository.commit_files(change.edits, change.message)
     except PushRefused as error:
         branch = session.repository.settings.branch
         raise PushRefused(
             f"{branch} takes no commit from you: {error}. Make the change on a branch and open a pull request"
         ) from error
+    follow_push(session, output, edited.commit if edited.changed else "")
+    return edited

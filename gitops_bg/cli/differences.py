@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from typing import Any
 
 _SECRET_NAME = re.compile(r"PASSW|SECRET|TOKEN|CREDENTIAL|PRIVATE|APIKEY|API_KEY", re.IGNORECASE)
@@ -16,6 +17,20 @@ class Difference:
     path: str
     before: Any
     after: Any
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What people read: one line, or, where texts of several lines differ, their lines that do.
+
+        >>> list(Difference("nginx", "a\\nb\\n", "a\\nc\\n").lines)
+        ['nginx:', '    a', '  - b', '  + c']
+        """
+        texts = self.before, self.after
+        if all(isinstance(text, str) for text in texts) and any("\n" in text for text in texts):
+            yield f"{self.path}:"
+            yield from (f"  {line}" for line in _line_by_line(*texts))
+        else:
+            yield self.sentence
 
     @property
     def sentence(self) -> str:
@@ -35,11 +50,20 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
     """What differs, by path. Items of lists are told apart by their ``name``, where all have one."""
     from deepdiff import DeepDiff
 
-    hidden: dict[str, str] = {}
-    sides = (_by_name(_without_secrets(side, hidden)) for side in (before, after))
+    marks = Marks()
+    sides = (_by_name(_without_secrets(side, marks)) for side in (before, after))
     tree = DeepDiff(*sides, view="tree", threshold_to_diff_deeper=0)
     found = [_difference(level) for levels in tree.values() for level in levels]
     return sorted(found, key=lambda each: each.path)
+
+
+def _line_by_line(before: str, after: str) -> Iterator[str]:
+    """The lines that differ, with what is around them."""
+    found = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))
+    if not found:
+        yield "(nothing but the line break at its end)"
+    for line in found[3:]:  # without the names of the two, and where the first lines are
+        yield "…" if line.startswith("@@") else f"{line[0]} {line[1:]}"
 
 
 def _difference(level: Any) -> Difference:
@@ -51,18 +75,31 @@ def _present(side: Any) -> Any:
     return None if type(side).__name__ == "NotPresent" else _unnamed(side)
 
 
-def _without_secrets(value: Any, hidden: dict[str, str]) -> Any:
-    """``value`` with a mark in place of what by its name is a secret (it belongs into a Secret, but is not shown).
+class Marks:
+    """Stand for secrets. Equal ones get equal marks, so that a change is seen."""
 
-    Equal values get equal marks, so that a change is seen.
-    """
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+
+    def of(self, secret: str) -> str:
+        """The mark of a secret."""
+        return self._given.setdefault(secret, f"*** (#{len(self._given) + 1})")
+
+
+def looks_secret(name: str) -> bool:
+    """Whether what is called so belongs into a Secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+def _without_secrets(value: Any, marks: Marks) -> Any:
+    """``value`` with a mark in place of what by its name is a secret (it belongs into a Secret, but is not shown)."""
     if isinstance(value, Mapping):
         name, text = value.get("name"), value.get("value")
-        if isinstance(name, str) and isinstance(text, str) and _SECRET_NAME.search(name):
-            return {**value, "value": hidden.setdefault(text, f"*** (#{len(hidden) + 1})")}
-        return {key: _without_secrets(item, hidden) for key, item in value.items()}
+        if isinstance(name, str) and isinstance(text, str) and looks_secret(name):
+            return {**value, "value": marks.of(text)}
+        return {key: _without_secrets(item, marks) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_without_secrets(item, hidden) for item in value]
+        return [_without_secrets(item, marks) for item in value]
     return value
 
 
@@ -94,11 +131,20 @@ def _written(path: Sequence[Any]) -> str:
             text += f"[{part}]"
         elif part.startswith("["):
             text += part
-        elif _PLAIN_KEY.fullmatch(part):
-            text += f".{part}" if text else part
         else:
-            text += f'["{part}"]'
+            text = field_of(text, part)
     return text or "(everything)"
+
+
+def field_of(path: str, key: str) -> str:
+    """The path of a key below a path.
+
+    >>> field_of("data", "color"), field_of("data", "app.conf")
+    ('data.color', 'data["app.conf"]')
+    """
+    if not _PLAIN_KEY.fullmatch(key):
+        return f'{path}["{key}"]'
+    return f"{path}.{key}" if path else key
 
 
 def _shown(value: Any) -> str:

@@ -13,7 +13,10 @@ from gitops_bg.core.model import AppKey
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """One pod. ``digest`` is the short one of its label; ``ready`` and ``containers`` are counts."""
+    """One pod. ``digest`` is the short one of its label; ``ready`` and ``containers`` are counts.
+
+    ``phase`` and ``message`` are why it waits, in the words of the kubelet, where it does.
+    """
 
     name: str
     digest: str
@@ -22,6 +25,7 @@ class Pod:
     containers: int
     restarts: int
     created: str
+    message: str = ""
 
     @property
     def is_ready(self) -> bool:
@@ -46,23 +50,26 @@ def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
 def _pod(body: dict[str, Any]) -> Pod:
     status, metadata = body.get("status") or {}, body["metadata"]
     containers = status.get("containerStatuses") or []
+    reason, message = next(_waits(status), ("", ""))
     conditions = {each["type"]: each["status"] for each in status.get("conditions") or []}
     total = len((body.get("spec") or {}).get("containers") or [])
     ready = sum(bool(each.get("ready")) for each in containers)
     return Pod(
         name=metadata["name"],
         digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
-        phase=next(_reasons(containers), "") or status.get("phase", ""),
+        phase=reason or status.get("phase", ""),
         ready=max(ready, total if conditions.get("Ready") == "True" else 0),
         containers=total,
         restarts=sum(each.get("restartCount", 0) for each in containers),
         created=metadata.get("creationTimestamp") or "",
+        message=message,
     )
 
 
-def _reasons(containers: list[dict[str, Any]]) -> Iterator[str]:
-    """Why containers wait."""
-    for each in containers:
-        waiting = (each.get("state") or {}).get("waiting") or {}
-        if waiting.get("reason"):
-            yield waiting["reason"]
+def _waits(status: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Why containers wait, with what is said about it; those first that others wait for."""
+    for prefix, field in (("Init:", "initContainerStatuses"), ("", "containerStatuses")):
+        for each in status.get(field) or []:
+            waiting = (each.get("state") or {}).get("waiting") or {}
+            if waiting.get("reason") and not (prefix and waiting["reason"] == "PodInitializing"):
+                yield prefix + waiting["reason"], waiting.get("message") or ""

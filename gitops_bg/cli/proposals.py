@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gitops_bg.agent.gathering import Facts
+from gitops_bg.cli.clone import follow_push
 from gitops_bg.cli.exit_codes import OK, REFUSED
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
@@ -54,8 +55,15 @@ def change_to(
     return PrimaryChange(text, facts.primary_blob, movement)
 
 
-def propose(session: Session, change: PrimaryChange) -> Proposed:
-    """Commit it to main; where main refuses, put it on the promotion branch."""
+def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
+    """Commit it to main; where main refuses, put it on the promotion branch. Agent and clone are told."""
+    proposed = _pushed(session, change)
+    session.nudge(change.app)
+    follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")
+    return proposed
+
+
+def _pushed(session: Session, change: PrimaryChange) -> Proposed:
     app, repository = change.app, session.repository
     try:
         outcome = repository.commit_primaries([change])[app]

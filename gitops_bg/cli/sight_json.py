@@ -46,7 +46,9 @@ def _version(sight: Sight, version: Version) -> dict[str, Any]:
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets
         ],
         "pods": [
-            {"name": pod.name, "phase": pod.phase, "ready": pod.is_ready, "restarts": pod.restarts} for pod in pods
+            {"name": pod.name, "phase": pod.phase, "message": pod.message, "ready": pod.is_ready}
+            | {"restarts": pod.restarts}
+            for pod in pods
         ],
         "analysisRuns": [_run(run) for run in sight.all_runs_of(version)],
     }

@@ -1,4 +1,4 @@
-"""What the user's own git knows: the origin of the current directory, and who they are. Reads only, never a secret."""
+"""The user's own git: the origin of the current directory, and who they are. Never reads a secret."""
 
 import os
 import re
@@ -12,12 +12,12 @@ _PERSON = re.compile(r"\s*([^<>]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
 def repository_url(given: str) -> str:
     """The URL to use: ``given``, a path made absolute, or the origin of the current directory."""
-    url = given or _asked("remote", "get-url", "origin")
+    url = given or asked("remote", "get-url", "origin")
     if not url:
         raise Unclear("which repository? Give --repo, set GITOPS_BG_REPO, or run it in a clone that has an origin")
     if "://" in url or (":" in url.partition("/")[0]):
         return url
-    base = Path.cwd() if given else Path(_asked("rev-parse", "--show-toplevel") or ".")
+    base = Path.cwd() if given else Path(asked("rev-parse", "--show-toplevel") or ".")
     return str((base / Path(url).expanduser()).resolve())
 
 
@@ -28,8 +28,8 @@ def author(given: str) -> tuple[str, str]:
         if match is None:
             raise Unclear(f"--author: {given!r} is no author; write 'Ada Lovelace <ada@example.com>'")
         return match[1], match[2]
-    name = os.environ.get("GIT_AUTHOR_NAME") or _asked("config", "user.name")
-    mail = os.environ.get("GIT_AUTHOR_EMAIL") or _asked("config", "user.email")
+    name = os.environ.get("GIT_AUTHOR_NAME") or asked("config", "user.name")
+    mail = os.environ.get("GIT_AUTHOR_EMAIL") or asked("config", "user.email")
     if not (name and mail):
         raise Unclear("who are you? Set user.name and user.email of git, or give --author 'Name <mail>'")
     return name, mail
@@ -47,10 +47,24 @@ def who(given: str = "") -> str:
         return getpass.getuser()
 
 
-def _asked(*arguments: str) -> str:
+def asked(*arguments: str) -> str:
     """What git answers in the current directory; empty where it answers nothing."""
+    done = _run(*arguments, seconds=10)
+    return done.stdout.strip() if done and done.returncode == 0 else ""
+
+
+def succeeds(*arguments: str) -> bool:
+    """Whether git does something in the current directory; it asks nobody for a password."""
+    done = _run(*arguments, seconds=60, GIT_TERMINAL_PROMPT="0")
+    return done is not None and done.returncode == 0
+
+
+def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.CompletedProcess[str] | None:
+    """Run git; None where there is none, or none that answers."""
+    env = os.environ | environment
     try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, timeout=10, check=False)
+        return subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=seconds, check=False, env=env
+        )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+        return None

@@ -211,6 +211,8 @@ class Record:
     told: int = 0
     """The last ledger entry that hooks are told of, or need not be."""
     told_phase: str = ""
+    alerted: int = 0
+    """The last rollout that alerts told of as waiting for a person (``core.hooks.alerting``)."""
     undelivered: tuple[str, ...] = ()
     """Hooks that did not take what they were told last."""
     analysis: tuple[AnalysisRun, ...] = ()

@@ -1,1 +1,1 @@
-"""Notifications: the place for them. What happened is in the ledger entries of `core.record`."""
+"""Alerts in the words of chats: one file for each. Formats only; who sends them is the caller of hooks."""

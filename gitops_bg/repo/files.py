@@ -65,6 +65,10 @@ class Files:
         contents = self._blobs.read(entry.blob for entry in wanted if entry.problem is None)
         return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
 
+    def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
+        """The contents behind object ids; None for what is too large to be read."""
+        return self._blobs.read(blobs)
+
     def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
         """All files of these apps at a commit."""
         entries = self.entries(apps, commit)

@@ -83,9 +83,12 @@ def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
     )
 
 
-def asking(movement: Movement, cluster: str) -> str:
-    """The message of a commit that changes ``primary.yaml``: it asks, traffic follows."""
-    return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster)
+def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> str:
+    """The message of a commit that changes ``primary.yaml``: it asks, traffic follows.
+
+    ``changes`` of configuration get a line each.
+    """
+    return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster, changes)
 
 
 def telling(movements: Sequence[Movement], cluster: str) -> str:
@@ -136,12 +139,14 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
 
 
-def _message(movement: Movement, verb: str, cluster: str) -> str:
+def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = ()) -> str:
     parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
     reason = one_line(movement.reason)
     if reason:
         # "Reason:" keeps the text from standing at the start of a line, where it could pass for a revert's marker.
         parts.append(f"Reason: {reason}")
+    if changes:
+        parts.append("\n".join(["Configuration:", *(f"- {one_line(str(change))}" for change in changes)]))
     return "\n\n".join([*parts, "\n".join(trailers(movement))]) + "\n"
 
 

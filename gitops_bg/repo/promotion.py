@@ -7,6 +7,7 @@ superseded and decided again; nothing is ever rebased or merged (reference gitop
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.commits import Committer, Draft, blob_id
@@ -17,6 +18,7 @@ from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
 from gitops_bg.repo.trunk import Trunk
+from gitops_bg.spec.configuration_changes import configuration_changes, configuration_in
 from gitops_bg.spec.layout import APP_FILE, PRIMARY_FILE, app_file
 
 
@@ -77,7 +79,7 @@ class Promotions:
             outcomes, pending = self._derived(changes, base)
             if not pending:
                 return outcomes
-            commits = self._committer.build(self._chain(pending, base))
+            commits = self._committer.build(self._drafts(pending, [base, *range(len(pending) - 1)]))
             answer = self._pusher.push([Update(branch, base, commits[-1])])
             if answer.verdicts[branch] is Verdict.TAKEN:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
@@ -140,12 +142,16 @@ class Promotions:
                 pending.append(change)
         return outcomes, pending
 
-    def _chain(self, changes: Sequence[PrimaryChange], base: str) -> list[Draft]:
-        parents: list[str | int] = [base, *range(len(changes) - 1)]
-        return [self._draft(change, parent) for change, parent in zip(changes, parents, strict=True)]
+    def _drafts(self, changes: Sequence[PrimaryChange], parents: Iterable[str | int]) -> list[Draft]:
+        before = self._files.contents(change.expected_blob for change in changes if change.expected_blob)
+        return [
+            self._draft(change, before.get(change.expected_blob or "") or b"", parent)
+            for change, parent in zip(changes, parents, strict=False)
+        ]
 
-    def _draft(self, change: PrimaryChange, parent: str | int) -> Draft:
-        message = asking(change.movement, self._mirror.settings.cluster)
+    def _draft(self, change: PrimaryChange, before: bytes, parent: str | int) -> Draft:
+        old, new = (configuration_in(content, change.app) for content in (before, change.content))
+        message = asking(change.movement, self._mirror.settings.cluster, configuration_changes(old, new))
         return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
 
     def _standing(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
@@ -160,7 +166,7 @@ class Promotions:
         }
 
     def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
-        commits = self._committer.build([self._draft(change, base) for change in changes])
+        commits = self._committer.build(self._drafts(changes, repeat(base)))
         tracked = self._mirror.tracked()
         names = [promotion_branch(change.app) for change in changes]
         answer = self._pusher.push(

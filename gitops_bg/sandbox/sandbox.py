@@ -73,7 +73,7 @@ class Sandbox:
         self._socket: socket.socket | None = None
 
     def _connect_traffic(self, route_delay: float) -> ServiceProxy:
-        pods = PodServers(self.kubelet.behaviour, self.kubelet.drained_now)
+        pods = PodServers(self.kubelet.behaviour, self.kubelet.configuring.variables, self.kubelet.drained_now)
         self.kubelet.end, self.kubelet.close_idle = pods.end, pods.close_idle
         routes = LateRoutes(route_delay) if route_delay else None
         if routes is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from gitops_bg.spec.alert import Alert, check_alert_names
 from gitops_bg.spec.fields import Model, Period, Positive, Text, whole_seconds
 from gitops_bg.spec.secret_ref import SecretKeyRef
 from gitops_bg.spec.validation import Conflict
@@ -191,10 +192,16 @@ class FlaggerAnalysis(Model):
         "are theirs where they have none of their own.",
     )
 
+    alerts: list[Alert] | None = Field(
+        None, description="Who is told what happens; instead of the alerts of gitops-bg.yaml, see docs/alerts.md."
+    )
+
     @property
     def speaks_of_measuring(self) -> bool:
-        """Whether anything of Flagger's is in it, not only the limits of the history."""
-        return bool(self.model_fields_set - {"successful_run_history_limit", "unsuccessful_run_history_limit"})
+        """Whether anything of Flagger's is in it that is measured, not only the limits of the history and alerts."""
+        return bool(
+            self.model_fields_set - {"successful_run_history_limit", "unsuccessful_run_history_limit", "alerts"}
+        )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -203,4 +210,5 @@ class FlaggerAnalysis(Model):
             raise Conflict("threshold", message, f"write {self.iterations} or less")
         if self.iterations > 1 and whole_seconds(self.interval) == 0:
             raise Conflict("interval", "is 0, but there are several iterations", "write 30s")
+        check_alert_names(self.alerts or ())
         return self

@@ -4,7 +4,7 @@ Applies the defaults that depend on more than one field. Validates nothing: `mod
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -25,23 +25,28 @@ from gitops_bg.core.spec import (
     Suspension,
 )
 from gitops_bg.spec import models, pod_metadata
+from gitops_bg.spec.alerts import Alerting, alerts_of
 from gitops_bg.spec.analysis_block import FlaggerAnalysis
 from gitops_bg.spec.fields import NEVER, whole_seconds
+from gitops_bg.spec.layout import app_file
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.webhooks import to_hook
 from gitops_bg.spec.yamlio import Document
 
+NO_ALERTING = Alerting()
 TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
 
 
-def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_seconds: int = 0) -> AppSpec:
+def to_core(
+    app: AppKey, spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
+) -> AppSpec:
     """The core's view of an app. The target's minReadySeconds holds where app.yaml does not set its own."""
     min_ready = spec.min_ready_seconds
     window = spec.rollback_window
     return AppSpec(
         app=app,
-        strategy=_strategy(spec, plans),
+        strategy=_strategy(spec, plans, alerts),
         promote_via=_promote_via(spec),
         min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
         progress_deadline_seconds=spec.progress_deadline_seconds,
@@ -57,7 +62,7 @@ def to_core(app: AppKey, spec: models.AppSpec, plans: Plans, target_min_ready_se
     )
 
 
-def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
+def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Strategy:
     blue_green = spec.strategy.blue_green
     return Strategy(
         active_service=blue_green.live_services[0],
@@ -76,7 +81,7 @@ def _strategy(spec: models.AppSpec, plans: Plans) -> Strategy:
         anti_affinity=_anti_affinity(blue_green.anti_affinity),
         pre_promotion_analysis=plans.before,
         post_promotion_analysis=plans.after,
-        hooks=_hooks(spec),
+        hooks=(*_hooks(spec), *alerts),
         active_metadata=pod_metadata.to_core(blue_green.active_metadata),
         max_unavailable=_share(blue_green.max_unavailable),
         preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
@@ -139,16 +144,24 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def spec_from_live(app: AppKey, live: Mapping[str, Any]) -> tuple[AppSpec | None, tuple[Problem, ...]]:
+def spec_from_live(
+    app: AppKey, live: Mapping[str, Any], alerting: Alerting = NO_ALERTING
+) -> tuple[AppSpec | None, tuple[Problem, ...]]:
     """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
+
+    ``alerting`` is what main says of alerts, as far as it was read: they are to be told of a broken app.yaml, too.
 
     Fields that this release does not know, written by a newer one, are ignored: going back must always be possible
     (DESIGN §1). Without a usable spec: None and the problems, which have no place in a file.
     """
     body = copy.deepcopy(dict(live.get("spec") or {}))
     _remove_unknown_fields(body)
-    model, problems = validate(models.AppSpec, Document(f"live BlueGreenDeployment {app}", body))
-    return (to_core(app, model, unknown_plans(model, TEMPLATES_UNKNOWN)), problems) if model else (None, problems)
+    document = Document(f"live BlueGreenDeployment {app}", body)
+    model, problems = validate(models.AppSpec, document)
+    if model is None:
+        return None, problems
+    alerts = alerts_of(app, model.alerts, document, alerting, app_file(app, model.target))
+    return to_core(app, model, unknown_plans(model, TEMPLATES_UNKNOWN), alerts.hooks), problems
 
 
 def _remove_unknown_fields(body: dict[str, Any]) -> None:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey, Source
+from gitops_bg.spec.alerts import Alerting, check_defaults, load_providers
 from gitops_bg.spec.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_file, app_of, is_manifest
 from gitops_bg.spec.library import load_library
 from gitops_bg.spec.load import AppConfig, load_app
 from gitops_bg.spec.notes import notes_of
 from gitops_bg.spec.service_fields import service_fields
-from gitops_bg.spec.settings import read_settings
+from gitops_bg.spec.settings import alerting_of, read_settings
 from gitops_bg.spec.yamlio import Document, read, read_one
 
 File = bytes | Problem
@@ -33,9 +34,12 @@ def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _doc
     contents = dict(files)
     apps = _by_app(contents)
     library = load_library(contents)
-    configs = [load_app(app, found, _no_source, library) for app, found in sorted(apps.items())]
+    alerting = _alerting(contents)
+    configs = [load_app(app, found, _no_source, library, alerting) for app, found in sorted(apps.items())]
     problems = [
         *library.all_problems(),
+        *alerting.providers.all_problems(),
+        *check_defaults(alerting),
         *_check_settings(contents),
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
@@ -47,8 +51,13 @@ def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _doc
     return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order(notes))
 
 
+def _alerting(contents: dict[str, File]) -> Alerting:
+    settings = contents.get(SETTINGS_FILE)
+    return alerting_of(settings if isinstance(settings, bytes) else None, load_providers(contents))
+
+
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:
-    """By place. What is wrong with a template is said once, however many apps use it."""
+    """By place. What is wrong with what apps share is said once, however many apps use it."""
     return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
 
 

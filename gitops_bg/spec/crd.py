@@ -67,7 +67,7 @@ def _version() -> dict[str, Any]:
 def _columns() -> list[dict[str, Any]]:
     columns = [
         ("Active", "string", ".status.active.version"),
-        ("Color", "string", ".status.active.color"),
+        ("Colour", "string", ".status.active.color"),
         ("Candidate", "string", ".status.candidate.version"),
         ("Phase", "string", ".status.phase"),
         ("Desired", "integer", ".status.desiredReplicas"),

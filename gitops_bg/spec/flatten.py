@@ -61,7 +61,7 @@ def _add(flat: Flat, use: Use, library: Library, namespace: str) -> None:
     if use.name in flat.names:
         return
     flat.names.add(use.name)
-    template = library.templates.get(use.name)
+    template = library.items.get(use.name)
     refused = list(_refused(use, template, library, namespace))
     flat.problems.extend(refused)
     if template is None or template.spec is None or refused:
@@ -74,7 +74,7 @@ def _add(flat: Flat, use: Use, library: Library, namespace: str) -> None:
 
 def _refused(use: Use, template: Template | None, library: Library, namespace: str) -> Iterator[Problem]:
     if template is None:
-        known = ", ".join(sorted(library.templates)) or "none"
+        known = ", ".join(sorted(library.items)) or "none"
         yield use.document.problem(
             use.path, f"there is no AnalysisTemplate {use.name} in analysis/", f"add it; known: {known}"
         )

@@ -7,6 +7,7 @@ from gitops_bg.core.model import AppKey
 SETTINGS_FILE = "gitops-bg.yaml"
 APPS_FOLDER = "apps"
 ANALYSIS_FOLDER = "analysis"
+ALERTS_FOLDER = "alerts"
 APP_FILE = "app.yaml"
 PRIMARY_FILE = "primary.yaml"
 DEFAULT_TARGET_FILE = "target.yaml"

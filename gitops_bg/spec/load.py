@@ -9,10 +9,12 @@ from typing import Any
 
 from gitops_bg.core.desired import Primary, Problem, Target
 from gitops_bg.core.digest import with_configuration
+from gitops_bg.core.hooks.hook import Hook
 from gitops_bg.core.model import AppKey, ConfigurationRef, Source
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec import models
-from gitops_bg.spec.appspec import spec_from_live, to_core, without_nulls
+from gitops_bg.spec.alerts import Alerting, alerts_of
+from gitops_bg.spec.appspec import NO_ALERTING, spec_from_live, to_core, without_nulls
 from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.layout import (
     APP_FILE,
@@ -62,20 +64,26 @@ class AppConfig:
     """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
     templates: frozenset[str] = frozenset()
     """The names of the AnalysisTemplates it depends on, also of those that are missing."""
+    providers: frozenset[str] = frozenset()
+    """The same of AlertProviders."""
     configuration: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
 
 
 def load_app(
-    app: AppKey, files: Mapping[str, bytes | Problem], source: SourceOf, library: Library = NO_TEMPLATES
+    app: AppKey,
+    files: Mapping[str, bytes | Problem],
+    source: SourceOf,
+    library: Library = NO_TEMPLATES,
+    alerting: Alerting = NO_ALERTING,
 ) -> AppConfig:
     """The app of a folder, from its files by name. A Problem stands for a file that Git already found unusable."""
-    return _Folder(app, files, library).load(source)
+    return _Folder(app, files, library, alerting).load(source)
 
 
-def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
+def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING) -> AppConfig:
     """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
-    spec, problems = spec_from_live(app, live)
+    spec, problems = spec_from_live(app, live, alerting)
     body = without_nulls(live.get("spec") or {}) if spec else {}
     return AppConfig(app, spec, body, None, None, problems=problems, whole=False)
 
@@ -83,11 +91,13 @@ def app_config_from_live(app: AppKey, live: Manifest) -> AppConfig:
 class _Folder:
     """Reads one folder once, and collects what is wrong on the way."""
 
-    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library) -> None:
+    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting) -> None:
         self.app = app
         self.files = files
         self.library = library
+        self.alerting = alerting
         self.templates: frozenset[str] = frozenset()
+        self.providers: frozenset[str] = frozenset()
         self.configuration: dict[ConfigurationRef, Configuration] = {}
         self.problems: list[Problem] = []
 
@@ -116,6 +126,7 @@ class _Folder:
             target_file=target_file,
             whole=not self.problems,
             templates=self.templates,
+            providers=self.providers,
             configuration=tuple(self.configuration.values()),
         )
 
@@ -171,7 +182,7 @@ class _Folder:
         self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None
     ) -> tuple[AppSpec, dict[str, Any]]:
         inherited = target.min_ready_seconds if target else 0
-        spec = to_core(self.app, model, self._plans(document, model), inherited)
+        spec = to_core(self.app, model, self._plans(document, model), self._alerts(document, model), inherited)
         body = without_nulls(document.value["spec"])
         if inherited and "minReadySeconds" not in body:
             body["minReadySeconds"] = inherited
@@ -186,6 +197,12 @@ class _Folder:
         self.templates = plans.templates
         self.problems.extend(plans.problems)
         return plans
+
+    def _alerts(self, document: Document, model: models.AppSpec) -> tuple[Hook, ...]:
+        alerts = alerts_of(self.app, model.alerts, document, self.alerting, app_file(self.app, model.target))
+        self.providers = alerts.providers
+        self.problems.extend(alerts.problems)
+        return alerts.hooks
 
     def _primary(self, source: SourceOf) -> Primary | None:
         document = self._document(PRIMARY_FILE)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from gitops_bg.spec.alert import Alert, check_alert_names
 from gitops_bg.spec.analysis_block import Analysis, FlaggerAnalysis
 from gitops_bg.spec.fields import (
     Count,
@@ -260,6 +261,11 @@ class AppSpec(Model):
     suspend: Suspend | None = None
     retry: Retry | None = None
 
+    @property
+    def alerts(self) -> list[Alert] | None:
+        """Who is told, where the app says so itself."""
+        return self.analysis.alerts if self.analysis else None
+
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         self._check_deadline()
@@ -368,3 +374,11 @@ class Settings(Model):
         20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
     )
     commit_author: Author = Field(default_factory=Author)
+    alerts: list[Alert] | None = Field(
+        None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
+    )
+
+    @model_validator(mode="after")
+    def _has_names(self) -> Self:
+        check_alert_names(self.alerts or ())
+        return self

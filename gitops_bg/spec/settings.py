@@ -2,6 +2,7 @@
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.spec.alerts import Alerting, Providers
 from gitops_bg.spec.layout import SETTINGS_FILE
 from gitops_bg.spec.models import Settings
 from gitops_bg.spec.validation import validate
@@ -25,3 +26,12 @@ def load_settings(data: bytes, file: str = SETTINGS_FILE) -> Settings:
     if settings is None:
         raise InvalidInput(*problems)
     return settings
+
+
+def alerting_of(data: bytes | None, providers: Providers) -> Alerting:
+    """What apps share of alerts; no defaults where gitops-bg.yaml is not there, or broken."""
+    document, _ = read_one(SETTINGS_FILE, data) if data is not None else (None, ())
+    settings, _ = validate(Settings, document) if document else (None, ())
+    if document is None or settings is None:
+        return Alerting(providers)
+    return Alerting(providers, tuple(settings.alerts or ()), document)

@@ -12,8 +12,9 @@ from pydantic_core import PydanticCustomError
 
 from gitops_bg.spec import expressions
 from gitops_bg.spec.analysis_block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
-from gitops_bg.spec.fields import DnsLabel, Limit, Model, OpenPeriod, Text, is_open, whole_seconds
+from gitops_bg.spec.fields import Limit, Model, OpenPeriod, Text, is_open, whole_seconds
 from gitops_bg.spec.providers import Provider
+from gitops_bg.spec.shelf import SharedMetadata
 from gitops_bg.spec.validation import Conflict
 
 VARIABLES = ("result",)
@@ -134,19 +135,10 @@ def _refuse_twins(field: str, names: list[str]) -> None:
             raise Conflict(f"{field}.{number}.name", f"there are two {field} called {name}", "rename one of them")
 
 
-class TemplateMetadata(Model):
-    """What the template is called. It is for all namespaces, unless one is written."""
-
-    name: DnsLabel
-    namespace: DnsLabel | None = None
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-
-
 class AnalysisTemplate(Model):
     """A document of a file of ``analysis/``."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]
     kind: Literal["AnalysisTemplate"]
-    metadata: TemplateMetadata
+    metadata: SharedMetadata
     spec: TemplateSpec

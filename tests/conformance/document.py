@@ -41,7 +41,7 @@ def pages() -> dict[Path, str]:
 
 
 def _fields() -> str:
-    return "\n".join([_HEAD_OF_FIELDS, _own_fields(), _fields_of_templates()])
+    return "\n".join([_HEAD_OF_FIELDS, _own_fields(), *_fields_of_shared()])
 
 
 def _conformance() -> str:
@@ -103,9 +103,11 @@ def _own_fields() -> str:
     return "## app.yaml\n\n" + _table(("Field of `spec`", "Default", "Meaning", "Tests"), rows)
 
 
-def _fields_of_templates() -> str:
-    rows = ((f"`{each.path}`", each.default, each.meaning) for each in fields.of_templates().values())
-    return "## AnalysisTemplate\n\n" + _table(("Field of `spec`", "Default", "Meaning"), rows)
+def _fields_of_shared() -> Iterator[str]:
+    """What is not of one app."""
+    for kind, known in (("AnalysisTemplate", fields.of_templates()), ("AlertProvider", fields.of_alert_providers())):
+        rows = ((f"`{each.path}`", each.default, each.meaning) for each in known.values())
+        yield f"## {kind}\n\n" + _table(("Field of `spec`", "Default", "Meaning"), rows)
 
 
 def _where(field: Field) -> str:

@@ -11,6 +11,7 @@ from typing import get_args, get_origin
 
 from pydantic import BaseModel
 
+from gitops_bg.spec.alerts import ProviderSpec
 from gitops_bg.spec.models import AppSpec
 from gitops_bg.spec.providers import Provider
 from gitops_bg.spec.templates import TemplateSpec
@@ -69,6 +70,11 @@ def ours() -> dict[str, Field]:
 def of_templates() -> dict[str, Field]:
     """Every field of `spec` of an AnalysisTemplate; of a provider only its name."""
     return {field.path: field for field in _fields(TemplateSpec, "", dict.fromkeys(_PROVIDERS, ""))}
+
+
+def of_alert_providers() -> dict[str, Field]:
+    """Every field of `spec` of an AlertProvider."""
+    return {field.path: field for field in _fields(ProviderSpec, "", {})}
 
 
 _PROVIDERS = tuple(one for info in Provider.model_fields.values() for one in _models_in(info.annotation))
@@ -148,7 +154,8 @@ FLAGGER = (
     Theirs("analysis.threshold"),
     Theirs("analysis.metrics"),
     Theirs("analysis.webhooks"),
-    Theirs("analysis.alerts", words="not yet: notifications are an issue of their own"),
+    Theirs("analysis.alerts"),
+    Theirs("AlertProvider", words="the same, in a file of `alerts/`; `metadata.namespace` says where its Secret is"),
     Theirs(
         "analysis.match, stepWeight, maxWeight, mirror, sessionAffinity", words="none: all traffic is on one version"
     ),

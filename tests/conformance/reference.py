@@ -153,7 +153,7 @@ FLAGGER = Section(
         Scenario("flagger_hook_rollback", "rollback: a yes rolls back at once, also while pods are unready"),
         Scenario("flagger_hook_post_rollout", "post-rollout: after success or failure, each hook"),
         Scenario("flagger_hook_event", "event: every event with its message, type and time"),
-        Scenario("flagger_alerts", "alerts", later="it comes with the notifications, an issue of their own"),
+        Scenario("flagger_alerts", "alerts: each type, severity and event (§3.7); what it does not send"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", later=_KEDA),
         Scenario("flagger_keda", "ScaledObject pause, resume and query", later=_KEDA),
         Scenario(

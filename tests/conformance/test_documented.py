@@ -70,7 +70,11 @@ def test_page_is_as_the_tests_and_the_models_are(page: Path) -> None:
 
 
 def test_every_field_has_a_meaning() -> None:
-    every = [*fields.ours().values(), *fields.of_templates().values()]
+    every = [
+        *fields.ours().values(),
+        *fields.of_templates().values(),
+        *fields.of_alert_providers().values(),
+    ]
     assert not [field.path for field in every if not field.meaning]
 
 

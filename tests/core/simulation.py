@@ -13,7 +13,7 @@ from gitops_bg.core import names
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, Primary, Target
+from gitops_bg.core.desired import Desired, Primary, Problem, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -114,6 +114,7 @@ class Simulation:
     answers: tuple[Called, ...] = ()
     bad_tags: set[str] = field(default_factory=set)
     history_rewritten: str = ""
+    problems: tuple[Problem, ...] = ()
     in_git: bool = True
     ledger: list[LedgerEntry] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)
@@ -225,7 +226,12 @@ class Simulation:
                 )
                 primary = Primary(template(self.primary), number or 0, self.target_source, self.primary_source)
             self.seen = Desired(
-                f"{self.commits:040x}", target, primary, history_rewritten=self.history_rewritten, in_git=self.in_git
+                f"{self.commits:040x}",
+                target,
+                primary,
+                problems=self.problems,
+                history_rewritten=self.history_rewritten,
+                in_git=self.in_git,
             )
             if not self.in_git:
                 self.seen = replace(self.seen, target=None, primary=None)

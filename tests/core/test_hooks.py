@@ -20,7 +20,7 @@ from tests.core.simulation import START, Simulation, automatic, deployed, manual
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
-POST_ROLLOUT, EVENT = HookType.POST_ROLLOUT, HookType.EVENT
+POST_ROLLOUT, EVENT, ALERT = HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT
 
 
 def hook(type_: HookType, **changes: Any) -> Hook:
@@ -550,7 +550,7 @@ ALL = tuple(hook(type_) for type_ in HookType)
 
 def test_no_hook_is_asked_about_the_first_deployment():
     world = deployed(hooked(automatic(), *ALL))
-    assert {call.hook.type for call in world.decide().calls} <= {POST_ROLLOUT, EVENT}
+    assert {call.hook.type for call in world.decide().calls} <= {POST_ROLLOUT, EVENT, ALERT}
 
 
 @pytest.mark.parametrize("answers", [{}, {str(type_): 500 for type_ in HookType if type_ is not ROLLBACK}])

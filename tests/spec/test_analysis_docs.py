@@ -40,7 +40,7 @@ def spec_of(block: bytes) -> dict[str, Any]:
 
 def test_templates_are_right() -> None:
     assert library().all_problems() == ()
-    assert {"smoke", "error-rate"} <= set(library().templates)
+    assert {"smoke", "error-rate"} <= set(library().items)
 
 
 @pytest.mark.parametrize("number", range(len(APPS)))

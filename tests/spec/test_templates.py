@@ -142,7 +142,7 @@ def test_wrong_specs(spec: str) -> None:
 
 def test_files_hold_any_number_of_templates_and_nothing_else() -> None:
     two = with_metric() + "---\n" + with_metric().replace("name: errors", "name: latency")
-    assert set(library(two).templates) == {"errors", "latency"}
+    assert set(library(two).items) == {"errors", "latency"}
     assert complaints("kind: ConfigMap\n")[0].startswith("1: apiVersion: is required")
     assert complaints(with_metric().replace("AnalysisTemplate", "MetricTemplate")) == [
         "2: kind: 'MetricTemplate' is not allowed (write AnalysisTemplate)"
@@ -158,14 +158,14 @@ def test_a_name_may_be_there_only_once_and_then_nobody_knows_which_is_meant() ->
         "analysis/1.yaml:3: metadata.name: there is an AnalysisTemplate errors in analysis/0.yaml already "
         "(rename one of the two)"
     ]
-    assert found.templates["errors"].spec is None
+    assert found.items["errors"].spec is None
 
 
 def test_a_broken_template_is_known_by_its_name() -> None:
     found = library(with_metric("count: 0"), with_metric().replace("name: errors", "name: latency"))
-    assert found.templates["errors"].spec is None
-    assert found.templates["errors"].problems
-    assert found.templates["latency"].problems == ()
+    assert found.items["errors"].spec is None
+    assert found.items["errors"].problems
+    assert found.items["latency"].problems == ()
 
 
 CHANGES = {

@@ -22,14 +22,19 @@ from typing import Self
 
 import urllib3
 
+from gitops_bg.sandbox.controllers import pod_status
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, behaviour_of
 from gitops_bg.sandbox.controllers.commands import endings_of
-from tests.support.paths import pods
+from gitops_bg.sandbox.controllers.configuring import event
+from gitops_bg.sandbox.controllers.environment import Setup, set_up
+from gitops_bg.sandbox.controllers.pod_status import State
+from tests.support.paths import events, path_in, pods
 from tests.support.rawapi import APPLY, STRATEGIC, ApiError, Json, RawApi, Watch
 
 _NODE = "node-1"
 _ALL_PODS = "/api/v1/pods"
 _WATCH_SECONDS = 600
+_AGAIN_SECONDS = 0.2  # after which a pod that lacks configuration is looked at again
 RESTART_SECONDS = 10.0  # before the second restart of a container and the later ones
 
 
@@ -118,7 +123,27 @@ class Kubelet:
                 "target": {"apiVersion": "v1", "kind": "Node", "name": _NODE},
             }
             self._tolerant("POST", f"{_path(pod)}/binding", binding)
-        address = self._next_address()
+        self._configure(pod, self._next_address(), Setup())
+
+    def _configure(self, pod: Json, address: str, before: Setup) -> None:
+        """Start its containers once what they need of ConfigMaps and Secrets is there; `before` is what was told."""
+        found = set_up(pod, lambda kind, name: self._api.find(path_in(pod["metadata"]["namespace"], kind, name)))
+        if not (found.unmounted or found.unset):
+            self._run(pod, address)
+            return
+        if found != before:
+            self._report(pod, unconfigured(pod, found, address))
+            self._tell(pod, found)
+        if (self._api.find(_path(pod)) or {}).get("metadata", {}).get("uid") == pod["metadata"]["uid"]:
+            self._timer.after(_AGAIN_SECONDS, lambda: self._submit(lambda: self._configure(pod, address, found)))
+
+    def _tell(self, pod: Json, found: Setup) -> None:
+        for message in found.unmounted:
+            self._tolerant("POST", events(pod["metadata"]["namespace"]), event(pod, "FailedMount", message))
+        for message in () if found.unmounted else found.unset.values():
+            self._tolerant("POST", events(pod["metadata"]["namespace"]), event(pod, "Failed", f"Error: {message}"))
+
+    def _run(self, pod: Json, address: str) -> None:
         serves = pod["spec"]["restartPolicy"] == "Always"
         behaviour = behaviour_of_pod(pod)
         trouble = behaviour.waiting if serves else behaviour.unpulled
@@ -184,6 +209,12 @@ def running(pod: Json, ready: bool, address: str, restarts: int = 0) -> Json:
     state = {"running": {"startedAt": _now()}}
     containers = [_container(each, ready, state, restarts) for each in pod["spec"]["containers"]]
     return _status("Running", ready, address, containers)
+
+
+def unconfigured(pod: Json, found: Setup, address: str) -> Json:
+    """The status of a pod that waits for ConfigMaps or Secrets: as the sandbox has it, with an address of ours."""
+    state = State(waiting="ContainerCreating") if found.unmounted else State(unset=found.unset)
+    return pod_status.status(pod, state) | {"podIP": address, "podIPs": [{"ip": address}]}
 
 
 def finished(pod: Json, exits: Mapping[str, int], address: str, restarts: int) -> Json:

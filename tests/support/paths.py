@@ -45,6 +45,16 @@ def pods(namespace: str) -> str:
     return collection("v1", "Pod", namespace)
 
 
+def events(namespace: str) -> str:
+    """The Events of a namespace."""
+    return collection("v1", "Event", namespace)
+
+
+def path_in(namespace: str, kind: str, name: str) -> str:
+    """The path of one ConfigMap, Secret or Service."""
+    return f"{collection('v1', kind, namespace)}/{name}"
+
+
 def config_maps(namespace: str) -> str:
     """The ConfigMaps of a namespace."""
     return collection("v1", "ConfigMap", namespace)

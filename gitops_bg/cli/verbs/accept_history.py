@@ -33,7 +33,7 @@ def accept_history(
             raise NotSo(f"main does not contain {sha}; name a full commit id of the history to accept")
         edits = {SETTINGS_FILE: lambda data: set_settings_history(data, sha)}
         change = Change(edits, f"accept the history of {sha[:10]}", by.message)
-        made = commit_change(session, change)
+        made = commit_change(session, output, change)
     sentence = (
         f"accepted the history of {sha[:10]} by commit {made[:10]}" if made else f"{sha[:10]} is accepted already"
     )

@@ -18,7 +18,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.check import check_repository
 from gitops_bg.spec.codec import to_json
-from gitops_bg.spec.layout import ANALYSIS_FOLDER, APPS_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APPS_FOLDER, SETTINGS_FILE
 
 Content = bytes | Problem
 
@@ -64,7 +64,7 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings
-    for folder in (APPS_FOLDER, ANALYSIS_FOLDER):
+    for folder in (APPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER):
         for path, file in repository.files_below(folder).items():
             yield path, file.content
 

@@ -1,5 +1,6 @@
 """`explain`: why an app is where it is: the engine decides on fresh facts, its gates are shown; writes nothing."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -14,14 +15,28 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options import App, AppOptions
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session import Session
+from gitops_bg.cli.troubles import Trouble, troubles_of
 from gitops_bg.core.actions import label
 from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
+from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.spec.codec import to_json
 
 _GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
 """The conditions that tell no trouble when they are true."""
+_OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
 _SHOWN_BY_GATES = ("Progressing", "Completed", "Paused", "AnalysisPassed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the engine decides on fresh facts; ``coming`` is the version that the gates are those of."""
+
+    facts: Facts
+    decision: Decision
+    coming: Version | None
+    troubles: tuple[Trouble, ...]
+    now: datetime
 
 
 def explain(
@@ -35,38 +50,49 @@ def explain(
     """
     output = Output(at.out)
     with Session(at.git, at.kube, at.place) as session:
-        facts, now = session.facts(session.app(app)), session.now
-        decision = facts.decide(now)
-        coming = _coming(facts, decision, now)
+        found = _look(session, session.facts(session.app(app)))
         if output.json:
-            output.data(_json(facts, decision, coming, now))
+            output.data(_json(found))
         else:
-            _show(output, facts, decision, coming, now)
-    return NOT_SO if exit_code and decision.phase is not Phase.HEALTHY else OK
+            _show(output, found)
+    return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
 
 
-def _coming(facts: Facts, decision: Decision, now: datetime) -> Version | None:
-    """The version that the gates are those of."""
+def _look(session: Session, facts: Facts) -> _Findings:
+    now = session.now
+    decision = facts.decide(now)
     world = facts.world(now).with_record(decision.record)
-    return world.moving_to or world.record.version(world.target_digest)
+    coming = world.moving_to or world.record.version(world.target_digest)
+    waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
+    wanted = waited_for and coming and _pods(facts, coming)
+    troubles = troubles_of(session.cluster, facts.app, coming.digest) if wanted and coming else ()
+    return _Findings(facts, decision, coming, troubles, now)
 
 
-def _counts(facts: Facts, coming: Version | None, gate: Gate) -> str:
-    """How many pods there are of it: what the gate counts."""
-    if coming is None or gate.kind not in (GateKind.AVAILABILITY, GateKind.ENDPOINTS):
+def _pods(facts: Facts, coming: Version | None) -> ReplicaSetView | None:
+    """What runs of it, where pods of it are wanted at all."""
+    views = (view for view in facts.observed.replica_sets if coming and view.snapshot.digest == coming.digest)
+    return next((view for view in views if view.replicas), None)
+
+
+def _counts(found: _Findings, gate: Gate) -> str:
+    """How many pods there are of it, where the gate counts them."""
+    view = _pods(found.facts, found.coming) if gate.kind in _OF_PODS else None
+    return f"({view.available}/{view.replicas} available)" if view else ""
+
+
+def _advice(found: _Findings, gate: Gate) -> str:
+    """What to do about a gate; about pods only where there are any, and nothing better is known."""
+    if gate.kind in _OF_PODS and (found.troubles or not _pods(found.facts, found.coming)):
         return ""
-    views = [view for view in facts.observed.replica_sets if view.snapshot.digest == coming.digest]
-    return f"({views[0].available}/{views[0].replicas} available)" if views else "(no pods yet)"
+    offered = found.facts.observed.git.promotion is not None
+    return advice(gate, found.facts.app, found.facts.spec, offered)
 
 
-def _offered(facts: Facts) -> bool:
-    """Whether there is a promotion branch to merge."""
-    return facts.observed.git.promotion is not None
-
-
-def _json(facts: Facts, decision: Decision, coming: Version | None, now: datetime) -> dict[str, Any]:
+def _json(found: _Findings) -> dict[str, Any]:
+    decision, coming = found.decision, found.coming
     return {
-        "app": str(facts.app),
+        "app": str(found.facts.app),
         "phase": decision.phase,
         "active": _named(decision, decision.record.traffic),
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
@@ -74,12 +100,13 @@ def _json(facts: Facts, decision: Decision, coming: Version | None, now: datetim
             to_json(gate)
             | {
                 "open": gate.open,
-                "counts": _counts(facts, coming, gate),
-                "remainingSeconds": max(0.0, (gate.until - now).total_seconds()) if gate.until else None,
-                "advice": advice(gate, facts.app, facts.spec, _offered(facts)),
+                "counts": _counts(found, gate),
+                "remainingSeconds": max(0.0, (gate.until - found.now).total_seconds()) if gate.until else None,
+                "advice": _advice(found, gate),
             }
             for gate in decision.gates
         ],
+        "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [to_json(condition) for condition in decision.conditions],
         "actions": [str(action) for action in decision.actions],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
@@ -91,8 +118,9 @@ def _named(decision: Decision, digest: str) -> str | None:
     return label(version.number, version.digest) if version else None
 
 
-def _show(output: Output, facts: Facts, decision: Decision, coming: Version | None, now: datetime) -> None:
-    output.line(f"{facts.app}: {decision.phase}", "bold")
+def _show(output: Output, found: _Findings) -> None:
+    decision, coming = found.decision, found.coming
+    output.line(f"{found.facts.app}: {decision.phase}", "bold")
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in decision.conditions:
@@ -102,11 +130,17 @@ def _show(output: Output, facts: Facts, decision: Decision, coming: Version | No
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.traffic
         stays = f"live traffic stays with {named} if this ends well:"
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
-        output.show(Padding(_table(facts, decision, coming, now), (0, 0, 0, 2)))
+        output.show(Padding(_table(found), (0, 0, 0, 2)))
+    for trouble in found.troubles:
+        output.line(f"  {trouble}", "red")
+        if trouble.advice:
+            output.line(f"    {trouble.advice}", "cyan")
     for action in decision.actions:
         output.line(f"  about to be done: {action}")
     if decision.wake_at:
-        output.line(f"  looked at again in {spoken((decision.wake_at - now).total_seconds())} at the latest", "dim")
+        output.line(
+            f"  looked at again in {spoken((decision.wake_at - found.now).total_seconds())} at the latest", "dim"
+        )
 
 
 def _is_news(condition: Condition, decision: Decision) -> bool:
@@ -119,16 +153,16 @@ def _is_news(condition: Condition, decision: Decision) -> bool:
     return not calm or condition.reason == "Scheduled"
 
 
-def _table(facts: Facts, decision: Decision, coming: Version, now: datetime) -> Table:
+def _table(found: _Findings) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
-    for gate in decision.gates:
-        remaining = f"for {spoken((gate.until - now).total_seconds())} more" if gate.until and not gate.open else ""
-        reason = " ".join(part for part in (gate.reason, _counts(facts, coming, gate)) if part)
+    for gate in found.decision.gates:
+        left = f"for {spoken((gate.until - found.now).total_seconds())} more" if gate.until and not gate.open else ""
+        reason = " ".join(part for part in (gate.reason, _counts(found, gate)) if part)
         table.add_row(
             said("open" if gate.open else "shut", "green" if gate.open else "red"),
             said(gate.kind, "bold"),
             said(reason),
-            said(remaining),
-            said(advice(gate, facts.app, facts.spec, _offered(facts)), "cyan"),
+            said(left),
+            said(_advice(found, gate), "cyan"),
         )
     return table

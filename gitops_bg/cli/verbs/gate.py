@@ -6,7 +6,7 @@ import typer
 
 from gitops_bg.agent.gathering import Facts
 from gitops_bg.agent.offline import Offline
-from gitops_bg.cli.errors import NoSuch, NotSo
+from gitops_bg.cli.errors import NoSuch
 from gitops_bg.cli.opening import access
 from gitops_bg.cli.operating import carry_out, facts_of, new_gate_request, now
 from gitops_bg.cli.options import App, AuthorOptions, LiveOptions, PatienceOptions
@@ -85,12 +85,14 @@ def _set(
         key = session.app(app)
     with Offline(access(at.kube), key, now) as cluster:
         hook = _named(facts_of(cluster, key), gate)
-        opens = verb is Verb.OPEN_GATE
-        if opens == (cluster.record.gate(hook.name) is not None):
-            raise NotSo(f"{key}: the gate {hook.name} is {'open' if opens else 'closed'} already")
+        if (verb is Verb.OPEN_GATE) == (cluster.record.gate(hook.name) is not None):
+            described = _described(hook, cluster.record)
+            output.both({"app": str(key), **described, "changed": False}, f"{key}: {_sentence(described, ' already')}")
+            return
         answered = carry_out(cluster, new_gate_request(verb, by, reason, hook.name), patience, output)
     described = _described(hook, answered.after)
-    output.both({"app": str(key), **described, "byAgent": answered.by_agent}, f"{key}: {_sentence(described)}")
+    result = {"app": str(key), **described, "changed": True, "byAgent": answered.by_agent}
+    output.both(result, f"{key}: {_sentence(described)}")
 
 
 def _gates(facts: Facts) -> list[Hook]:
@@ -123,8 +125,8 @@ def _described(hook: Hook, record: Record) -> dict[str, Any]:
     }
 
 
-def _sentence(gate: dict[str, Any]) -> str:
+def _sentence(gate: dict[str, Any], already: str = "") -> str:
     if not gate["open"]:
-        return f"gate {gate['gate']} ({gate['type']}) is closed"
+        return f"gate {gate['gate']} ({gate['type']}) is closed{already}"
     because = f": {gate['reason']}" if gate["reason"] else ""
-    return f"gate {gate['gate']} ({gate['type']}) is open, by {gate['by']} at {gate['at']}{because}"
+    return f"gate {gate['gate']} ({gate['type']}) is open{already}, by {gate['by']} at {gate['at']}{because}"

@@ -71,8 +71,7 @@ def promote(
         if asked:  # Before the commit: traffic may move as soon as that is seen.
             world = _ask(session, world, asked, who, commit.message)
         change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason)
-        proposed = propose(session, change)
-        session.nudge(facts.app)
+        proposed = propose(session, output, change)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         waits = [gate.reason for gate in shut_after_commit(world, candidate)]

@@ -34,7 +34,7 @@ def restart(
     when = f" in {spoken(delay)}" if delay else ""
     with Session(at.git, place=at.place, author=author(commit.person.author)) as session:
         edits = {key: _restarting(key, moment) for key in session.apps_in_git(apps)}
-        made = commit_to_apps(session, edits, f"restart{when}", commit.message)
+        made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
     output.each(
         (
             {"app": str(key), "restartAt": moment.isoformat(), "commit": made[key]},

@@ -25,7 +25,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
         keys = session.apps_in_git(apps)
         lifted = {key: _lifting(session.facts(key), f"{by[0]} <{by[1]}>", session) for key in keys}
         edits = {key: _resuming(key, lifted[key]) for key in keys}
-        made = commit_to_apps(session, edits, "resume", commit.message)
+        made = commit_to_apps(session, output, edits, "resume", commit.message)
         for key in keys:
             session.nudge(key)
     output.each(

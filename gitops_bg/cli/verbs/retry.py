@@ -27,7 +27,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
         asked = {key: _asked(session, key, f"{by[0]} <{by[1]}>") for key in session.apps_in_git(apps)}
         edits = {key: _retrying(key, request) for key, (request, _) in asked.items()}
         what = ", ".join(dict.fromkeys(shown for _, shown in asked.values()))
-        made = commit_to_apps(session, edits, f"retry {what}", commit.message)
+        made = commit_to_apps(session, output, edits, f"retry {what}", commit.message)
         for key in asked:
             session.nudge(key)
     output.each(

@@ -72,8 +72,7 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     settings = session.repository.settings
     by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
     change = change_to(facts, world, version, Event.ROLLED_BACK, by=by, reason=reason, content=content)
-    proposed = propose(session, change)
-    session.nudge(app)
+    proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
     code = tell(output, proposed, change, settings.branch)

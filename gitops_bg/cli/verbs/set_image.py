@@ -37,7 +37,7 @@ def set_image(
             return data
 
         said = ", ".join(f"{container}={image}" for container, image in wanted.items())
-        made = commit_change(session, in_app(key, filename, change, f"set image {said}", by.message))
+        made = commit_change(session, output, in_app(key, filename, change, f"set image {said}", by.message))
     sentence = f"{key}: committed {made[:10]}, {said}" if made else f"{key}: the target has these images already"
     output.both({"app": str(key), "images": wanted, "commit": made, "changed": bool(made)}, sentence)
 

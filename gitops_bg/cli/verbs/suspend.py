@@ -52,7 +52,7 @@ def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOpti
     suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
     with Session(at.git, place=at.place, author=by) as session:
         edits = {key: _suspending(key, suspension) for key in session.apps_in_git(apps)}
-        made = commit_to_apps(session, edits, "suspend", how.reason)
+        made = commit_to_apps(session, output, edits, "suspend", how.reason)
     output.each(
         ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
         for key, commit in made.items()

@@ -58,7 +58,7 @@ def undo(
         version = _older(session, facts, world, to_version)
         shown, made = label(version.number, version.digest), ""
         if version.digest != world.target_digest:
-            made = _commit(session, facts, version, commit.message)
+            made = _commit(session, output, facts, version, commit.message)
             session.nudge(key)
     hold = world.record.held(version.digest)
     if hold:
@@ -96,7 +96,7 @@ def _before(world: World) -> Version | None:
     return max(sound, key=lambda each: each.rollout, default=None)
 
 
-def _commit(session: Session, facts: Facts, version: Version, why: str) -> str:
+def _commit(session: Session, output: Output, facts: Facts, version: Version, why: str) -> str:
     filename = facts.config.target_file
     file = app_file(facts.app, filename)
     past = _as_written(session, facts, version)
@@ -105,7 +105,7 @@ def _commit(session: Session, facts: Facts, version: Version, why: str) -> str:
         return set_template(data, past.template, file, past.file)
 
     subject = f"undo to {label(version.number, version.digest)}"
-    return commit_change(session, in_app(facts.app, filename, change, subject, why))
+    return commit_change(session, output, in_app(facts.app, filename, change, subject, why))
 
 
 def _as_written(session: Session, facts: Facts, version: Version) -> _Past:

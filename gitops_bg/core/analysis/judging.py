@@ -223,11 +223,11 @@ def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:
     return override(world, back, reason=reason, by="")
 
 
-def leave(world: World, reason: str) -> World:
+def leave(world: World, reason: str, by: str) -> World:
     """Take traffic back from a version whose analysis after promotion is not over, before its verdict."""
     run = world.record.run(POST)
     back = _way_back(world, run) if run else None
-    return override(world, back, reason=reason, by="") if back else world
+    return override(world, back, reason=reason, by=by) if back else world
 
 
 def _way_back(world: World, run: AnalysisRun) -> Version | None:

@@ -70,7 +70,7 @@ def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:
 
 def said(world: World, hook: Hook, run: HookRun | None) -> str:
     """What stands with a hook, as one sentence."""
-    title = f"{hook.type} hook {hook.name}"
+    title = hook.title
     if run is None:
         return f"{title}: not asked yet"
     if hook.manual:
@@ -82,7 +82,7 @@ def answered(world: World, hook: Hook, run: HookRun) -> str:
     """What a hook has answered, without what comes next: for what is remembered."""
     if hook.manual:
         return _said_by_hand(world, hook)
-    return f"{hook.type} hook {hook.name}{_count(hook, run)}: {_answer(run)}"
+    return f"{hook.title}{_count(hook, run)}: {_answer(run)}"
 
 
 def _said_by_hand(world: World, hook: Hook) -> str:

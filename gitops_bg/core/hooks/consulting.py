@@ -165,11 +165,11 @@ def _draw_consequences(world: World) -> World:
         says_no = spent(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
         if version is None or not says_no:
             continue
-        reason = answered(world, hook, run)
+        reason, by = answered(world, hook, run), hook.title if hook.type is ROLLBACK else ""
         if goes_forward(world, version):
-            world = give_up(world, version, reason=reason)
+            world = give_up(world, version, reason=reason, by=by)
         elif is_judged_live(world, version):
-            world = leave(world, reason)
+            world = leave(world, reason, by)
     return world
 
 

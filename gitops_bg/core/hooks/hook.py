@@ -22,6 +22,8 @@ class HookType(StrEnum):
     ROLLBACK = "rollback"
     POST_ROLLOUT = "post-rollout"
     EVENT = "event"
+    ALERT = "alert"
+    """A message to people, by a provider of ``alerts/``: no type of Flagger's hooks, but told like one (`alerting`)."""
 
     @property
     def confirms(self) -> bool:
@@ -32,6 +34,23 @@ class HookType(StrEnum):
     def counts_refusals(self) -> bool:
         """Whether a refusal is a failed check, and too many abort the rollout."""
         return self in (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
+
+
+class Severity(StrEnum):
+    """How grave an alert is, in Flagger's words; in this order."""
+
+    INFO = "info"
+    WARN = "warn"
+    ERROR = "error"
+
+    def reaches(self, least: "Severity") -> bool:
+        """Whether somebody who wants to hear of ``least``, and of what is worse, hears of this.
+
+        >>> Severity.ERROR.reaches(Severity.WARN), Severity.INFO.reaches(Severity.WARN)
+        (True, False)
+        """
+        order = list(Severity)
+        return order.index(self) >= order.index(least)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +75,22 @@ class Hook:
     deadline: int | None = None
     """Confirm: how long it may stay shut. Others: how long its backend may be down. None: for ever."""
     mute_alert: bool = False
+    severity: Severity = Severity.INFO
+    """Of an alert: it is told what is as grave as this, or worse."""
+    namespace: str = ""
+    """Where the Secrets are that its request names; the app's where empty."""
+    unknown: str = ""
+    """Why it is not known what to call: its messages wait."""
+
+    @property
+    def key(self) -> str:
+        """What tells it from all others of the app: an alert may be called as a hook is; no hook's name has a slash."""
+        return f"alert/{self.name}" if self.type is HookType.ALERT else self.name
+
+    @property
+    def title(self) -> str:
+        """How sentences call it."""
+        return f"alert {self.name}" if self.type is HookType.ALERT else f"{self.type} hook {self.name}"
 
 
 class Answer(StrEnum):
@@ -80,6 +115,16 @@ def answer_of(status: int) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Alert:
+    """What an alert says: one sentence, and facts by title."""
+
+    severity: Severity
+    text: str
+    at: datetime
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call that is due, with the facts of Flagger's payload. ``key`` is the same for every try of one call."""
 
@@ -90,6 +135,8 @@ class Call:
     checksum: str
     metadata: tuple[tuple[str, str], ...] = ()
     """Added to the metadata that the author of the hook gave it."""
+    alert: Alert | None = None
+    """Of an alert: what it says, instead of a payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +176,7 @@ class HookRun:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message for one hook that only listens (post-rollout, event), until it has got it."""
+    """One message for one hook that only listens (post-rollout, event, alert), until it has got it."""
 
     hook: str
     number: int
@@ -137,7 +184,7 @@ class Delivery:
     phase: str
     checksum: str = ""
     message: str = ""
-    warning: bool = False
+    severity: Severity = Severity.INFO
     tries: int = 0
     last_at: datetime | None = None
 

@@ -1,4 +1,4 @@
-"""The step that tells hooks what happened: post-rollout and event hooks only listen, and hold up nothing.
+"""The step that tells hooks and people what happened: post-rollout hooks, event hooks and alerts hold up nothing.
 
 Each message stays in the record until its hook has taken it, refused it, or was away for too long: at least once,
 in order for each hook, and no hook waits for another (flagger.md §3.4).
@@ -10,28 +10,27 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.decision import Phase
+from gitops_bg.core.hooks.alerting import facts_of, note_awaited, sentence, severity_of
 from gitops_bg.core.hooks.confirmation import hooks_of
-from gitops_bg.core.hooks.hook import Answer, Call, Called, Delivery, Hook, HookType, answer_of, backoff, is_retried
+from gitops_bg.core.hooks.hook import (
+    Alert,
+    Answer,
+    Call,
+    Called,
+    Delivery,
+    Hook,
+    HookType,
+    Severity,
+    answer_of,
+    backoff,
+    is_retried,
+)
 from gitops_bg.core.record import Event, LedgerEntry
 from gitops_bg.core.status.conditions import phase_of
 from gitops_bg.core.world import World
 
 MOST_DELIVERIES = 100
 """More than these are not kept for hooks that are away: the oldest go."""
-
-WARNINGS = (
-    Event.ABORTED,
-    Event.FAILED,
-    Event.INVALID,
-    Event.DIVERGED,
-    Event.ORPHANED,
-    Event.HISTORY_REWRITTEN,
-    Event.ROLLED_BACK,
-    Event.HOOK_REFUSED,
-    Event.HOOK_EXPIRED,
-    Event.HOOK_UNDELIVERED,
-)
-"""The events that people should look at; the others are news."""
 
 FLAGGER_PHASES = {
     Phase.DEPLOYING: "Initializing",
@@ -53,7 +52,7 @@ FLAGGER_PHASES = {
 
 def tell(world: World) -> World:
     """Queue what is new, take in what was delivered, give up what is too late."""
-    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase):
+    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase, _queue_awaited):
         world = step(world)
     return world
 
@@ -68,22 +67,21 @@ def flagger_phase(world: World) -> str:
 
 def deliveries_due(world: World) -> tuple[Call, ...]:
     """What to tell now: of each hook the oldest message."""
-    hooks = {hook.name: hook for hook in _listeners(world)}
-    heads = _heads(world)
-    return tuple(_call(world, hooks[one.hook], one) for one in heads if one.hook in hooks and _due_at(one) <= world.now)
+    hooks = {hook.key: hook for hook in _listeners(world)}
+    heads = [one for one in _heads(world) if one.hook in hooks and not hooks[one.hook].unknown]
+    return tuple(_call(world, hooks[one.hook], one) for one in heads if _due_at(one) <= world.now)
 
 
 def telling_moments(world: World) -> Iterator[datetime]:
     """When a message is told again, or not any more."""
-    hooks = {hook.name: hook for hook in _listeners(world)}
+    hooks = {hook.key: hook for hook in _listeners(world)}
     for one in _heads(world):
-        if one.hook in hooks:
-            yield _due_at(one)
-            yield from filter(None, [_ends_at(hooks[one.hook], one)])
+        if hook := hooks.get(one.hook):
+            yield from filter(None, [None if hook.unknown else _due_at(one), _ends_at(hook, one)])
 
 
 def _listeners(world: World) -> Iterator[Hook]:
-    return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT)
+    return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
 
 
 def _heads(world: World) -> list[Delivery]:
@@ -105,9 +103,10 @@ def _call(world: World, hook: Hook, one: Delivery) -> Call:
     metadata: tuple[tuple[str, str], ...] = ()
     if hook.type is HookType.EVENT:
         milliseconds = str(int(one.at.timestamp() * 1000))
-        kind = "Warning" if one.warning else "Normal"
+        kind = "Normal" if one.severity is Severity.INFO else "Warning"
         metadata = (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
-    return Call(_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata)
+    alert = Alert(one.severity, one.message, one.at, facts_of(world, one)) if hook.type is HookType.ALERT else None
+    return Call(_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata, alert)
 
 
 def _due_at(one: Delivery) -> datetime:
@@ -123,7 +122,7 @@ def _ends_at(hook: Hook, one: Delivery) -> datetime | None:
 
 def _take_in(world: World) -> World:
     answers = {called.id: called for called in world.observed.calls}
-    hooks = {hook.name: hook for hook in _listeners(world)}
+    hooks = {hook.key: hook for hook in _listeners(world)}
     for one in _heads(world):
         called, hook = answers.get(_id(world, one)), hooks.get(one.hook)
         if called and hook:
@@ -139,17 +138,17 @@ def _delivered(world: World, hook: Hook, one: Delivery, called: Called) -> World
     world = _with(world, one, None)
     if answer is Answer.REFUSED:
         return _not_taken(world, hook, f"refused ({called.status}): {' '.join(called.text.split())[:300]}")
-    failing = tuple(name for name in world.record.undelivered if name != hook.name)
+    failing = tuple(name for name in world.record.undelivered if name != hook.key)
     return world.with_record(replace(world.record, undelivered=failing))
 
 
 def _give_up(world: World) -> World:
     for hook in _listeners(world):
-        late = [one for one in world.record.deliveries if one.hook == hook.name and _is_late(world, hook, one)]
+        late = [one for one in world.record.deliveries if one.hook == hook.key and _is_late(world, hook, one)]
         for one in late:
             world = _with(world, one, None)
         if late:
-            world = _not_taken(world, hook, f"no answer within {hook.deadline} s")
+            world = _not_taken(world, hook, hook.unknown or f"no answer within {hook.deadline} s")
     return world
 
 
@@ -160,12 +159,12 @@ def _is_late(world: World, hook: Hook, one: Delivery) -> bool:
 
 def _not_taken(world: World, hook: Hook, why: str) -> World:
     """Said once, until it takes something again."""
-    if hook.name in world.record.undelivered:
+    if hook.key in world.record.undelivered:
         return world
-    world = world.with_record(replace(world.record, undelivered=(*world.record.undelivered, hook.name)))
+    world = world.with_record(replace(world.record, undelivered=(*world.record.undelivered, hook.key)))
     if hook.mute_alert:
         return world
-    return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.type} hook {hook.name}: {why}")
+    return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
 
 
 def _with(world: World, before: Delivery, after: Delivery | None) -> World:
@@ -175,7 +174,7 @@ def _with(world: World, before: Delivery, after: Delivery | None) -> World:
 
 def _drop_unknown(world: World) -> World:
     """Hooks that are gone from the file are told nothing."""
-    names = {hook.name for hook in _listeners(world)}
+    names = {hook.key for hook in _listeners(world)}
     left = tuple(one for one in world.record.deliveries if one.hook in names)
     failing = tuple(name for name in world.record.undelivered if name in names)
     if (left, failing) == (world.record.deliveries, world.record.undelivered):
@@ -199,9 +198,11 @@ def _queue_entries(world: World) -> World:
 
 
 def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
+    severity, digest = severity_of(entry), entry.to_digest or entry.from_digest
     for hook in hooks_of(world, HookType.EVENT):
-        digest = entry.to_digest or entry.from_digest
-        world = _queue(world, hook, phase, digest, _sentence(entry), warning=entry.event in WARNINGS)
+        world = _queue(world, hook, phase, digest, _sentence(entry), severity)
+    for hook in _alerted(world, severity):
+        world = _queue(world, hook, phase, digest, sentence(world, entry), severity)
     outcome, digest = _outcome(world, entry)
     for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
         world = _queue(world, hook, outcome, digest)
@@ -237,12 +238,30 @@ def _queue_phase(world: World) -> World:
     message = f"phase {before} → {phase}" if before else f"phase {phase}"
     for hook in hooks:
         digest = version.digest if version else ""
-        world = _queue(world, hook, flagger_phase(world), digest, message, warning=phase == Phase.DEGRADED)
+        severity = Severity.ERROR if phase == Phase.DEGRADED else Severity.INFO
+        world = _queue(world, hook, flagger_phase(world), digest, message, severity)
     return world.with_record(replace(world.record, told_phase=phase))
 
 
-def _queue(world: World, hook: Hook, phase: str, digest: str, message: str = "", *, warning: bool = False) -> World:
+def _queue_awaited(world: World) -> World:
+    """That people are waited for is news for people."""
+    hooks = tuple(_alerted(world, Severity.WARN))
+    if not hooks:
+        return world
+    world, digest, text = note_awaited(world)
+    for hook in hooks if text else ():
+        world = _queue(world, hook, flagger_phase(world), digest, text, Severity.WARN)
+    return world
+
+
+def _alerted(world: World, severity: Severity) -> Iterator[Hook]:
+    return (hook for hook in hooks_of(world, HookType.ALERT) if severity.reaches(hook.severity))
+
+
+def _queue(
+    world: World, hook: Hook, phase: str, digest: str, message: str = "", severity: Severity = Severity.INFO
+) -> World:
     record = world.record
-    one = Delivery(hook.name, record.delivery + 1, world.now, phase, digest, message, warning)
+    one = Delivery(hook.key, record.delivery + 1, world.now, phase, digest, message, severity)
     waiting = (*record.deliveries, one)[-MOST_DELIVERIES:]
     return world.with_record(replace(record, delivery=one.number, deliveries=waiting))

@@ -117,7 +117,7 @@ def _hooks(world: World, version: Version, *types: HookType, final: bool = False
 def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
     kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
     if is_skipped(world, version, hook.type):
-        return Gate(kind, True, f"{hook.type} hook {hook.name}: {SKIPPED}")
+        return Gate(kind, True, f"{hook.title}: {SKIPPED}")
     run = run_of(world, hook, version, final=final)
     return Gate(kind, run is not None and satisfied(run, hook), said(world, hook, run))
 

@@ -16,12 +16,13 @@ from gitops_bg.sandbox import selectors
 from gitops_bg.sandbox.controllers import pod_status
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, ImageRule, behaviour_of
 from gitops_bg.sandbox.controllers.commands import endings_of
+from gitops_bg.sandbox.controllers.configuring import Configuring
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import State
 from gitops_bg.sandbox.deleting import Deletion, delete
 from gitops_bg.sandbox.errors import ApiError
 from gitops_bg.sandbox.kinds import PODS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, dig, is_pod_ready, key_of, labels_of
+from gitops_bg.sandbox.objects import Manifest, dig, key_of, labels_of
 from gitops_bg.sandbox.store import ObjectKey
 from gitops_bg.sandbox.watches import DELETED, Change
 from gitops_bg.sandbox.writing import Options, Writer
@@ -66,6 +67,9 @@ class Kubelet:
     _started: dict[ObjectKey, float] = field(default_factory=dict)
     _addresses: Any = field(default_factory=lambda: count(2))
 
+    def __post_init__(self) -> None:
+        self.configuring = Configuring(self.writer)
+
     def set_ready(self, namespace: str, pod_label_selector: str | Mapping[str, str], ready: bool) -> None:
         """Make pods ready or unready now, and those that come later too, whatever their image says."""
         self._override(_Override(namespace, _selector(pod_label_selector), ready=ready))
@@ -101,13 +105,16 @@ class Kubelet:
         return behaviour_of(pod["spec"]["containers"][0]["image"], self.rules, self.ready_after)
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
-        """Queue a pod that is new or was told to end."""
+        """Queue a pod that is new, was told to end, or may get what it waits for."""
+        for waiting in self.configuring.waiting(resource, change.current.obj):
+            self.loop.put(self, waiting)
         if resource != PODS:
             return
         key = key_of(change.current.obj)
         if change.type == DELETED:
             self._started.pop(key, None)
             self._ending.pop(key, None)
+            self.configuring.forget(key)
         elif key not in self._started or "deletionTimestamp" in change.current.obj["metadata"]:
             self.loop.put(self, key)
 
@@ -149,6 +156,10 @@ class Kubelet:
         behaviour = self.behaviour(pod)
         if not pod["spec"].get("nodeName"):
             pod = self._schedule(pod)
+        without = self.configuring.state_without(pod, pulled=not behaviour.unpulled)
+        if without is not None:
+            self._report(pod, without)
+            return
         started = self._started.setdefault(key_of(pod), time.monotonic())
         left = started + behaviour.ready_after - time.monotonic()
         if pod["spec"]["restartPolicy"] == "Always":
@@ -203,7 +214,7 @@ class Kubelet:
         return self.writer.modify(kind, *key_of(pod), bind, Options(manager="kube-scheduler")).obj
 
     def _report(self, pod: Manifest, state: State) -> None:
-        if dig(pod, ("status", "conditions")) and state == _reported(pod):
+        if dig(pod, ("status", "conditions")) and state == pod_status.reported(pod):
             return
         status = pod_status.status(pod, state)
         status["podIP"] = dig(pod, ("status", "podIP")) or self._address()
@@ -213,7 +224,3 @@ class Kubelet:
     def _address(self) -> str:
         number = next(self._addresses)
         return f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
-
-
-def _reported(pod: Manifest) -> State:
-    return State(is_pod_ready(pod), pod_status.waits_for(pod), pod_status.restarts_of(pod))

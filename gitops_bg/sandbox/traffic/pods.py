@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 
@@ -25,10 +25,20 @@ class _Session:
 
 
 class PodServers:
-    """All connections to pods; `on_drained` hears of an ending pod whose last connection is gone."""
+    """All connections to pods.
 
-    def __init__(self, behaviour: Callable[[Manifest], Behaviour], on_drained: Callable[[ObjectKey], None]) -> None:
+    `variables` gives what of its environment a pod tells everybody who asks; `on_drained` hears of an ending pod whose
+    last connection is gone.
+    """
+
+    def __init__(
+        self,
+        behaviour: Callable[[Manifest], Behaviour],
+        variables: Callable[[Manifest], Mapping[str, str]],
+        on_drained: Callable[[ObjectKey], None],
+    ) -> None:
         self._behaviour = behaviour
+        self._variables = variables
         self._on_drained = on_drained
         self._lock = Lock()
         self._sessions: defaultdict[ObjectKey, list[_Session]] = defaultdict(list)
@@ -61,7 +71,7 @@ class PodServers:
         metadata = pod["metadata"]
         said = {"pod": metadata["name"], "namespace": metadata["namespace"]}
         image = pod["spec"]["containers"][0]["image"]
-        body = to_json({**said, "image": image, "labels": labels_of(pod)}) + b"\n"
+        body = to_json({**said, "image": image, "labels": labels_of(pod), "env": dict(self._variables(pod))}) + b"\n"
         return Response(behaviour.http_status, body, headers={"X-Pod": metadata["name"]})
 
     def _leave(self, key: ObjectKey, session: _Session) -> None:

@@ -98,12 +98,29 @@ def test_one_of_several_gates_is_named(cli: Cli, web: App) -> None:
     assert "gate release (confirm-promotion) is closed" in cli("gate", "status", str(web.key))
 
 
-def test_an_app_without_gates_and_a_gate_that_is_open_already_say_so(cli: Cli, web: App) -> None:
+def test_an_app_without_gates_says_so(cli: Cli, web: App) -> None:
     assert "has no manual gate" in cli("gate", "status", str(web.key))
     assert "has no manual gate" in cli("gate", "open", str(web.key), code=5)
+
+
+def test_a_gate_that_is_as_wanted_already_is_left_alone(cli: Cli, gated: App) -> None:
+    answer = cli.json("gate", "close", str(gated.key))
+    assert (answer["open"], answer["changed"]) == (False, False)
+    assert "gate release (confirm-promotion) is closed already" in cli("gate", "close", str(gated.key))
+    assert cli.json("gate", "open", str(gated.key), "--author", "Ada <ada@example.com>")["changed"] is True
+    gated.wait_told("gate-opened")
+    shown = cli("gate", "open", str(gated.key), "--author", "Bob <bob@example.com>")
+    assert "gate release (confirm-promotion) is open already, by Ada <ada@example.com>" in shown
+    gated.scenario.wait_idle()
+    assert gated.told().count("gate-opened") == 1
+
+
+def test_explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli: Cli, web: App) -> None:
     web.strategy |= {"webhooks": [START]}
     web.configure()
-    web.scenario.wait_idle()
-    assert "closed already" in cli("gate", "close", str(web.key), code=1)
-    cli("gate", "open", str(web.key))
-    assert "open already" in cli("gate", "open", str(web.key), code=1)
+    web.push_image("v2")
+    web.wait_phase("Waiting")
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(web.key))["gates"]}
+    assert gates["availability"]["open"] is False
+    assert (gates["availability"]["advice"], gates["availability"]["counts"]) == ("", "")
+    assert f"gitops-bg gate open {web.key} start" in cli("explain", str(web.key))

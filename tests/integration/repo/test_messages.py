@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.record import Event
 from gitops_bg.repo.commits import blob_id
 from gitops_bg.repo.messages import Movement, asking, one_line, telling, trailers
+from gitops_bg.repo.promotion import PrimaryChange
 from gitops_bg.repo.repository import Repository
-from tests.integration.repo.conftest import API, WEB, Opener, change
+from gitops_bg.spec.configuration import Configuration, configuration_of
+from gitops_bg.spec.primary import render_primary
+from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.integration.repo.test_ledger import batch, entry
 from tests.support.gitremote import GitRemote
 
@@ -110,3 +116,60 @@ class TestSigning:
     def test_without_a_key_nothing_is_signed(self, repository: Repository, remote: GitRemote) -> None:
         repository.commit_primaries([change(repository)])
         assert "gpgsig" not in remote.run("cat-file", "commit", "main", cwd=remote.bare)
+
+
+def with_configuration(repository: Repository, number: int, *contents: Configuration) -> PrimaryChange:
+    """A promotion to a version that uses this configuration."""
+    plain = change(repository, version=number)
+    snapshot = snapshot_of({"spec": {"containers": [{"name": "web", "image": "web:1"}]}}, [one.ref for one in contents])
+    version = Version(number, snapshot, Color.BLUE, Stage.CANDIDATE, Source("a" * 40), 1, NOON)
+    return replace(plain, content=render_primary(WEB, version, contents).encode())
+
+
+def config_map(name: str, **data: str) -> Configuration:
+    return configuration_of("ConfigMap", name, {"data": data})
+
+
+def secret(name: str, **data: str) -> Configuration:
+    return configuration_of("Secret", name, {"stringData": data})
+
+
+def configuration_in_message(remote: GitRemote, ref: str) -> list[str]:
+    return [line for line in remote.message(ref).splitlines() if line.startswith(("Configuration", "- "))]
+
+
+@pytest.mark.parametrize("place", ["main", "branch"])
+def test_a_change_of_configuration_is_told_by_name_and_key_and_never_by_value(
+    repository: Repository, remote: GitRemote, place: str
+) -> None:
+    web, db = config_map("web", url="one", old="x"), secret("db", password="hunter2")
+    repository.commit_primaries([with_configuration(repository, 2, web, db)])
+    assert configuration_in_message(remote, "main") == ["Configuration:", "- ConfigMap web added", "- Secret db added"]
+    repository.poll()
+    later = with_configuration(repository, 3, config_map("web", url="two"), secret("db", password="hunter3"))
+    if place == "main":
+        repository.commit_primaries([later])
+    else:
+        repository.offer([later])
+    ref = "main" if place == "main" else "gitops-bg/promote/shop/web"
+    assert configuration_in_message(remote, ref) == [
+        "Configuration:",
+        "- ConfigMap web (url changed; old removed)",
+        "- Secret db (password changed)",
+    ]
+    for value in ("hunter2", "aHVudGVyMg", "hunter3", "aHVudGVyMw"):
+        assert value not in remote.message(ref)
+    output = remote.run("log", "-1", "--format=%(trailers:only,unfold)", ref, cwd=remote.bare)
+    assert output.splitlines()[0] == "Bg-App: shop/web"
+
+
+def test_a_version_that_uses_no_configuration_any_more_says_so(repository: Repository, remote: GitRemote) -> None:
+    repository.commit_primaries([with_configuration(repository, 2, config_map("web", url="one"))])
+    repository.poll()
+    repository.commit_primaries([change(repository, version=3)])
+    assert configuration_in_message(remote, "main") == ["Configuration:", "- ConfigMap web removed"]
+
+
+def test_a_promotion_without_configuration_says_nothing_of_it(repository: Repository, remote: GitRemote) -> None:
+    repository.commit_primaries([change(repository)])
+    assert configuration_in_message(remote, "main") == []

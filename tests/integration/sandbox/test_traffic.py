@@ -13,6 +13,7 @@ import urllib3
 
 from gitops_bg.sandbox import Sandbox
 from tests.integration.sandbox.conftest import (
+    CONFIG_MAPS,
     JSON_PATCH,
     MERGE,
     PODS,
@@ -20,6 +21,7 @@ from tests.integration.sandbox.conftest import (
     SERVICES,
     Client,
     Json,
+    config_map,
     ready_replicas,
     replica_set,
     service,
@@ -90,6 +92,27 @@ def test_a_pod_says_who_it_is(sandbox: Sandbox, api: Client) -> None:
     api("POST", SERVICES, service("web", "a"))
     answer = ask(sandbox.service_url("shop", "web"))
     assert (answer["image"], answer["labels"]) == ("registry.test/web:1.2", {"version": "a"})
+
+
+def test_a_pod_says_what_it_was_configured_with_but_no_secret(sandbox: Sandbox, api: Client) -> None:
+    api("POST", CONFIG_MAPS, config_map("web", MESSAGE="hello", COLOR="blue"))
+    api("POST", "/api/v1/namespaces/shop/secrets", {"metadata": {"name": "web"}, "stringData": {"TOKEN": "hush"}})
+    body = replica_set("a")
+    body["spec"]["template"]["spec"]["containers"][0] |= {
+        "envFrom": [{"configMapRef": {"name": "web"}, "prefix": "WEB_"}, {"secretRef": {"name": "web"}}],
+        "env": [
+            {"name": "GREETING", "valueFrom": {"configMapKeyRef": {"name": "web", "key": "MESSAGE"}}},
+            {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "web", "key": "TOKEN"}}},
+            {"name": "PLAIN", "value": "text"},
+        ],
+    }
+    api("POST", REPLICA_SETS, body)
+    eventually(lambda: ready_replicas(sandbox, "a") == 1, what="it is ready")
+    api("POST", SERVICES, service("web", "a"))
+    expected = {"WEB_MESSAGE": "hello", "WEB_COLOR": "blue", "GREETING": "hello", "PLAIN": "text"}
+    assert ask(sandbox.service_url("shop", "web"))["env"] == expected
+    api("PATCH", f"{CONFIG_MAPS}/web", {"data": {"MESSAGE": "another"}}, MERGE)
+    assert ask(sandbox.service_url("shop", "web"))["env"] == expected, "a running container keeps its variables"
 
 
 def test_new_connections_are_spread_over_the_ready_pods(sandbox: Sandbox, api: Client) -> None:

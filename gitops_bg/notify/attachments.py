@@ -1,0 +1,37 @@
+"""Slack's attachments, which Discord and Rocket.Chat take, too (Slack: "secondary message attachments")."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gitops_bg.core.hooks.hook import Alert, Severity
+from gitops_bg.core.model import AppKey
+from gitops_bg.notify.message import Destination, title_of
+
+WORDS = {Severity.INFO: "good", Severity.WARN: "warning", Severity.ERROR: "danger"}
+"""Slack's names of colours."""
+
+
+def payload(
+    app: AppKey,
+    alert: Alert,
+    to: Destination,
+    colors: Mapping[Severity, str] = WORDS,
+    write: Callable[[str], str] = str,
+) -> dict[str, Any]:
+    """The fields of Flagger's Slack message, and ``fallback`` for notifications. ``write`` escapes text."""
+    fields = [{"title": title, "value": write(value), "short": False} for title, value in alert.facts]
+    attachment = {
+        "color": colors[alert.severity],
+        "author_name": title_of(app),
+        "fallback": alert.text,
+        "text": write(alert.text),
+        "mrkdwn_in": ["text"],
+        "fields": fields,
+        "ts": int(alert.at.timestamp()),
+    }
+    return {
+        "channel": to.channel,
+        "username": to.username,
+        "icon_emoji": ":rocket:",
+        "attachments": [attachment],
+    }

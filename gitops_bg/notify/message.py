@@ -1,0 +1,43 @@
+"""What every chat needs: the alert, where it goes, and what is sent for it. Knows no chat."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.hooks.hook import Alert, Severity
+from gitops_bg.core.model import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an alert goes. ``address`` and ``token`` are secrets."""
+
+    address: str = field(repr=False)
+    channel: str = "general"
+    username: str = "gitops-bg"
+    token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One POST of JSON. ``status`` says what an answer's status means, where a chat says more in its body."""
+
+    url: str = field(repr=False)
+    body: Mapping[str, Any]
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    status: Callable[[int, str], int] = lambda status, _body: status
+
+
+Format = Callable[[AppKey, Alert, Destination], Message]
+
+HEX = {Severity.INFO: "#0076D7", Severity.WARN: "#FFA500", Severity.ERROR: "#FF0000"}
+"""Colours of those who know no words for them; blue and red are Flagger's."""
+
+
+def title_of(app: AppKey) -> str:
+    """How Flagger calls an app in chats.
+
+    >>> title_of(AppKey("shop", "web"))
+    'web.shop'
+    """
+    return f"{app.name}.{app.namespace}"

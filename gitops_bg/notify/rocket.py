@@ -1,0 +1,14 @@
+"""Rocket.Chat: an incoming webhook takes Slack's attachments, with colours in hexadecimal as Flagger's.
+
+https://docs.rocket.chat/docs/integrations
+"""
+
+from gitops_bg.core.hooks.hook import Alert
+from gitops_bg.core.model import AppKey
+from gitops_bg.notify.attachments import payload
+from gitops_bg.notify.message import HEX, Destination, Message
+
+
+def rocket(app: AppKey, alert: Alert, to: Destination) -> Message:
+    """The message for Rocket.Chat."""
+    return Message(to.address, payload(app, alert, to, HEX))

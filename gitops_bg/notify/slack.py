@@ -1,0 +1,48 @@
+"""Slack: an incoming webhook, or, with a token, ``chat.postMessage`` of the Web API.
+
+https://api.slack.com/messaging/webhooks, https://api.slack.com/methods/chat.postMessage
+"""
+
+import json
+
+from gitops_bg.core.hooks.hook import Alert
+from gitops_bg.core.model import AppKey
+from gitops_bg.notify.attachments import payload
+from gitops_bg.notify.message import Destination, Message
+
+POST_MESSAGE = "https://slack.com/api/chat.postMessage"
+
+BAD_REQUEST, TOO_MANY_REQUESTS = 400, 429
+
+
+def slack(app: AppKey, alert: Alert, to: Destination) -> Message:
+    """The message for Slack; with a token, and no address, for its Web API."""
+    body = payload(app, alert, to, write=escaped)
+    if not to.token:
+        return Message(to.address, body)
+    headers = {"Authorization": f"Bearer {to.token}"}
+    return Message(to.address or POST_MESSAGE, body, headers, status_of)
+
+
+def escaped(text: str) -> str:
+    """The three characters that Slack reads as something else.
+
+    >>> escaped("1 < 2 & 3")
+    '1 &lt; 2 &amp; 3'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def status_of(status: int, body: str) -> int:
+    """The Web API says 200 to everything, and in the body whether it was good.
+
+    >>> status_of(200, '{"ok": true}'), status_of(200, '{"ok": false, "error": "channel_not_found"}')
+    (200, 400)
+    """
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return status
+    if not isinstance(answer, dict) or answer.get("ok") is not False:
+        return status
+    return TOO_MANY_REQUESTS if answer.get("error") in ("ratelimited", "rate_limited") else BAD_REQUEST

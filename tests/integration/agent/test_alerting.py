@@ -1,0 +1,135 @@
+"""Alerts on their way from Git to the apps that use them; the others are left alone (DESIGN §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.choosing import config_for
+from gitops_bg.core.hooks.hook import Hook
+from gitops_bg.core.model import AppKey
+from gitops_bg.notify.formats import FORMATS
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.spec.alerts import ProviderSpec
+from tests.fixtures.repos import texts
+from tests.support.gitremote import GitRemote
+
+WEB, API, CART = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "cart")
+
+
+def provider(name: str, channel: str = "a") -> str:
+    head = f"apiVersion: gitops-bg.dev/v1alpha1\nkind: AlertProvider\nmetadata: {{name: {name}}}\n"
+    return f"{head}spec: {{type: slack, channel: {channel}, secretRef: {{name: chat}}}}\n"
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> GitRemote:
+    made = GitRemote(tmp_path / "remote")
+    made.write("gitops-bg.yaml", texts.SETTINGS.decode())
+    for app in (WEB, API, CART):
+        for path, content in texts.folder(app.namespace, app.name).items():
+            made.write(path, content.decode())
+    return made
+
+
+@pytest.fixture
+def catalog(remote: GitRemote, tmp_path: Path) -> Iterator[Catalog]:
+    with Repository(RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")) as repository:
+        yield Catalog(repository)
+
+
+def use(remote: GitRemote, app: AppKey, name: str) -> None:
+    text = texts.app(app.namespace, app.name).decode()
+    said = f"  analysis: {{alerts: [{{name: team, providerRef: {{name: {name}}}}}]}}\n"
+    remote.write(f"apps/{app}/app.yaml", text.replace("  promotion:", said + "  promotion:"))
+
+
+def publish(remote: GitRemote, **files: str) -> None:
+    for name, text in files.items():
+        remote.write(f"alerts/{name}.yaml", text)
+    remote.commit("Change something")
+    remote.push()
+
+
+def default(remote: GitRemote, name: str) -> None:
+    said = f"alerts: [{{name: everybody, providerRef: {{name: {name}}}}}]\n"
+    remote.write("gitops-bg.yaml", texts.SETTINGS.decode() + said)
+
+
+def hooks(catalog: Catalog, app: AppKey) -> tuple[Hook, ...]:
+    entry = catalog.entry(app)
+    assert entry is not None
+    assert entry.config.spec is not None
+    return entry.config.spec.strategy.hooks
+
+
+def test_a_change_of_a_provider_reaches_the_apps_that_use_it_and_no_others(catalog: Catalog, remote: GitRemote) -> None:
+    use(remote, WEB, "chat")
+    use(remote, API, "other")
+    publish(remote, chat=provider("chat"), other=provider("other"))
+    assert catalog.refresh().dirty == {WEB, API, CART}
+    untouched = [catalog.entry(app) for app in (API, CART)]
+    publish(remote, chat=provider("chat", "b"), third=provider("third"))
+    assert catalog.refresh().dirty == {WEB}
+    assert '"channel":"b"' in hooks(catalog, WEB)[0].request
+    assert [catalog.entry(app) for app in (API, CART)] == untouched
+
+
+def test_a_provider_that_goes_breaks_its_users_and_one_that_comes_heals_them(
+    catalog: Catalog, remote: GitRemote
+) -> None:
+    use(remote, WEB, "chat")
+    publish(remote)
+    catalog.refresh()
+    (broken,) = hooks(catalog, WEB)
+    assert "there is no AlertProvider chat" in broken.unknown
+    publish(remote, chat=provider("chat"))
+    assert catalog.refresh().dirty == {WEB}
+    assert hooks(catalog, WEB)[0].unknown == ""
+
+
+def test_a_change_of_the_default_alerts_reaches_every_app(catalog: Catalog, remote: GitRemote) -> None:
+    use(remote, WEB, "chat")
+    publish(remote, chat=provider("chat"))
+    catalog.refresh()
+    assert hooks(catalog, API) == ()
+    default(remote, "chat")
+    publish(remote)
+    catalog.refresh()
+    assert [hook.name for app in (WEB, API, CART) for hook in hooks(catalog, app)] == ["team", "everybody", "everybody"]
+    publish(remote, chat=provider("chat", "b"))
+    assert catalog.refresh().dirty == {WEB, API, CART}
+
+
+def test_broken_settings_leave_the_default_alerts_as_they_were(catalog: Catalog, remote: GitRemote) -> None:
+    default(remote, "chat")
+    publish(remote, chat=provider("chat"))
+    catalog.refresh()
+    remote.write("gitops-bg.yaml", "kind: Nonsense\n")
+    publish(remote)
+    catalog.refresh()
+    assert catalog.settings_problems
+    assert [hook.name for hook in hooks(catalog, API)] == ["everybody"]
+
+
+def test_who_hears_of_every_app_hears_of_one_whose_files_were_never_good(catalog: Catalog, remote: GitRemote) -> None:
+    default(remote, "chat")
+    remote.write("apps/shop/new/app.yaml", "kind: Nonsense\n")
+    publish(remote, chat=provider("chat"))
+    catalog.refresh()
+    new = AppKey("shop", "new")
+    entry = catalog.entry(new)
+    assert entry is not None
+    config = config_for(new, entry.config, None, catalog.alerting)
+    assert config is not None
+    assert config.spec is not None
+    assert [hook.name for hook in config.spec.strategy.hooks] == ["everybody"]
+
+
+def test_every_type_that_a_file_may_name_has_a_format() -> None:
+    assert set(get_args(ProviderSpec.model_fields["type"].annotation)) == set(FORMATS)

@@ -1,0 +1,38 @@
+"""docs/alerts.md: its examples are read as they stand, and its table is that of the core."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitops_bg.core.hooks.alerting import NOTICES
+from gitops_bg.core.hooks.hook import Severity
+from gitops_bg.core.record import Event
+from gitops_bg.spec.alerts import load_providers
+from gitops_bg.spec.analysis_block import FlaggerAnalysis
+from gitops_bg.spec.settings import read_settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text()
+PROVIDER, APP, SETTINGS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_provider_is_one() -> None:
+    providers = load_providers({"alerts/on-call.yaml": PROVIDER.encode()})
+    assert (set(providers.items), providers.all_problems()) == ({"on-call"}, ())
+
+
+def test_the_alerts_are_some() -> None:
+    analysis = FlaggerAnalysis.model_validate(yaml.safe_load(APP)["spec"]["analysis"])
+    assert [alert.severity for alert in analysis.alerts or ()] == ["error"]
+    head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+    assert read_settings((head + SETTINGS).encode())[1] == ()
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_the_table_has_every_event_that_is_told_with_its_severity(severity: Severity) -> None:
+    (row,) = re.findall(rf"^\| `{severity}` \|.*\|(.*)\|$", PAGE, re.MULTILINE)
+    told = {event for event, notice in NOTICES.items() if notice.severity is severity}
+    assert set(re.findall(r"`([a-z-]+)`", row)) == told - {Event.HOOK_UNDELIVERED}
