@@ -112,7 +112,7 @@ class Catalog:
         The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
         process, nothing is known of main, and nothing is concluded from that.
         """
-        entry = self._entries.get(app)
+        entry, companions = self._entries.get(app), config.companions
         never_described = entry is not None and entry.config.spec is None and not record.traffic
         return Desired(
             commit=self.commit,
@@ -122,6 +122,9 @@ class Catalog:
             in_git=entry is not None or not self.seen,
             history_rewritten=self.rewritten,
             memory=self._repository.memory(app) if self.seen and not record.epoch else None,
+            companions=() if never_described else tuple(companions.manifests),
+            autoscaler=None if never_described else companions.autoscaler,
+            whole=companions.whole,
         )
 
     def git_view(self, app: AppKey) -> GitView:

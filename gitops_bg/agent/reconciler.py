@@ -19,9 +19,17 @@ from gitops_bg.agent.logs import log_decision
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.actions import ClusterAction, CommitPrimary, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.actions import (
+    ApplyCompanion,
+    ClusterAction,
+    CommitPrimary,
+    DeleteCompanion,
+    OfferPromotion,
+    PublishLedger,
+    WithdrawPromotion,
+)
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.errors import InvalidInput, Refused
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
@@ -31,6 +39,7 @@ LOGGER = logging.getLogger(__name__)
 MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
 
+FOR_COMPANIONS = (ApplyCompanion, DeleteCompanion)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
@@ -109,8 +118,7 @@ class Reconciler:
         """
         actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
         try:
-            for action in actions:
-                self._carry_out(facts.app, facts.config, action)
+            self._carry_out_all(facts, actions)
         except (Refused, InvalidInput) as error:
             is_known = facts.app in self._refused
             self._refused[facts.app] = str(error)
@@ -118,6 +126,19 @@ class Reconciler:
                 raise
             return True
         return self._refused.pop(facts.app, None) is not None or bool(actions)
+
+    def _carry_out_all(self, facts: Facts, actions: list[ClusterAction]) -> None:
+        """In their order, up to the first that fails; of companions each is tried, and the first error raised then."""
+        failed: GitopsBgError | None = None
+        for action in actions:
+            try:
+                self._carry_out(facts.app, facts.config, action)
+            except GitopsBgError as error:
+                if not isinstance(action, FOR_COMPANIONS):
+                    raise
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
         """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""

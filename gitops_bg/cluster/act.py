@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from gitops_bg.cluster import affinity, wearing
+from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.copies import Copies
 from gitops_bg.cluster.desired import (
     ServiceNames,
@@ -43,11 +44,13 @@ from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyCompanion,
     ApplyConfiguration,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
+    DeleteCompanion,
     DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
@@ -65,13 +68,22 @@ from gitops_bg.spec.load import AppConfig
 class Actor:
     """Carries out actions of one cluster. Safe for many threads as long as each app has one at a time."""
 
-    def __init__(self, reader: Reader, memory: Memory, writer: Writer, settled: Settled, pods: Pods) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        memory: Memory,
+        writer: Writer,
+        settled: Settled,
+        pods: Pods,
+        companions: Companions,
+    ) -> None:
         self._reader = reader
         self._memory = memory
         self._writer = writer
         self._settled = settled
         self._pods = pods
         self.copies = Copies(reader, writer, self._own, self._uid)
+        self._companions = companions
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
@@ -79,10 +91,8 @@ class Actor:
         ``config`` is None once the folder of the app has left main.
         """
         match action:
-            case ApplyApp():
-                self._apply_app(app, config)
-            case DeleteApp():
-                self._delete_app(app)
+            case ApplyApp() | DeleteApp():
+                self._change_app(app, config, action)
             case ApplyConfiguration() | DeleteConfiguration():
                 self.copies.carry_out(app, config, action)
             case CreateReplicaSet():
@@ -101,8 +111,16 @@ class Actor:
                 self._point(app, action)
             case SwitchTraffic():
                 self._switch(app, config, action)
+            case ApplyCompanion() | DeleteCompanion():
+                self._companions.carry_out(app, self._uid(app), config, action)
             case _:
                 assert_never(action)
+
+    def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> None:
+        if isinstance(action, ApplyApp):
+            self._apply_app(app, config)
+        else:
+            self._delete_app(app)
 
     def _apply_app(self, app: AppKey, config: AppConfig | None) -> None:
         manifest = app_manifest(app, _known(config).body)

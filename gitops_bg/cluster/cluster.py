@@ -8,6 +8,7 @@ from datetime import datetime
 from gitops_bg.cluster.act import Actor
 from gitops_bg.cluster.caches import Caches
 from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
@@ -15,10 +16,10 @@ from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.cluster.jobs import Jobs
 from gitops_bg.cluster.kept import Kept
 from gitops_bg.cluster.kinds import APPS, SECRETS, Object
-from gitops_bg.cluster.observe import gather, observe
+from gitops_bg.cluster.observe import Sources, gather, observe
 from gitops_bg.cluster.ownership import app_owner_of
 from gitops_bg.cluster.pods import Pods
-from gitops_bg.cluster.reader import LiveReader, Reader
+from gitops_bg.cluster.reader import LiveReader, Memory, Reader
 from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.cluster.settled import Settled
 from gitops_bg.cluster.slices import SliceKind
@@ -48,22 +49,21 @@ class Cluster:
     def __init__(
         self,
         client: Client,
-        reader: Reader,
+        sources: Sources,
         writer: Writer,
-        pods: Pods,
         actor: Actor,
         settled: Settled,
         jobs: Jobs | None = None,
     ) -> None:
         self.client = client
-        self._pods = pods
         self._jobs = jobs
-        self._reader = reader
+        self._sources = sources
+        self._reader = sources.reader
         self._writer = writer
         self._actor = actor
         self._settled = settled
         self._kept = Kept()
-        self._caches = reader if isinstance(reader, Caches) else None
+        self._caches = sources.reader if isinstance(sources.reader, Caches) else None
         self._events = EventWriter(client)
 
     @classmethod
@@ -83,17 +83,21 @@ class Cluster:
         """
         client = Client(access)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
-        writer, settled, pods = Writer(client, caches), Settled(), Pods(client)
-        actor = Actor(caches, caches, writer, settled, pods)
-        return cls(client, caches, writer, pods, actor, settled, Jobs(client, namespaces, on_change, pace, on_crash))
+        jobs = Jobs(client, namespaces, on_change, pace, on_crash)
+        return cls._of(client, caches, caches, jobs)
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
         """Without caches: everything is read when asked for."""
         client = Client(access)
         reader = LiveReader(client, SliceKind(client), tuple(namespaces))
-        writer, settled, pods = Writer(client, reader), Settled(), Pods(client)
-        return cls(client, reader, writer, pods, Actor(reader, reader, writer, settled, pods), settled)
+        return cls._of(client, reader, reader)
+
+    @classmethod
+    def _of(cls, client: Client, reader: Reader, memory: Memory, jobs: Jobs | None = None) -> "Cluster":
+        writer, settled, sources = Writer(client, memory), Settled(), Sources(reader, Pods(client), Companions(client))
+        actor = Actor(reader, memory, writer, settled, sources.pods, sources.companions)
+        return cls(client, sources, writer, actor, settled, jobs)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""
@@ -152,7 +156,7 @@ class Cluster:
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part is left empty. ``config`` None: the folder left main."""
-        return observe(app, gather(self._reader, self._pods, app, config, record), config, record, self._settled)
+        return observe(app, gather(self._sources, app, config, record), config, record, self._settled)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""

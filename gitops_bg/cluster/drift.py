@@ -25,8 +25,8 @@ _MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
 }
 _PORT_KEYS = (("containerPort", "protocol"), ("port", "protocol"))
 
-QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor"})
-"""The fields of a pod template that hold resource quantities, or maps of them."""
+QUANTITIES = frozenset({"limits", "requests", "sizeLimit", "divisor", "averageValue"})
+"""The fields of a pod template or of an autoscaler that hold resource quantities, or maps of them."""
 
 _SUFFIXES = {
     "": Decimal(1),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gitops_bg.cluster import wearing
+from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains
 from gitops_bg.cluster.kinds import CONFIGURATION, REPLICA_SETS, SERVICES, Object
@@ -31,7 +32,7 @@ from gitops_bg.cluster.states import (
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey, Color, Version
-from gitops_bg.core.observed import ConfigurationView, Observed, PodView, ReplicaSetView, ServiceView
+from gitops_bg.core.observed import CompanionView, ConfigurationView, Observed, PodView, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
 
@@ -46,19 +47,31 @@ class Contents:
     replica_sets: tuple[ReplicaSetState, ...] = ()
     services: Mapping[str, ServiceState] = field(default_factory=dict)
     slices: tuple[SliceState, ...] = ()
+    companions: tuple[CompanionView, ...] = ()
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
 
 
-def gather(reader: Reader, pods: Pods, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where `gather` looks: most of it is in caches, the rest is asked for only where an app needs it."""
+
+    reader: Reader
+    pods: Pods
+    companions: Companions
+
+
+def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
     """Read what `observe` needs; the only step that may ask the server."""
+    reader = sources.reader
     state = reader.app(app)
     found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
     services = {name: service for name, service in found.items() if service is not None}
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
-    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), copies=copies)
-    return _with_pods(contents, pods, app) if record.restart and record.restart.begun else contents
+    beside = sources.companions.views(app, state.meta.uid if state is not None else "", config, record)
+    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), beside, copies=copies)
+    return _with_pods(contents, sources.pods, app) if record.restart and record.restart.begun else contents
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
@@ -90,6 +103,7 @@ def observe(
         active_service=look.service(wanted.active),
         more_active_services=tuple(view for name in wanted.more_active if (view := look.service(name))),
         preview_service=look.service(wanted.preview),
+        companions=contents.companions,
         pods=contents.pods,
         pods_refused=contents.pods_refused,
         request=request_of(contents.app.request) if contents.app is not None else None,

@@ -67,7 +67,7 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
 def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
     """The pod template of a snapshot with our labels on top of its own; its configuration is read from the copies."""
     copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
-    template: Object = _with_quantities(redirected(json.loads(snapshot.text), copies))
+    template: Object = with_quantities(redirected(json.loads(snapshot.text), copies))
     metadata = template.setdefault("metadata", {})
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
@@ -164,12 +164,12 @@ def _with_protocols(holder: Mapping[str, Any]) -> Object:
     return {**holder, "ports": [{"protocol": "TCP", **port} for port in ports]} if ports else dict(holder)
 
 
-def _with_quantities(value: Any, field: str = "") -> Any:
+def with_quantities(value: Any, field: str = "") -> Any:
     """Resource quantities as text: server-side apply of older servers takes no numbers for them."""
     if isinstance(value, dict):
-        return {key: _with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
+        return {key: with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_quantities(item) for item in value]
+        return [with_quantities(item) for item in value]
     return str(value) if field in QUANTITIES and isinstance(value, (int, float)) else value
 
 

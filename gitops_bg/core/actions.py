@@ -6,6 +6,7 @@ place that must learn it.
 
 from dataclasses import dataclass
 
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import NO_METADATA, Apart, Color, ConfigurationRef, PodMetadata, Snapshot, Version
 from gitops_bg.core.record import Event, Lane, LedgerEntry
@@ -206,6 +207,31 @@ class SwitchTraffic:
 
 
 @dataclass(frozen=True, slots=True)
+class ApplyCompanion:
+    """Create a companion, or make it again what Git says. An autoscaler is aimed at the version of ``digest``."""
+
+    companion: Companion
+    reason: str
+    digest: str = ""
+    number: int | None = None
+
+    def __str__(self) -> str:
+        aim = f" -> {label(self.number, self.digest)}" if self.digest else ""
+        return f"apply {self.companion}{aim}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteCompanion:
+    """Delete a companion that was made before."""
+
+    companion: Companion
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete {self.companion}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class CommitPrimary:
     """Commit ``primary.yaml`` to main: a promotion, the first deployment, or a rollback that Git did not ask for."""
 
@@ -272,6 +298,8 @@ ClusterAction = (
     | ApplyService
     | PointPreview
     | SwitchTraffic
+    | ApplyCompanion
+    | DeleteCompanion
 )
 GitAction = CommitPrimary | OfferPromotion | WithdrawPromotion | PublishLedger
 Action = ClusterAction | GitAction

@@ -15,6 +15,7 @@ from gitops_bg.core.desired import Desired
 from gitops_bg.core.hooks.consulting import ask, calls_due, consult
 from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
+from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.lifecycle.dressing import dress
@@ -50,6 +51,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     acknowledge_ledger,  # what Git has by now need not be remembered
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     remember_size,  # for the time when the target cannot be read
+    remember_companions,  # for then, too; and what left Git, until it is gone
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
     follow_primary,  # somebody changed primary.yaml: that is a decision
@@ -88,7 +90,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
         return _answer(world, _begin(world))
     for step in STEPS:
         world = step(world)
-    actions = _actions(world)
+    actions = _actions(world, record)
     check(world, actions)
     return _answer(world, actions)
 
@@ -98,13 +100,16 @@ def _begin(world: World) -> tuple[Action, ...]:
     return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
 
 
-def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
+def _actions(world: World, before: Record) -> tuple[Action, ...]:
+    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git.
+
+    Companions come once all else is at rest: so one that is refused holds up neither versions nor traffic.
+    """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
     prepared = prepare(world)
-    return (
+    actions = (
         *repair,
         *prepared,
         *grow(world),
@@ -114,8 +119,9 @@ def _actions(world: World) -> tuple[Action, ...]:
         *clear(world),
         *dress(world),
         *evictions(world),
-        *write_to_git(world),
     )
+    beside = () if actions or world.record != before else accompany(world)
+    return (*actions, *beside, *write_to_git(world))
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.model import Snapshot, Source
 
 
@@ -84,3 +85,8 @@ class Desired:
     history_rewritten: str = ""
     """Empty, or what was rewritten: the commit seen before that main no longer contains."""
     memory: LedgerMemory | None = None
+    companions: tuple[Companion, ...] = ()
+    """What is to be live beside the versions, the copy of the autoscaler with it."""
+    autoscaler: Autoscaler | None = None
+    whole: bool = True
+    """Whether all of the folder could be read: a companion that is not named here has left Git then."""

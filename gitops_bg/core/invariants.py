@@ -89,11 +89,21 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
             yield f"I2: {deletion}, which a ReplicaSet uses"
 
 
+def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
+    """Whether this is the size of what serves, between the bounds that its autoscaler has."""
+    autoscaler = world.record.autoscaler
+    if autoscaler is None or action.digest != world.record.traffic:
+        return False
+    return action.current >= autoscaler.minimum or action.replicas > autoscaler.minimum
+
+
 def _live_is_left_alone(world: World, action: Action, switches: list[SwitchTraffic]) -> Iterator[str]:
     if not isinstance(action, ScaleReplicaSet | DeleteReplicaSet):
         return
     selected = world.is_selected(action.digest)
     about_to_be = any(switch.digest == action.digest for switch in switches)
+    if isinstance(action, ScaleReplicaSet) and _is_the_autoscalers(world, action):
+        yield f"I7: {action}, which is the autoscaler's to decide"
     smaller = isinstance(action, DeleteReplicaSet) or action.replicas < min(action.current, world.full_size)
     if smaller and (selected or about_to_be):
         yield f"I2: {action}, which live traffic goes to"

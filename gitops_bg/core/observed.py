@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.hooks.hook import Called
 from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, Snapshot
 
@@ -88,6 +89,22 @@ class ServiceView:
     """Among them are some that are not pods of the version it selects."""
 
 
+@dataclass(frozen=True, slots=True)
+class CompanionView:
+    """A companion that is live, or of which nobody can say whether it is."""
+
+    companion: Companion
+    owner: str = ""
+    """Whose it is, where it is not ours."""
+    drifted: bool = False
+    """It differs from what Git says, its aim apart."""
+    aim: str = ""
+    """Of an autoscaler: the name of the ReplicaSet that it scales."""
+    deleting: bool = False
+    trouble: str = ""
+    """Why it cannot be made or read: the server does not have the kind, or the agent lacks the rights."""
+
+
 class Verb(StrEnum):
     """What an operator may ask of the cluster directly (``gitops-bg abort``, ``promote``, ``rollback --offline``)."""
 
@@ -157,6 +174,7 @@ class Observed:
     more_active_services: tuple[ServiceView, ...] = ()
     """The others that carry live traffic, as far as they exist."""
     preview_service: ServiceView | None = None
+    companions: tuple[CompanionView, ...] = ()
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun: nobody else looks at them."""
     pods_refused: str = ""

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.analysis.runs import AnalysisRun
+from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.hooks.hook import Delivery, HookRun, OpenGate
 from gitops_bg.core.model import Version
 
@@ -223,6 +224,10 @@ class Record:
     """The digest that somebody promotes without pause and analyses (``core.traffic.in_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
+    companions: tuple[Companion, ...] = ()
+    """Those that Git names, and those that it named and that may still be live; sorted."""
+    autoscaler: Autoscaler | None = None
+    """Who decides how many pods the live version has; None: the target's ``replicas``."""
     offered: str = ""
     """The digest that the agent itself put on the promotion branch; what else is there, a person offers."""
     target_revert: str = ""

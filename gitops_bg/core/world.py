@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.desired import Desired, Target
 from gitops_bg.core.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model import Snapshot, Stage, Version
-from gitops_bg.core.observed import Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import AppSpec
 
@@ -51,7 +52,16 @@ class World:
 
     @cached_property
     def full_size(self) -> int:
-        """The replicas the app is to have: the target's, or, while it is broken, those it asked for last."""
+        """The replicas the app is to have: those of today's load where an autoscaler says it, else the target's."""
+        autoscaler = self.record.autoscaler
+        if autoscaler is None:
+            return self._size_asked_for
+        serving = self.replica_set(self.record.traffic) if self.record.traffic else None
+        return autoscaler.within(serving.replicas if serving else self._size_asked_for)
+
+    @property
+    def _size_asked_for(self) -> int:
+        """The target's, or, while it is broken, those it asked for last."""
         if self.target:
             return self.target.replicas
         if self.record.replicas is not None:
@@ -136,6 +146,10 @@ class World:
             if view.snapshot.digest == digest and view.ours and not view.deleting:
                 return view
         return None
+
+    def companion(self, companion: Companion) -> CompanionView | None:
+        """A companion as it was seen; None where there is none."""
+        return next((view for view in self.observed.companions if view.companion == companion), None)
 
     def available(self, digest: str) -> int:
         """How many pods of a version are available (ready for ``minReadySeconds``)."""

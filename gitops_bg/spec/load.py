@@ -15,6 +15,7 @@ from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec import models
 from gitops_bg.spec.alerts import Alerting, alerts_of
 from gitops_bg.spec.appspec import NO_ALERTING, spec_from_live, to_core, without_nulls
+from gitops_bg.spec.companions import NO_COMPANIONS, UNKNOWN, Companions, Folder, companions_of
 from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.layout import (
     APP_FILE,
@@ -68,6 +69,8 @@ class AppConfig:
     """The same of AlertProviders."""
     configuration: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
+    companions: Companions = NO_COMPANIONS
+    """What belongs to the app and not to a version."""
 
 
 def load_app(
@@ -85,7 +88,7 @@ def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_AL
     """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
     spec, problems = spec_from_live(app, live, alerting)
     body = without_nulls(live.get("spec") or {}) if spec else {}
-    return AppConfig(app, spec, body, None, None, problems=problems, whole=False)
+    return AppConfig(app, spec, body, None, None, problems=problems, whole=False, companions=UNKNOWN)
 
 
 class _Folder:
@@ -112,6 +115,8 @@ class _Folder:
             spec, body = self._spec(app_document, model, target_document, target)
         primary = self._primary(source)
         manifests, readable = self._manifests(target_file)
+        usable = target_document if target else None
+        companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         self._check_services(spec, services)
         tracked = self._track(target_document, manifests, readable) if target_document and target else None
@@ -128,6 +133,7 @@ class _Folder:
             templates=self.templates,
             providers=self.providers,
             configuration=tuple(self.configuration.values()),
+            companions=companions,
         )
 
     def _check_folder(self) -> None:
@@ -235,6 +241,11 @@ class _Folder:
             return None
         self.configuration |= {each.ref: each for each in tracked.configuration}
         return tracked
+
+    def _companions(self, folder: Folder) -> Companions:
+        companions, problems = companions_of(folder)
+        self.problems.extend(problems)
+        return companions
 
     def _objects(self, filename: str) -> list[tuple[Document, Object]]:
         content = self.files[filename]

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from gitops_bg.spec.alert import Alert, check_alert_names
 from gitops_bg.spec.analysis_block import Analysis, FlaggerAnalysis
+from gitops_bg.spec.autoscaling import AutoscalerRef
 from gitops_bg.spec.fields import (
     Count,
     Delay,
@@ -252,6 +253,11 @@ class AppSpec(Model):
     )
     deletion_policy: Literal["keep", "delete"] = Field(
         "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    )
+    autoscaler_ref: AutoscalerRef | None = Field(
+        None,
+        description="Which autoscaler of the folder sizes the live version, and what is different in the copy that is "
+        "made of it. Where absent: the one that is in the folder, as it is. The fields are Flagger's.",
     )
     restart_at: Moment | None = Field(
         None,

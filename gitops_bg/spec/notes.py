@@ -5,7 +5,9 @@ A note is no error: the app is as good with it as without.
 
 from collections.abc import Iterable, Iterator
 
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.desired import Problem
+from gitops_bg.spec.autoscaling import AUTOSCALERS
 from gitops_bg.spec.layout import APP_FILE, app_file
 from gitops_bg.spec.load import AppConfig
 from gitops_bg.spec.service_fields import service_fields
@@ -42,13 +44,28 @@ def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
             yield app.problem(place, "names no template: nothing is measured", "add templates, or remove it")
 
 
+def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:
+    return any((each.ref.kind, each.ref.name) == (kind, name) for each in config.configuration)
+
+
 def _without_effect(document: Document, services: set[str], config: AppConfig) -> Iterator[Problem]:
     kind, name = document.value["kind"], document.value["metadata"]["name"]
-    if any((each.ref.kind, each.ref.name) == (kind, name) for each in config.configuration):
+    if kind in AUTOSCALERS:
+        yield from _one_of_several(document, config)
+    elif Companion(kind, name) in config.companions.manifests or _is_tracked(kind, name, config):
         return
-    if kind != "Service":
+    elif kind != "Service":
         message = f"{kind} {name} is only checked: the agent does not apply it yet"
         yield document.problem(("kind",), message, "apply it by other means")
     elif name not in services and config.spec is not None:
         message = f"Service {name} is only checked: {APP_FILE} does not name it, so the agent does not apply it"
         yield document.problem(("metadata", "name"), message, "apply it by other means, or remove it")
+
+
+def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
+    """An autoscaler that app.yaml does not name."""
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    chosen = config.companions
+    if chosen.autoscaler and (chosen.autoscaler.copy.kind, chosen.scaled_by) != (kind, name):
+        message = f"{kind} {name} is only checked: autoscalerRef in {APP_FILE} names another"
+        yield document.problem(("metadata", "name"), message, "remove it")

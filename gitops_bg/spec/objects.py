@@ -20,6 +20,7 @@ ALLOWED = {
     "ConfigMap": ("v1",),
     "Secret": ("v1",),
     "HorizontalPodAutoscaler": ("autoscaling/v2", "autoscaling/v1", "autoscaling/v2beta2"),
+    "ScaledObject": ("keda.sh/v1alpha1",),
     "PodDisruptionBudget": ("policy/v1", "policy/v1beta1"),
 }
 """What may stand in an app's folder beside its own three files, with the API versions known of it."""

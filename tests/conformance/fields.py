@@ -142,7 +142,7 @@ ARGO = (
 
 FLAGGER = (
     Theirs("targetRef", "target"),
-    Theirs("autoscalerRef", words="not yet: no HPA or ScaledObject is copied"),
+    Theirs("autoscalerRef"),
     Theirs("progressDeadlineSeconds"),
     Theirs("revertOnDeletion", "deletionPolicy"),
     Theirs("suspend"),

@@ -37,7 +37,6 @@ _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
 _TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
-_KEDA = "it comes with the copies of HPA and ScaledObject; none is made yet"
 _SELECTOR = (
     "one ReplicaSet a version, told apart by the digest: no selector, label or name of the workload is rewritten"
 )
@@ -154,8 +153,8 @@ FLAGGER = Section(
         Scenario("flagger_hook_post_rollout", "post-rollout: after success or failure, each hook"),
         Scenario("flagger_hook_event", "event: every event with its message, type and time"),
         Scenario("flagger_alerts", "alerts: each type, severity and event (§3.7); what it does not send"),
-        Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)", later=_KEDA),
-        Scenario("flagger_keda", "ScaledObject pause, resume and query", later=_KEDA),
+        Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)"),
+        Scenario("flagger_keda", "ScaledObject pause, resume and query"),
         Scenario(
             "flagger_config_tracking",
             "promotion copies ConfigMaps and Secrets; configuration tracking off",

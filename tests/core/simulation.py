@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from gitops_bg.core import actions as act
 from gitops_bg.core import names
 from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Primary, Problem, Target
@@ -18,6 +19,7 @@ from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
+    CompanionView,
     ConfigurationView,
     GitView,
     Observed,
@@ -33,6 +35,7 @@ from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 
 APP = AppKey("shop", "web")
 START = datetime(2026, 1, 1, tzinfo=UTC)
+COPY = Companion("HorizontalPodAutoscaler", "web-primary")
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 
 
@@ -125,6 +128,10 @@ class Simulation:
     """The Services whose EndpointSlices still hold the pods of another version, too."""
     budget_refuses: bool = False
     """A PodDisruptionBudget that spares no pod."""
+    autoscaler: Autoscaler | None = None
+    """The one in Git."""
+    companions: dict[Companion, str] = field(default_factory=dict)
+    """Those that are live; of the autoscaler's copy with the name of the ReplicaSet that it scales."""
     evicted: int = 0
     born: int = 0
 
@@ -205,6 +212,18 @@ class Simulation:
     def delete_replica_set(self, tag: str) -> None:
         self.pods.pop(template(tag).digest, None)
 
+    def autoscale(self, minimum: int = 2, maximum: int = 8) -> None:
+        """Add an autoscaler to the folder, or take it away."""
+        self.autoscaler = None if self.autoscaler else Autoscaler(COPY, minimum, maximum)
+
+    def load(self, wanted: int) -> None:
+        """So many pods are wanted: the autoscaler, where there is one, scales what it aims at, unless that is at 0."""
+        aim = self.companions.get(COPY, "")
+        for pods in self.pods.values():
+            if self.autoscaler and pods.replicas and names.replica_set_name(APP, pods.snapshot.digest) == aim:
+                pods.replicas = self.autoscaler.within(wanted)
+                pods.available = min(pods.available, pods.replicas)
+
     def later(self, **delta: float) -> None:
         self.now += timedelta(**delta)
 
@@ -212,6 +231,7 @@ class Simulation:
         self.exists, self.record, self.active, self.preview = False, Record(), None, None
         self.pods.clear()
         self.copies.clear()
+        self.companions.clear()
         self.app_uid = f"{self.commits:08x}-0000"
 
     # --- what the agent sees --------------------------------------------------------------------------------
@@ -233,8 +253,11 @@ class Simulation:
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
             )
+            if self.autoscaler:
+                self.seen = replace(self.seen, companions=(self.autoscaler.copy,), autoscaler=self.autoscaler)
             if not self.in_git:
-                self.seen = replace(self.seen, target=None, primary=None)
+                gone = {"target": None, "primary": None, "companions": (), "autoscaler": None, "whole": False}
+                self.seen = replace(self.seen, **gone)
         return self.seen
 
     def observed(self) -> Observed:
@@ -248,6 +271,7 @@ class Simulation:
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
             ),
             preview_service=self._service("web-preview", self.preview),
+            companions=tuple(CompanionView(one, aim=aim) for one, aim in self.companions.items()),
             pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
             measurements=self.measured,
@@ -350,6 +374,7 @@ class Simulation:
                 self.exists, self.deleted = False, True
                 self.pods.clear()
                 self.copies.clear()
+                self.companions.clear()
                 self.active = self.preview = None
             case act.ApplyConfiguration():
                 self._apply_configuration(action)
@@ -376,6 +401,10 @@ class Simulation:
                 self.preview = action.digest
             case act.SwitchTraffic():
                 self._switch(action)
+            case act.ApplyCompanion():
+                self.companions[action.companion] = names.replica_set_name(APP, action.digest)
+            case act.DeleteCompanion():
+                del self.companions[action.companion]
             case act.CommitPrimary():
                 self._commit_primary(action)
             case act.OfferPromotion():

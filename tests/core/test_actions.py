@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core import actions as act
 from gitops_bg.core import errors
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import AppKey, Color, PodMetadata
@@ -48,6 +49,13 @@ SENTENCES = {
     switch(Lane.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",
     switch(Lane.FIRST, None, ""): f"switch live traffic to v2 ({S2})",
     switch(Lane.PROMOTION, None): f"switch live traffic from {S1} to v2 ({S2})",
+    act.ApplyCompanion(Companion("PodDisruptionBudget", "web"), "it does not exist"): (
+        "apply PodDisruptionBudget web: it does not exist"
+    ),
+    act.ApplyCompanion(
+        Companion("HorizontalPodAutoscaler", "web-primary"), "live traffic goes there now", digest(2), 2
+    ): f"apply HorizontalPodAutoscaler web-primary -> v2 ({S2}): live traffic goes there now",
+    act.DeleteCompanion(Companion("ConfigMap", "flags"), "it left Git"): "delete ConfigMap flags: it left Git",
     act.CommitPrimary(
         candidate(2), Event.PROMOTED, *FROM_1, "web 2"
     ): f"commit primary.yaml = v2 ({S2}) to main: web 2",

@@ -18,10 +18,11 @@ from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
+from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import NO_METADATA, PodMetadata
-from gitops_bg.core.names import configuration_name
+from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.spec import AppSpec, OnExpire
@@ -190,6 +191,9 @@ EVENTS = st.one_of(
             lambda world: world.ask(Verb.CLOSE_GATE, gate="gate"),
             lambda world: world.ask(Verb.ROLLBACK),
             lambda world: setattr(world, "replicas", 1 + world.commits % 5),
+            Simulation.autoscale,
+            lambda world: world.autoscale(0, 4),
+            *(lambda world, pods=pods: world.load(pods) for pods in (0, 1, 5, 9)),
         ]
     ),
     st.integers(0, 4).map(crash),
@@ -417,6 +421,26 @@ def test_restart_ends_with_no_pod_older_than_it(spec, events):
         return
     assert world.record.restarted == world.spec.restart_at
     assert "restart-cancelled" in world.events() or not world.older_than(world.spec.restart_at)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES, st.integers(0, 9))
+def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, events, wanted):
+    """Whatever came before: a new load is left as it is, and what is to serve next has as many pods (I2, I5)."""
+    world = run(spec, events)
+    world.bad_tags.clear()
+    calm_down(world)
+    if world.autoscaler is None or not world.in_git or not world.record.traffic:
+        return
+    live, aim = world.pods[world.record.traffic], world.companions[world.autoscaler.copy]
+    assert aim == replica_set_name(APP, world.record.traffic)
+    world.load(wanted)
+    size = live.replicas
+    world.settle()
+    assert live.replicas == size
+    coming = _world(world).moving_to
+    if coming and not awaits_confirmation(_world(world), coming):
+        assert world.pods[coming.digest].replicas >= size
 
 
 def _world(sim: Simulation) -> World:

@@ -116,8 +116,11 @@ def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
 # more lines in spec, one in blueGreen: the complaint
 WRONG = {
     ("strateg: {}", ""): "app.yaml:8: spec.strateg: there is no such field (did you mean strategy?)",
-    ("zzz: 1", ""): "app.yaml:8: spec.zzz: there is no such field (known here: analysis, deletionPolicy, "
-    "minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, restartAt, retry, "
+    (
+        "zzz: 1",
+        "",
+    ): "app.yaml:8: spec.zzz: there is no such field (known here: analysis, autoscalerRef, "
+    "deletionPolicy, minReadySeconds, progressDeadlineAbort, progressDeadlineSeconds, promotion, restartAt, retry, "
     "revisionHistoryLimit, rollbackWindow, "
     "strategy, suspend, target)",
     ("promotion: {vai: commit}", ""): "app.yaml:8: spec.promotion.vai: there is no such field (did you mean via?)",

@@ -201,22 +201,20 @@ def test_a_good_repository_has_no_note() -> None:
     assert check_repository(template_files().items()).notes == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "version"),
-    [
-        ("ConfigMap", "v1"),
-        ("Secret", "v1"),
-        ("HorizontalPodAutoscaler", "autoscaling/v2"),
-        ("PodDisruptionBudget", "policy/v1"),
-    ],
-)
-def test_an_object_that_nothing_applies_yet_is_a_note(kind: str, version: str) -> None:
-    text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: it}}\n"
-    file = "apps/shop/web/more.yaml"
+COMPANIONS = {
+    "ConfigMap": "apiVersion: v1",
+    "Secret": "apiVersion: v1",
+    "HorizontalPodAutoscaler": "apiVersion: autoscaling/v2\n"
+    "spec: {maxReplicas: 3, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}",
+    "PodDisruptionBudget": "apiVersion: policy/v1\nspec: {selector: {matchLabels: {app: web}}}",
+}
+
+
+@pytest.mark.parametrize("kind", COMPANIONS)
+def test_a_companion_is_applied_and_needs_no_note(kind: str) -> None:
+    file, text = "apps/shop/web/more.yaml", f"{COMPANIONS[kind]}\nkind: {kind}\nmetadata: {{name: it}}\n"
     assert with_file(file, text) == []
-    assert notes(**{file: text}) == [
-        f"{file}:2: kind: {kind} it is only checked: the agent does not apply it yet (apply it by other means)"
-    ]
+    assert notes(**{file: text}) == []
 
 
 @pytest.mark.parametrize("said", ["", " {}", " {args: []}", " {templates: []}"])

@@ -247,7 +247,10 @@ def test_a_digest_of_a_newer_release_is_taken_as_it_is() -> None:
     assert (primary.snapshot.digest, primary.snapshot.text) == (newer, SNAPSHOT.text)
 
 
-HPA = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n"
+HPA = (
+    "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n"
+    "spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 9}\n"
+)
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: shop}\n"
 
 # other.yaml: the complaints
@@ -255,7 +258,7 @@ MANIFESTS = {
     HPA: [],
     CONFIG: [],
     CONFIG.replace("ConfigMap", "Secret"): [],
-    "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\n": [],
+    "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec: {selector: {}}\n": [],
     "# nothing\n": [],
     f"{CONFIG}---\n{HPA}": [],
     f"{CONFIG}---\n{CONFIG}": [
@@ -268,7 +271,7 @@ MANIFESTS = {
     ],
     CONFIG.replace("ConfigMap", "Ingress"): [
         "other.yaml:2: kind: Ingress is not supported here (allowed: Service, ConfigMap, Secret, "
-        "HorizontalPodAutoscaler, PodDisruptionBudget; move it elsewhere)"
+        "HorizontalPodAutoscaler, ScaledObject, PodDisruptionBudget; move it elsewhere)"
     ],
     HPA.replace("/v2", "/v3"): [
         "other.yaml:1: apiVersion: autoscaling/v3 is no version of HorizontalPodAutoscaler "

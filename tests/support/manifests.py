@@ -46,13 +46,13 @@ def replica_set(
     }
 
 
-def custom_resource_definition(kind: str, group: str) -> Json:
+def custom_resource_definition(kind: str, group: str, version: str = "v1") -> Json:
     """A CRD of a namespaced kind with a status, that takes any field."""
     plural = f"{kind.lower()}s"
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
-    version = {
-        "name": "v1",
+    served = {
+        "name": version,
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
@@ -66,7 +66,7 @@ def custom_resource_definition(kind: str, group: str) -> Json:
             "group": group,
             "scope": "Namespaced",
             "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
-            "versions": [version],
+            "versions": [served],
         },
     }
 

@@ -2,6 +2,7 @@
 
 from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.model import Stage, Version
+from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
@@ -10,14 +11,15 @@ def wanted_size(world: World, version: Version) -> int:
     """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5)."""
     full, live = world.full_size, _live(world, version.digest)
     if version.digest == world.record.traffic:
-        return full
+        return max(full, live) if world.record.autoscaler else full
+    full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.goal and not held_back:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
-        return _to_go_back_to(world, full, live)
+        return live if _is_being_scaled(world, version) else _to_go_back_to(world, full, live)
     if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
@@ -27,9 +29,24 @@ def wanted_size(world: World, version: Version) -> int:
 def _to_go_back_to(world: World, full: int, live: int) -> int:
     """Full; and as long as live traffic has more pods than that, it does not shrink below them.
 
-    A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6).
+    A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6). Nor
+    does it follow an autoscaler down while the live version has yet to prove itself: a broken one asks for little.
     """
+    if world.record.autoscaler and world.active and world.active.probation:
+        return max(full, live)
     return max(full, min(live, _live(world, world.record.traffic)))
+
+
+def _shown(world: World, version: Version, full: int) -> int:
+    """What never served shows that it runs: with one pod also where an autoscaler leaves live traffic with none."""
+    return full if version.was_active or world.record.autoscaler is None else max(1, full)
+
+
+def _is_being_scaled(world: World, version: Version) -> bool:
+    """Whether the autoscaler still aims at a version that traffic has left: two would scale it else (I5)."""
+    autoscaler = world.record.autoscaler
+    view = world.companion(autoscaler.copy) if autoscaler else None
+    return view is not None and view.aim == replica_set_name(world.spec.app, version.digest)
 
 
 def needed_to_switch(world: World) -> int:

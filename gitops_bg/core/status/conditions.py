@@ -9,6 +9,7 @@ from gitops_bg.core.analysis.runs import why
 from gitops_bg.core.decision import Condition, Gate, Phase
 from gitops_bg.core.hooks.confirmation import awaits_confirmation, has_passed, said
 from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.lifecycle.accompanying import trouble_of_companions
 from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
@@ -59,7 +60,12 @@ def _judged(world: World, finding: Finding) -> bool:
 
 def _degraded(world: World) -> str:
     """Why the app is degraded, or empty."""
-    return foreign_object(world) or world.observed.refused or _failure(world) or _unavailable(world)
+    return foreign_object(world) or _refusal(world) or _failure(world) or _unavailable(world)
+
+
+def _refusal(world: World) -> str:
+    """What cannot be written, or empty."""
+    return world.observed.refused or trouble_of_companions(world)
 
 
 def _failure(world: World) -> str:
@@ -81,7 +87,8 @@ def foreign_object(world: World) -> str:
         return observed.app_foreign
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
     views = (*services, *observed.replica_sets, *observed.configurations)
-    return next((view.owner or f"{view.name} is not ours" for view in views if view and not view.ours), "")
+    whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
+    return next(whose, "") or next((view.owner for view in observed.companions if view.owner), "")
 
 
 def conditions_of(
@@ -242,7 +249,7 @@ def _foreign(world: World) -> Condition:
 
 
 def _refused(world: World) -> Condition:
-    why = world.observed.refused
+    why = _refusal(world)
     return Condition("Refused", bool(why), "WriteRefused" if why else "NoRefusal", why or "no write was refused")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
 from typing import Any
@@ -14,8 +15,10 @@ import yaml
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyCompanion,
     ApplyService,
     DeleteApp,
+    DeleteCompanion,
     DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
@@ -23,15 +26,18 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
 )
 from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.companions import Companion
 from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.record import Record, Restart
+from gitops_bg.spec.companions import Companions
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.clusters import ControlPlaneCluster
+from tests.support.companions import budget, hpa, untracked
 from tests.support.paths import collection
 from tests.support.rawapi import RawApi
 from tests.support.waiting import eventually
@@ -48,6 +54,10 @@ NEEDED = {
     ("", "events", ""): {"create", "patch"},
     ("", "secrets", ""): set(),
     ("", "configmaps", ""): {"get", "list", "watch", "create", "patch", "delete"},
+    ("autoscaling", "horizontalpodautoscalers", ""): {"get", "create", "patch", "delete"},
+    ("keda.sh", "scaledobjects", ""): {"get", "create", "patch", "delete"},
+    ("policy", "poddisruptionbudgets", ""): {"get", "create", "patch", "delete"},
+    ("policy", "poddisruptionbudgets", "status"): set(),
     ("batch", "jobs", ""): {"get", "list", "watch", "create", "delete"},
     ("batch", "jobs", "status"): set(),
     ("batch", "cronjobs", ""): set(),
@@ -116,6 +126,24 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)
     assert agent.subject.troubles() == []
+
+
+def test_companions_are_made_read_and_deleted(agent: Scene) -> None:
+    """Autoscaler, budget and ConfigMap; of a Secret it is said that the right is missing, where nobody granted it."""
+    one = snapshot("v1")
+    agent.do(ApplyApp(), create(one))
+    given = {
+        Companion(each["kind"], each["metadata"]["name"]): each for each in (hpa(), budget(), untracked(level="1"))
+    }
+    written = replace(agent.config, companions=Companions({**given, Companion("Secret", "flags"): untracked("Secret")}))
+    for companion in given:
+        aim = (one.digest, 1) if companion.kind == "HorizontalPodAutoscaler" else ("", None)
+        agent.do(ApplyCompanion(companion, "told to", *aim), config=written)
+    seen = {view.companion.kind: view for view in agent.observe(written).companions}
+    assert [kind for kind, view in seen.items() if view.trouble or view.drifted] == ["Secret"]
+    assert 'cannot get resource "secrets"' in seen["Secret"].trouble
+    for companion in given:
+        agent.do(DeleteCompanion(companion, "told to"), config=written)
 
 
 def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:

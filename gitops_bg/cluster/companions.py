@@ -1,0 +1,141 @@
+"""Reads, applies and deletes the companions of an app, by name, when a pass needs them (docs/decisions/0014).
+
+An app that has none costs nothing. What cannot be read, or is of a kind that the server does not have, is trouble of
+that companion: versions and traffic go on without it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.companion_kinds import CompanionKinds, why_unserved
+from gitops_bg.cluster.companion_manifests import (
+    AIM,
+    additions,
+    aim_at,
+    aim_of,
+    companion_manifest,
+    content_of,
+    is_as_given,
+    is_labelled,
+    sentence,
+)
+from gitops_bg.cluster.errors import ForeignObject, NotFound
+from gitops_bg.cluster.kinds import Kind, Object
+from gitops_bg.cluster.ownership import owner_of
+from gitops_bg.cluster.states import meta_of
+from gitops_bg.core import names
+from gitops_bg.core.actions import ApplyCompanion, DeleteCompanion
+from gitops_bg.core.companions import Companion
+from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.observed import CompanionView
+from gitops_bg.core.record import Record
+from gitops_bg.spec.load import AppConfig
+
+Given = Mapping[str, Any]
+
+
+class Companions:
+    """The companions of a cluster's apps. Safe for many threads as long as each app has one at a time."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._kinds = CompanionKinds(client)
+        self._settled: dict[tuple[AppKey, Companion], tuple[str, str]] = {}
+
+    def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[CompanionView, ...]:
+        """Those that Git names or the record remembers, as they are now; none for what is not there."""
+        given = config.companions.manifests if config is not None else {}
+        if not given and not record.companions:
+            return ()
+        wanted = dict.fromkeys((*given, *record.companions))
+        seen = (self._view(app, app_uid, one, given.get(one)) for one in wanted)
+        return tuple(view for view in seen if view is not None)
+
+    def carry_out(
+        self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyCompanion | DeleteCompanion
+    ) -> None:
+        """Do it. Raises `ForeignObject` where it is not ours, `NotFound` where the server does not have its kind."""
+        if isinstance(action, ApplyCompanion):
+            self._apply(app, app_uid, config, action)
+        else:
+            self._delete(app, action.companion)
+
+    def _apply(self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyCompanion) -> None:
+        """Make it what Git says, and aim it; one that Git does not describe just now is only aimed anew."""
+        companion = action.companion
+        given = config.companions.manifests.get(companion) if config is not None else None
+        kind = self._kind(companion, given)
+        live = self._own(kind, app, companion.name)
+        aim = names.replica_set_name(app, action.digest) if action.digest else ""
+        if given is None:
+            self._aim(kind, app, live, companion, aim)
+            return
+        manifest = companion_manifest(app, app_uid, kind, companion.name, given, aim)
+        answer = self._client.apply(kind, manifest, force=live is not None)
+        extra = additions(answer, manifest)
+        if extra:
+            answer = self._client.merge_patch(kind, app.namespace, companion.name, extra)
+        self._settled[app, companion] = _content(answer)
+
+    def _delete(self, app: AppKey, companion: Companion) -> None:
+        kind = self._kind(companion, None)
+        live = self._own(kind, app, companion.name)
+        self._settled.pop((app, companion), None)
+        if live is not None:
+            self._client.delete(kind, app.namespace, companion.name, live["metadata"]["uid"])
+
+    def _aim(self, kind: Kind, app: AppKey, live: Object | None, companion: Companion, aim: str) -> None:
+        if live is None:
+            raise WorldChanged(f"{sentence(companion, app)} is gone")
+        self._client.merge_patch(kind, app.namespace, companion.name, {"spec": {AIM: aim_at(aim)}})
+
+    def _view(self, app: AppKey, app_uid: str, companion: Companion, given: Given | None) -> CompanionView | None:
+        version = given["apiVersion"] if given is not None else ""
+        try:
+            kind = self._kinds.kind(companion.kind, version)
+            live = self._get(kind, app, companion) if kind is not None else None
+        except Refused as error:
+            return CompanionView(companion, trouble=str(error))
+        if kind is None:
+            why = f"{sentence(companion, app)}: {why_unserved(companion.kind, version)}"
+            return CompanionView(companion, trouble=why) if given is not None else None
+        if live is None:
+            return None
+        meta = meta_of(live)
+        owner = owner_of(kind, meta, app)
+        aim = aim_of(live)
+        drifted = given is not None and not owner and self._drifted(app, app_uid, kind, companion, given, live)
+        return CompanionView(companion, owner, drifted, aim, meta.deleting)
+
+    def _drifted(self, app: AppKey, app_uid: str, kind: Kind, companion: Companion, given: Given, live: Object) -> bool:
+        """Whether it is not what Git says; what the server made of that when it was applied last is no drift (I5)."""
+        manifest = companion_manifest(app, app_uid, kind, companion.name, given, aim_of(live))
+        settled = is_as_given(live, manifest) or self._settled.get((app, companion)) == _content(live)
+        return not (settled and is_labelled(live, manifest))
+
+    def _get(self, kind: Kind, app: AppKey, companion: Companion) -> Object | None:
+        try:
+            return self._client.get(kind, app.namespace, companion.name)
+        except NotFound:
+            self._kinds.forget(companion.kind)
+            raise
+
+    def _kind(self, companion: Companion, given: Given | None) -> Kind:
+        version = given["apiVersion"] if given is not None else ""
+        kind = self._kinds.kind(companion.kind, version)
+        if kind is None:
+            raise NotFound(f"{companion}: {why_unserved(companion.kind, version)}")
+        return kind
+
+    def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+        live = self._client.get(kind, app.namespace, name)
+        owner = owner_of(kind, meta_of(live), app) if live is not None else ""
+        if owner:
+            raise ForeignObject(owner)
+        return live
+
+
+def _content(live: Object) -> tuple[str, str]:
+    return live["metadata"]["uid"], content_of(live)

@@ -1,0 +1,89 @@
+"""Companions of an app (``core.companions``): what of them is remembered, and what is to be done about them.
+
+They follow Git, never a gate; nothing of traffic or versions waits for them. The autoscaler aims at the version that
+the record says is live: so it follows a switch, never leads one, and follows the way back the same way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitops_bg.core.actions import ApplyCompanion, ClusterAction, DeleteCompanion
+from gitops_bg.core.companions import Companion
+from gitops_bg.core.model import Version
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.observed import CompanionView
+from gitops_bg.core.world import World
+
+
+def remember_companions(world: World) -> World:
+    """Remember what Git says, and what it said before as long as that may be live: else nobody would delete it.
+
+    Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is gone.
+    """
+    desired, record = world.desired, world.record
+    if not (desired.companions or record.companions):
+        return world
+    left = (one for one in record.companions if one not in desired.companions)
+    staying = (one for one in left if not desired.whole or _may_be_live(world.companion(one)))
+    companions = tuple(sorted((*desired.companions, *staying)))
+    autoscaler = desired.autoscaler
+    if autoscaler is None and record.autoscaler and record.autoscaler.copy in companions:
+        autoscaler = record.autoscaler
+    if (companions, autoscaler) == (record.companions, record.autoscaler):
+        return world
+    return world.with_record(replace(record, companions=companions, autoscaler=autoscaler))
+
+
+def accompany(world: World) -> tuple[ClusterAction, ...]:
+    """Delete what left Git, then bring the rest to what Git says; while suspended only where the autoscaler aims."""
+    return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.companions else ()
+
+
+def trouble_of_companions(world: World) -> str:
+    """Why one of them is not what Git says it should be; empty where all are, or will be at once."""
+    views = (world.companion(one) for one in world.record.companions)
+    return next((view.trouble for view in views if view and view.trouble), "")
+
+
+def _may_be_live(view: CompanionView | None) -> bool:
+    return view is not None and not (view.owner or view.deleting)
+
+
+def _departures(world: World) -> Iterator[ClusterAction]:
+    for one in world.record.companions if world.desired.whole and not world.suspended else ():
+        view = world.companion(one)
+        if one not in world.desired.companions and view and _may_be_live(view) and not view.trouble:
+            yield DeleteCompanion(one, "it left Git")
+
+
+def _arrivals(world: World) -> Iterator[ClusterAction]:
+    for one in world.record.companions:
+        view = world.companion(one)
+        if view and (view.owner or view.trouble or view.deleting):
+            continue
+        if world.record.autoscaler and world.record.autoscaler.copy == one:
+            yield from _aimed(world, one, view)
+        elif one in world.desired.companions and not world.suspended and (reason := _difference(view)):
+            yield ApplyCompanion(one, reason)
+
+
+def _aimed(world: World, copy: Companion, view: CompanionView | None) -> Iterator[ClusterAction]:
+    """None is made before anything serves; one that Git does not describe just now can still be aimed anew."""
+    active, described = world.active, copy in world.desired.companions
+    if active is None or (view is None and not described) or (not described and world.desired.whole):
+        return
+    reason = _difference(view) if described and not world.suspended else ""
+    if view and not _aims_at(world, view, active):
+        reason = "live traffic goes there now"
+    if reason:
+        yield ApplyCompanion(copy, reason, active.digest, active.number)
+
+
+def _aims_at(world: World, view: CompanionView, version: Version) -> bool:
+    return view.aim == replica_set_name(world.spec.app, version.digest)
+
+
+def _difference(view: CompanionView | None) -> str:
+    if view is None:
+        return "it does not exist"
+    return "it differs from what Git says" if view.drifted else ""

@@ -1,0 +1,326 @@
+"""An app whose live version is sized by an autoscaler: who scales what, and where the autoscaler aims."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core import actions as act
+from gitops_bg.core.companions import Autoscaler, Companion
+from gitops_bg.core.digest import short
+from gitops_bg.core.invariants import violations
+from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.model import Probation
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.observed import CompanionView, Verb
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.world import World
+from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
+from tests.core.worlds import (
+    NOW,
+    active,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    rising,
+    sentences,
+    target,
+    world,
+)
+
+HPA = Autoscaler(COPY, 2, 8)
+KEDA = Autoscaler(Companion("ScaledObject", "web-primary"), 0, 8)
+BESIDE = act.ApplyCompanion | act.DeleteCompanion
+BUDGET = Companion("PodDisruptionBudget", "web")
+MANUAL = manual(preview_service="web-preview")
+
+
+def aimed(number: int, copy: Companion = COPY, **changes) -> CompanionView:
+    """The copy as it is live, aimed at a version."""
+    return replace(CompanionView(copy, aim=replica_set_name(APP, digest(number))), **changes)
+
+
+def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):
+    """A world with an autoscaler in Git, in the record, and live."""
+    wanted = {"companions": (by.copy,), "autoscaler": by, **fields.pop("desired", {})}
+    seen = {"companions": (aimed(aim, by.copy),), **fields.pop("observed", {})}
+    record = {"companions": (by.copy,), "autoscaler": by, **fields.pop("record", {})}
+    return world(*versions, desired=wanted, observed=seen, record=record, **fields)
+
+
+def at_rest(state: World) -> tuple[str, ...]:
+    """What is to be done about companions once the record says all it has to say."""
+    for _ in range(5):
+        state = state.with_record(decided(state).record)
+    return tuple(str(each) for each in decided(state).actions if isinstance(each, BESIDE))
+
+
+WANTED = {
+    "the live version: whatever the autoscaler says": (scaled(active(1), sets=(pods(1, 6),)), 1, 6),
+    "the live version: also where the target asks for something else": (
+        scaled(active(1), sets=(pods(1, 6),), desired={"target": target(1, 3)}),
+        1,
+        6,
+    ),
+    "the live version above the maximum: the autoscaler takes it down, nobody else": (
+        scaled(active(1), sets=(pods(1, 12),)),
+        1,
+        12,
+    ),
+    "the live version at 0, where an HPA rests: up to the minimum": (scaled(active(1), sets=(pods(1, 0),)), 1, 2),
+    "the live version at 0 by KEDA: as it is": (scaled(active(1), by=KEDA, sets=(pods(1, 0),)), 1, 0),
+    "the live version that is gone: what the target asks for": (scaled(active(1), sets=()), 1, 3),
+    "the live version that is gone: within the bounds": (
+        scaled(active(1), sets=(), desired={"target": target(1, 20)}),
+        1,
+        8,
+    ),
+    "a candidate: today's load": (scaled(active(1), rising(2), sets=(pods(1, 6), pods(2, 0))), 2, 6),
+    "a candidate: not above the maximum": (scaled(active(1), rising(2), sets=(pods(1, 12), pods(2, 0))), 2, 8),
+    "a candidate with previewReplicaCount: that": (
+        scaled(active(1), rising(2), sets=(pods(1, 6), pods(2, 1)), spec=manual(preview_replica_count=1)),
+        2,
+        1,
+    ),
+    "a candidate while nothing is asked for: one pod, to show that it runs": (
+        scaled(active(1), rising(2), by=KEDA, sets=(pods(1, 0), pods(2, 0))),
+        2,
+        1,
+    ),
+    "what primary.yaml names: no fewer than serve, also above the maximum": (
+        scaled(active(1), candidate(2), names_=2, sets=(pods(1, 12), pods(2, 8))),
+        2,
+        12,
+    ),
+    "a warm version: today's load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 2), pods(2, 6))), 1, 6),
+    "a warm version: down with the load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 8), pods(2, 4))), 1, 4),
+    "a warm version: not down while the live one has yet to prove itself": (
+        scaled(legacy(1), active(2, probation=Probation(8, NOW)), aim=2, sets=(pods(1, 8), pods(2, 4))),
+        1,
+        8,
+    ),
+    "a warm version that the autoscaler still aims at: its size is the autoscaler's": (
+        scaled(legacy(1), active(2), aim=1, sets=(pods(1, 2), pods(2, 6))),
+        1,
+        2,
+    ),
+    "a version that traffic returns to: today's load": (
+        scaled(legacy(1), active(2), aim=2, names_=1, sets=(pods(1, 2), pods(2, 6))),
+        1,
+        6,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_wanted_size(name):
+    state, number, size = WANTED[name]
+    assert wanted_size(state, state.record.numbered(number)) == size
+
+
+def test_nothing_scales_what_serves_between_the_bounds():
+    for size in range(2, 13):
+        assert sentences(scaled(active(1), sets=(pods(1, size),))) == []
+
+
+def test_what_serves_is_brought_up_to_the_minimum_once():
+    s1 = short(digest(1))
+    assert sentences(scaled(active(1), sets=(pods(1, 0),))) == [
+        f"scale v1 ({s1}) from 0 to 2: the active version needs 2"
+    ]
+    broken = act.ScaleReplicaSet(digest(1), 1, 3, 5, "bug")
+    assert [said.partition(":")[0] for said in violations(scaled(active(1)), (broken,))] == ["I7"]
+
+
+def test_traffic_waits_for_as_many_pods_as_the_load_asks_for():
+    assert needed_to_switch(scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 3)))) == 6
+    assert needed_to_switch(scaled(active(1), candidate(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 1)))) == 0
+
+
+def test_a_candidate_stays_available_while_the_load_grows():
+    """Its countdown, its analysis and its deadline do not begin anew with every step of the autoscaler."""
+    state = scaled(active(1), candidate(2), sets=(pods(1, 6), pods(2, 3)))
+    assert decided(state).record.version(digest(2)).available_since == candidate(2).available_since
+    fewer = scaled(active(1), candidate(2), sets=(pods(1, 6), pods(2, 3, available=1)))
+    assert decided(fewer).record.version(digest(2)).available_since is None
+
+
+# --- where it aims ---
+
+S1, S2 = short(digest(1)), short(digest(2))
+THERE_NOW = f"apply {COPY} -> v2 ({S2}): live traffic goes there now"
+AIM = {
+    "at what serves: nothing to do": (scaled(active(1)), []),
+    "at nothing before anything serves": (
+        scaled(rising(1), observed={"companions": ()}, sets=(pods(1, 3, 0),), names_=0),
+        [],
+    ),
+    "made once something serves": (
+        scaled(active(1), observed={"companions": ()}),
+        [f"apply {COPY} -> v1 ({S1}): it does not exist"],
+    ),
+    "not at a candidate": (scaled(active(1), candidate(2)), []),
+    "at what serves after a switch": (scaled(legacy(1), active(2)), [THERE_NOW]),
+    "also while suspended": (
+        scaled(legacy(1), active(2), spec=replace(MANUAL, suspend=Suspension("incident"))),
+        [THERE_NOW],
+    ),
+    "also where the folder has left Git": (
+        scaled(legacy(1), active(2), desired={"companions": (), "autoscaler": None, "in_git": False, "whole": False}),
+        [THERE_NOW],
+    ),
+    "as Git says": (
+        scaled(active(1), observed={"companions": (aimed(1, drifted=True),)}),
+        [f"apply {COPY} -> v1 ({S1}): it differs from what Git says"],
+    ),
+    "not as Git says while suspended": (
+        scaled(
+            active(1),
+            observed={"companions": (aimed(1, drifted=True),)},
+            spec=replace(MANUAL, suspend=Suspension("incident")),
+        ),
+        [],
+    ),
+    "deleted when it leaves Git": (
+        scaled(active(1), desired={"companions": (), "autoscaler": None}),
+        [f"delete {COPY}: it left Git"],
+    ),
+    "kept where the folder cannot be read": (
+        scaled(active(1), desired={"companions": (), "autoscaler": None, "whole": False}),
+        [],
+    ),
+    "another one takes its place": (
+        scaled(active(1), desired={"companions": (KEDA.copy,), "autoscaler": KEDA}),
+        [f"delete {COPY}: it left Git", f"apply {KEDA.copy} -> v1 ({S1}): it does not exist"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AIM)
+def test_autoscaler_aims(name):
+    state, expected = AIM[name]
+    assert at_rest(state) == tuple(expected)
+
+
+def test_replicas_count_again_once_the_copy_is_gone():
+    leaving = scaled(active(1), sets=(pods(1, 6),), desired={"companions": (), "autoscaler": None})
+    assert decided(leaving).record.autoscaler == HPA
+    gone = replace(leaving, observed=replace(leaving.observed, companions=()))
+    decision = decided(gone)
+    assert (decision.record.autoscaler, decision.record.companions) == (None, ())
+    assert [str(each) for each in decision.actions] == [f"scale v1 ({S1}) from 6 to 3: the active version needs 3"]
+
+
+# --- the others ---
+
+OTHERS = {
+    "is made": ((), [f"apply {BUDGET}: it does not exist"]),
+    "is repaired": ((CompanionView(BUDGET, drifted=True),), [f"apply {BUDGET}: it differs from what Git says"]),
+    "is left alone where it is as Git says": ((CompanionView(BUDGET),), []),
+    "is left alone where it is not ours": ((CompanionView(BUDGET, owner="made by Helm"),), []),
+    "waits while one of its name goes away": ((CompanionView(BUDGET, deleting=True),), []),
+    "waits where the server does not have its kind": ((CompanionView(BUDGET, trouble="no such kind"),), []),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_companion_without_aim(name):
+    seen, expected = OTHERS[name]
+    state = world(active(1), desired={"companions": (BUDGET,)}, observed={"companions": seen})
+    assert at_rest(state) == tuple(expected)
+
+
+def test_companions_wait_until_all_else_is_done():
+    """One that is refused so holds up neither a switch nor the record."""
+    state = world(active(1), rising(2), sets=(pods(1),), desired={"companions": (BUDGET,)})
+    assert any(isinstance(each, act.CreateReplicaSet) for each in decided(state).actions)
+    assert at_rest(state) == ()
+
+
+def test_companion_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():
+    seen = {"companions": (CompanionView(BUDGET, owner="PodDisruptionBudget shop/web is managed by Helm"),)}
+    decision = decided(world(active(1), desired={"companions": (BUDGET,)}, observed=seen))
+    conflict = next(each for each in decision.conditions if each.type == "Conflict")
+    assert (conflict.status, conflict.message) == (True, "PodDisruptionBudget shop/web is managed by Helm")
+    left = decided(world(active(1), observed=seen, record={"companions": (BUDGET,)}))
+    assert (left.actions, left.record.companions) == ((), ())
+
+
+def test_trouble_with_a_companion_is_a_condition_and_stops_nothing():
+    """KEDA is not installed: the promotion goes on, and the condition names what is missing."""
+    missing = "this cluster has no scaledobjects.keda.sh"
+    state = scaled(
+        active(1),
+        candidate(2),
+        by=KEDA,
+        names_=2,
+        observed={"companions": (CompanionView(KEDA.copy, trouble=missing),)},
+    )
+    decision = decided(state)
+    assert any(isinstance(each, act.SwitchTraffic) for each in decision.actions)
+    refused = next(each for each in decision.conditions if each.type == "Refused")
+    assert (refused.status, refused.message) == (True, missing)
+
+
+# --- stories ---
+
+
+def test_story_of_a_promotion_and_the_way_back_at_todays_load():
+    sim = deployed(manual())
+    sim.autoscale()
+    sim.settle()
+    sim.load(6)
+    sim.push("2")
+    sim.settle()
+    assert sizes(sim) == {"1": 6, "2": 6}
+    assert aim(sim) == "1"
+    sim.load(8)
+    sim.settle()
+    assert sizes(sim) == {"1": 8, "2": 8}, "the load has changed while it waits"
+    sim.merge()
+    sim.settle()
+    assert (sim.live, aim(sim)) == ("2", "2")
+    sim.load(3)
+    sim.settle()
+    assert sizes(sim) == {"1": 8, "2": 3}, "the live version has yet to prove itself"
+    sim.later(seconds=601)
+    sim.spec = replace(sim.spec, strategy=replace(sim.spec.strategy, scale_down_delay_seconds=None))
+    sim.settle()
+    sim.load(5)
+    sim.settle()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert (sim.live, aim(sim)) == ("1", "1")
+    assert sizes(sim)["1"] == 5
+
+
+def test_story_of_an_autoscaler_that_is_never_aimed_before_the_service_is():
+    sim = deployed(automatic())
+    sim.autoscale()
+    sim.settle()
+    sim.push("2")
+    for _ in range(20):
+        assert sim.tag(sim.active) == aim(sim) or sim.live == "2"
+        sim.step()
+        sim.pods_come_up()
+    assert (sim.live, aim(sim)) == ("2", "2")
+
+
+def test_story_of_a_rebuilt_cluster():
+    sim = deployed(automatic())
+    sim.autoscale()
+    sim.settle()
+    sim.rebuild_cluster()
+    sim.settle()
+    assert (sim.live, aim(sim), sizes(sim)) == ("1", "1", {"1": 3})
+
+
+def sizes(sim: Simulation) -> dict[str, int]:
+    return {sim.tag(digest): pods.replicas for digest, pods in sim.pods.items()}
+
+
+def aim(sim: Simulation) -> str:
+    """The tag that the live copy scales."""
+    named = sim.companions.get(COPY, "")
+    return next((sim.tag(each) for each in sim.pods if replica_set_name(APP, each) == named), "")
