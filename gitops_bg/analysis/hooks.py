@@ -28,6 +28,9 @@ _MOST_READ = 4 * LONGEST_BODY
 MOST_AT_ONCE = 512
 """Calls under way in one agent; each ends within its own timeout."""
 
+MOST_MESSAGES_AT_ONCE = 64
+"""Of those that go to chats, which have places of their own: a chat that hangs holds up no gate."""
+
 Key = tuple[AppKey, str]
 
 
@@ -54,6 +57,7 @@ class HookCaller:
         """None: about to begin."""
         self._answers: dict[AppKey, dict[str, Called]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
+        self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
         self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -126,7 +130,7 @@ class HookCaller:
         self._clients.clear()
 
     async def _call(self, app: AppKey, call: Call) -> None:
-        async with self._places:
+        async with self._places_of_chats if call.hook.type is HookType.ALERT else self._places:
             status, text = await self._answer(app, call)
         with self._lock:
             if (app, call.id) not in self._running:

@@ -16,7 +16,7 @@ import pytest
 
 import gitops_bg.notify
 from gitops_bg.agent.alerting import alert_composer
-from gitops_bg.analysis.hooks import HookCaller
+from gitops_bg.analysis.hooks import MOST_AT_ONCE, HookCaller
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.hooks.hook import Alert, Call, Called, Hook, HookType, Severity, answer_of
 from gitops_bg.core.model import AppKey
@@ -24,7 +24,7 @@ from gitops_bg.notify.message import Destination
 from gitops_bg.notify.teams import teams
 from tests.support.hook_server import HookServer, hook_server
 
-WEB = AppKey("shop", "web")
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TEXT = "shop/web: v2 (d763871d2b) was aborted: 9 < 10 & falling; `gitops-bg retry shop/web` tries it again"
 ESCAPED = TEXT.replace("9 < 10 & falling", "9 &lt; 10 &amp; falling")
@@ -49,10 +49,13 @@ def no_secrets() -> None:
     SECRETS.clear()
 
 
-def told(type_: str, severity: Severity = Severity.ERROR, namespace: str = "", **provider: Any) -> Called:
+def provider(type_: str, **more: Any) -> dict[str, Any]:
+    return {"type": type_, "channel": "deployments", "username": "bot", "target": "apps/shop/web/target.yaml", **more}
+
+
+def told(type_: str, severity: Severity = Severity.ERROR, namespace: str = "", **more: Any) -> Called:
     """What comes of one alert."""
-    whole = {"type": type_, "channel": "deployments", "username": "bot", "target": "apps/shop/web/target.yaml"}
-    hook = Hook("team", HookType.ALERT, json.dumps(whole | provider), namespace=namespace)
+    hook = Hook("team", HookType.ALERT, json.dumps(provider(type_, **more)), namespace=namespace)
     call = Call("1", "key-1", hook, "Failed", "v1:d763", alert=Alert(severity, TEXT, NOW, FACTS))
     heard = threading.Event()
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
@@ -221,6 +224,24 @@ def test_what_has_a_proxy_goes_through_it(server):
     assert told("slack", address="http://chat.invalid/hook", proxy=server.url("/")).status == 200
     (asked,) = server.asked
     assert (asked.path, asked.headers["Host"]) == ("http://chat.invalid/hook", "chat.invalid")
+
+
+def test_a_chat_that_hangs_holds_up_no_hook(server):
+    server.hang("/chat")
+    hook = Hook("team", HookType.ALERT, json.dumps(provider("slack", address=server.url("/chat"))))
+    alert = Alert(Severity.INFO, TEXT, NOW)
+    messages = [Call(f"m{n}", f"m{n}", hook, "", "", alert=alert) for n in range(2 * MOST_AT_ONCE)]
+    gate = Hook("gate", HookType.CONFIRM_PROMOTION, json.dumps({"url": server.url("/gate"), "timeout": 5.0}))
+    heard = threading.Event()
+    caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
+    try:
+        caller.take(WEB, messages)
+        caller.take(API, [Call("g", "g", gate, "", "")])
+        assert heard.wait(8)
+        assert [called.status for called in caller.answers(API)] == [200]
+    finally:
+        server.released.set()
+        caller.stop()
 
 
 def test_redirects_are_not_followed(server):
