@@ -93,14 +93,17 @@ def images_of(version: Version) -> Iterator[str]:
 def _replicas(sight: Sight) -> str:
     """As Argo Rollouts counts: ready and available are those that serve, updated those of the newest version."""
     active, newest = sight.replica_sets_of(sight.active), sight.replica_sets_of(sight.newest)
+    autoscaler = sight.record.autoscaler
     counts = {
-        "desired": sight.record.replicas or 0,
+        "desired": sum(each.desired for each in active) if autoscaler else sight.record.replicas or 0,
         "current": sum(each.current for each in sight.replica_sets),
         "updated": sum(each.current for each in newest),
         "ready": sum(each.ready for each in active),
         "available": sum(each.available for each in active),
     }
-    return "  ".join(f"{name} {count}" for name, count in counts.items())
+    said = "  ".join(f"{name} {count}" for name, count in counts.items())
+    by = f" ({autoscaler.minimum} to {autoscaler.maximum} by {autoscaler.copy})" if autoscaler else ""
+    return said + by
 
 
 def _tree(root: Branch) -> Table:

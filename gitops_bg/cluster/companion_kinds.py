@@ -17,11 +17,13 @@ class Family:
     group: str
     plural: str
     versions: tuple[tuple[str, ...], ...]
+    comes_with: str = ""
+    """What brings its CustomResourceDefinition; empty where Kubernetes itself has it."""
 
 
 FAMILIES = {
     "HorizontalPodAutoscaler": Family("autoscaling", "horizontalpodautoscalers", (("v2", "v2beta2"), ("v1",))),
-    "ScaledObject": Family("keda.sh", "scaledobjects", (("v1alpha1",),)),
+    "ScaledObject": Family("keda.sh", "scaledobjects", (("v1alpha1",),), "KEDA"),
     "PodDisruptionBudget": Family("policy", "poddisruptionbudgets", (("v1", "v1beta1"),)),
     "ConfigMap": Family("", "configmaps", (("v1",),)),
     "Secret": Family("", "secrets", (("v1",),)),
@@ -65,9 +67,9 @@ class CompanionKinds:
 def why_unserved(name: str, api_version: str) -> str:
     """What a cluster lacks that does not serve a kind, and what helps."""
     family = FAMILIES[name]
-    if "." in family.group:
+    if family.comes_with:
         definition = f"{family.plural}.{family.group}"
-        return f"this cluster has no CustomResourceDefinition {definition}: install what it comes with"
+        return f"this cluster has no CustomResourceDefinition {definition}: install {family.comes_with}"
     versions = _wanted(family, api_version.rpartition("/")[2])
     return f"this cluster serves {name} in none of {', '.join(f'{family.group}/{each}' for each in versions)}"
 

@@ -39,6 +39,16 @@ def check(text: str, variables: Sequence[str]) -> None:
     missing = next((name for name in program.functions() if name not in _KNOWN_FUNCTIONS), None)
     if missing:
         raise BadExpression(f"there is no function {missing}{_like_argo(missing)}")
+    if not program.variables():
+        _check_constant(text)
+
+
+def _check_constant(text: str) -> None:
+    """What asks about nothing can be evaluated now; the library has no type checker for all the others."""
+    try:
+        is_true(text, {})
+    except (NoValue, NoAnswer) as error:
+        raise BadExpression(f"it can never be true: {error}") from error
 
 
 def is_true(text: str, values: Mapping[str, Any]) -> bool:

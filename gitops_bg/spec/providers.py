@@ -141,9 +141,9 @@ SecretName = Annotated[str, Field(pattern=f"^{DNS_LABEL}$"), *OPEN]
 class Header(Model):
     """One HTTP header; Argo writes ``key`` for web and ``name`` for some others: both are read."""
 
-    key: Text | None = None
-    name: Text | None = None
-    value: str
+    key: Text | None = Field(None, description="Its name, such as Authorization.")
+    name: Text | None = Field(None, description="The same: Argo writes key for web, and name elsewhere.")
+    value: str = Field(description="Its value.")
 
     @model_validator(mode="after")
     def _one_name(self) -> Self:
@@ -169,29 +169,29 @@ class Http(Model):
 class Basic(Model):
     """HTTP basic authentication."""
 
-    username: Text
-    password: str
+    username: Text = Field(description="Who asks.")
+    password: str = Field(description="The password: an arg from a Secret.")
 
 
 class Bearer(Model):
     """A bearer token."""
 
-    token: Text
+    token: Text = Field(description="The token: an arg from a Secret.")
 
 
 class OAuth2(Model):
     """A token fetched with the client's credentials (RFC 6749 §4.4)."""
 
-    token_url: WebAddress
-    client_id: Text
-    client_secret: Text
-    scopes: list[Text] = Field(default_factory=list)
+    token_url: WebAddress = Field(description="Where the token is fetched.")
+    client_id: Text = Field(description="Who asks.")
+    client_secret: Text = Field(description="The client's secret: an arg from a Secret.")
+    scopes: list[Text] = Field(default_factory=list, description="The scopes that are asked for.")
 
 
 class Sigv4(Model):
     """Requests signed for AWS, with the agent's own AWS credentials."""
 
-    region: Text
+    region: Text = Field(description="The AWS region that is signed for.")
 
 
 class Authentication(Model):
@@ -220,25 +220,27 @@ class RangeQuery(Model):
 class Prometheus(Http):
     """A PromQL query. ``result``: a vector as a list of numbers, a scalar as a number, a range as lists of numbers."""
 
-    address: WebAddress
-    query: Text
+    address: WebAddress = Field(description="Where Prometheus answers, such as http://prometheus.monitoring:9090.")
+    query: Text = Field(description="PromQL.")
     timeout: Timeout = Field(30, description="Seconds.")
-    headers: list[Header] = Field(default_factory=list)
-    authentication: Authentication | None = None
-    range_query: RangeQuery | None = None
+    headers: list[Header] = Field(default_factory=list, description="More HTTP headers, such as X-Scope-OrgID.")
+    authentication: Authentication | None = Field(None, description="How the agent says who asks.")
+    range_query: RangeQuery | None = Field(None, description="A range instead of a moment.")
 
 
 class Web(Http):
     """A request whose answer is JSON. ``result``: what ``jsonPath`` finds, or the whole body."""
 
-    url: WebAddress
-    method: Annotated[Literal["GET", "POST", "PUT"], *OPEN] = "GET"
-    headers: list[Header] = Field(default_factory=list)
-    body: Text | None = None
-    json_body: dict[str, Any] | None = None
-    timeout_seconds: Timeout = 10
-    json_path: JsonPath | None = None
-    authentication: Authentication | None = None
+    url: WebAddress = Field(description="What is asked.")
+    method: Annotated[Literal["GET", "POST", "PUT"], *OPEN] = Field("GET", description="GET, POST or PUT.")
+    headers: list[Header] = Field(default_factory=list, description="More HTTP headers.")
+    body: Text | None = Field(None, description="What is sent, as text.")
+    json_body: dict[str, Any] | None = Field(None, description="What is sent, as JSON.")
+    timeout_seconds: Timeout = Field(10, description="Seconds.")
+    json_path: JsonPath | None = Field(
+        None, description="What of the answer is the result, such as {$.data.ok}; the whole answer where absent."
+    )
+    authentication: Authentication | None = Field(None, description="How the agent says who asks.")
 
     @model_validator(mode="after")
     def _one_body(self) -> Self:
@@ -252,14 +254,14 @@ class Web(Http):
 class JobMetadata(Model):
     """Labels and annotations of the Job; its name comes from the measurement."""
 
-    labels: dict[str, str] = Field(default_factory=dict)
-    annotations: dict[str, str] = Field(default_factory=dict)
+    labels: dict[str, str] = Field(default_factory=dict, description="Labels of the Job.")
+    annotations: dict[str, str] = Field(default_factory=dict, description="Annotations of the Job.")
 
 
 class Job(Model):
     """A Job that is run: complete is good, failed is bad. The API server judges its spec."""
 
-    metadata: JobMetadata | None = None
+    metadata: JobMetadata | None = Field(None, description="Labels and annotations of the Job.")
     spec: dict[str, Any] = Field(description="A JobSpec of batch/v1.")
 
     @model_validator(mode="after")
@@ -275,7 +277,7 @@ class Job(Model):
 class SecretRef(Model):
     """A Secret in the app's namespace."""
 
-    name: SecretName
+    name: SecretName = Field(description="The Secret.")
     namespaced: Literal[True] = Field(True, description="Secrets are always those of the app's namespace.")
 
 
@@ -289,15 +291,19 @@ Aggregator = Annotated[Literal["avg", "min", "max", "sum", "last", "percentile",
 class Datadog(Http):
     """A Datadog query. ``result``: a number. The Secret has ``api-key``, ``app-key`` and, if need be, ``address``."""
 
-    api_version: Annotated[Literal["v1", "v2"], *OPEN] = "v1"
+    api_version: Annotated[Literal["v1", "v2"], *OPEN] = Field(
+        "v1", description="The version of Datadog's API, v1 or v2."
+    )
     interval: Duration = Field("5m", description="How far back to look.")
-    query: Text | None = None
-    queries: dict[Text, Text] | None = None
-    formula: Text | None = None
+    query: Text | None = Field(None, description="One query, such as avg:requests{service:web}.")
+    queries: dict[Text, Text] | None = Field(None, description="Several queries by name, for a formula; v2 only.")
+    formula: Text | None = Field(None, description="What is made of the queries, such as a / b; v2 only.")
     aggregator: Aggregator | None = Field(None, description="How v2 makes one value of a series; last where absent.")
-    secret_ref: SecretRef = Field(default_factory=_datadog)
+    secret_ref: SecretRef = Field(
+        default_factory=_datadog, description="The Secret with the keys api-key and app-key; datadog where absent."
+    )
     address: WebAddress | None = Field(None, description="Where Datadog answers; the Secret's address where absent.")
-    request_timeout: Duration = "10s"
+    request_timeout: Duration = Field("10s", description="How long one request may take.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -314,36 +320,36 @@ class Datadog(Http):
 class Dimension(Model):
     """One dimension of a CloudWatch metric."""
 
-    name: Text
-    value: Text
+    name: Text = Field(description="What it is called, such as LoadBalancer.")
+    value: Text = Field(description="Its value.")
 
 
 class CloudWatchMetric(Model):
     """Which CloudWatch metric."""
 
-    namespace: Text | None = None
-    metric_name: Text
-    dimensions: list[Dimension] = Field(default_factory=list)
+    namespace: Text | None = Field(None, description="Such as AWS/ApplicationELB.")
+    metric_name: Text = Field(description="Such as HTTPCode_Target_5XX_Count.")
+    dimensions: list[Dimension] = Field(default_factory=list, description="What tells its time series from others.")
 
 
 class MetricStat(Model):
     """A CloudWatch metric, and what is made of its samples."""
 
-    metric: CloudWatchMetric
-    period: Positive | Text
-    stat: Text
-    unit: Text | None = None
+    metric: CloudWatchMetric = Field(description="Which metric.")
+    period: Positive | Text = Field(description="The seconds that one value stands for, or a duration such as 5m.")
+    stat: Text = Field(description="What is made of the samples of a period, such as Sum, Average, p99.")
+    unit: Text | None = Field(None, description="Only samples of this unit, such as Count.")
 
 
 class MetricDataQuery(Model):
     """One query of GetMetricData: exactly one of an expression and a metric."""
 
-    id: QueryId
-    expression: Text | None = None
-    label: Text | None = None
-    metric_stat: MetricStat | None = None
-    period: Positive | Text | None = None
-    return_data: Truth | None = None
+    id: QueryId = Field(description="Its name in expressions and in the answer.")
+    expression: Text | None = Field(None, description="Metric math over other queries, such as errors / requests.")
+    label: Text | None = Field(None, description="What its values are called.")
+    metric_stat: MetricStat | None = Field(None, description="A metric.")
+    period: Positive | Text | None = Field(None, description="The seconds that one value of the expression stands for.")
+    return_data: Truth | None = Field(None, description="Whether its values are part of the answer; true where absent.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -360,11 +366,15 @@ class CloudWatch(Http):
     """
 
     interval: Duration = Field("5m", description="How far back to look.")
-    metric_data_queries: Annotated[list[MetricDataQuery], Field(min_length=1, max_length=500)]
+    metric_data_queries: Annotated[list[MetricDataQuery], Field(min_length=1, max_length=500)] = Field(
+        description="The queries of one GetMetricData."
+    )
     region: Text | None = Field(None, description="The AWS region; the agent's own where absent.")
     address: WebAddress | None = Field(None, description="Where CloudWatch answers; that of the region where absent.")
-    secret_ref: SecretRef | None = None
-    timeout_seconds: Timeout = 10
+    secret_ref: SecretRef | None = Field(
+        None, description="The Secret with AWS credentials; the agent's own where absent."
+    )
+    timeout_seconds: Timeout = Field(10, description="Seconds.")
 
 
 class NewRelic(Http):
@@ -374,23 +384,23 @@ class NewRelic(Http):
     ``base-url-nerdgraph``.
     """
 
-    query: Text
-    profile: SecretName = "newrelic"
+    query: Text = Field(description="NRQL.")
+    profile: SecretName = Field("newrelic", description="The Secret with personal-api-key and account-id.")
     region: Annotated[Literal["us", "eu"], *OPEN] | None = Field(
         None, description="The Secret's region where absent, else us."
     )
     address: WebAddress | None = Field(None, description="Where NerdGraph answers; that of the region where absent.")
-    timeout: Timeout = 10
+    timeout: Timeout = Field(10, description="Seconds.")
 
 
 class Graphite(Http):
     """A target of Graphite's render API. ``result``: the values of its points, oldest first, without gaps."""
 
-    address: WebAddress
-    query: Text
-    headers: list[Header] = Field(default_factory=list)
-    authentication: Authentication | None = None
-    timeout: Timeout = 10
+    address: WebAddress = Field(description="Where Graphite answers.")
+    query: Text = Field(description="The target.")
+    headers: list[Header] = Field(default_factory=list, description="More HTTP headers.")
+    authentication: Authentication | None = Field(None, description="How the agent says who asks.")
+    timeout: Timeout = Field(10, description="Seconds.")
 
 
 class Influxdb(Http):
@@ -399,11 +409,11 @@ class Influxdb(Http):
     The Secret ``profile`` has ``authToken``, ``address`` and ``org``; the latter two may stand here instead.
     """
 
-    query: Text
-    profile: SecretName = "influxdb"
-    address: WebAddress | None = None
-    org: Text | None = None
-    timeout: Timeout = 30
+    query: Text = Field(description="Flux.")
+    profile: SecretName = Field("influxdb", description="The Secret with authToken, address and org.")
+    address: WebAddress | None = Field(None, description="Where InfluxDB answers; the Secret's address where absent.")
+    org: Text | None = Field(None, description="The organization; the Secret's org where absent.")
+    timeout: Timeout = Field(30, description="Seconds.")
 
 
 class Provider(Model):

@@ -105,9 +105,13 @@ def _own_fields() -> str:
 
 def _fields_of_shared() -> Iterator[str]:
     """What is not of one app."""
-    for kind, known in (("AnalysisTemplate", fields.of_templates()), ("AlertProvider", fields.of_alert_providers())):
+    for title, place, known in (
+        ("AnalysisTemplate", "spec", fields.of_templates()),
+        ("Where metrics are measured", "provider", fields.of_metric_providers()),
+        ("AlertProvider", "spec", fields.of_alert_providers()),
+    ):
         rows = ((f"`{each.path}`", each.default, each.meaning) for each in known.values())
-        yield f"## {kind}\n\n" + _table(("Field of `spec`", "Default", "Meaning"), rows)
+        yield f"## {title}\n\n" + _table((f"Field of `{place}`", "Default", "Meaning"), rows)
 
 
 def _where(field: Field) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic_core import PydanticUndefined
 
 from gitops_bg.spec.alerts import ProviderSpec
 from gitops_bg.spec.models import AppSpec
@@ -68,8 +69,13 @@ def ours() -> dict[str, Field]:
 
 
 def of_templates() -> dict[str, Field]:
-    """Every field of `spec` of an AnalysisTemplate; of a provider only its name."""
+    """Every field of `spec` of an AnalysisTemplate; of a provider only its name (`of_metric_providers`)."""
     return {field.path: field for field in _fields(TemplateSpec, "", dict.fromkeys(_PROVIDERS, ""))}
+
+
+def of_metric_providers() -> dict[str, Field]:
+    """Every field of `provider` of a metric."""
+    return {field.path: field for field in _fields(Provider, "", {})}
 
 
 def of_alert_providers() -> dict[str, Field]:
@@ -97,7 +103,7 @@ def _fields(model: type[BaseModel], prefix: str, known: dict[type[BaseModel], st
 def _default(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return "–" if value is None or value == "" else str(value)
+    return "–" if value in (None, "", PydanticUndefined) else str(value)
 
 
 def missing(theirs: tuple[Theirs, ...]) -> list[str]:

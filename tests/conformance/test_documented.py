@@ -73,6 +73,7 @@ def test_every_field_has_a_meaning() -> None:
     every = [
         *fields.ours().values(),
         *fields.of_templates().values(),
+        *fields.of_metric_providers().values(),
         *fields.of_alert_providers().values(),
     ]
     assert not [field.path for field in every if not field.meaning]

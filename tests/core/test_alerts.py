@@ -229,6 +229,7 @@ def test_a_rollback_that_somebody_asked_for_is_a_warning_that_says_who(go_back):
     (told,) = [one for one in take(world) if "went back" in one.text]
     assert told.severity is WARN
     assert "(by " in told.text
+    assert dict(told.facts)["Version"] == "v2"  # the one that was left is what people ask about
 
 
 def test_a_rollback_hook_that_says_yes_is_a_manual_rollback_as_in_flagger():

@@ -93,3 +93,24 @@ def test_every_function_that_check_lets_pass_is_there() -> None:
     for call in calls:
         check(call, [])
         assert is_true(call, {}), call
+
+
+CONSTANT = {
+    "1 + 'a' > 2": "1 + 'a' > 2: No such overload",
+    "[1][3] == 1": "[1][3] == 1: index out of bounds",
+    "1 / 0 == 1": "1 / 0 == 1: division by zero",
+    "'yes'": "'yes' is 'yes', neither true nor false",
+    "1 + 1": "1 + 1 is 2, neither true nor false",
+}
+
+
+@pytest.mark.parametrize("text", CONSTANT)
+def test_what_asks_about_nothing_is_evaluated_when_it_is_checked(text: str) -> None:
+    with pytest.raises(BadExpression) as caught:
+        check(text, ["result"])
+    assert f"it can never be true: {CONSTANT[text]}" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_always_true_is_an_expression() -> None:
+    check("true", ["result"])

@@ -96,6 +96,12 @@ def _named(entry: LedgerEntry) -> str:
     return label(entry.to_version, entry.to_digest) + _of_commit(entry.source_commit)
 
 
+def subject_of(entry: LedgerEntry) -> str:
+    """The digest that an alert is about: after a rollback the one that was left."""
+    left = entry.from_digest if entry.event is Event.ROLLED_BACK else ""
+    return left or entry.to_digest or entry.from_digest
+
+
 def facts_of(world: World, told: Delivery) -> tuple[tuple[str, str], ...]:
     """What is shown beside the sentence, by title; of a version that is forgotten only its digest."""
     version = world.record.version(told.checksum)

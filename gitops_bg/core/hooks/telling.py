@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.hooks.alerting import facts_of, note_awaited, sentence, severity_of
+from gitops_bg.core.hooks.alerting import facts_of, note_awaited, sentence, severity_of, subject_of
 from gitops_bg.core.hooks.confirmation import hooks_of
 from gitops_bg.core.hooks.hook import (
     Alert,
@@ -202,7 +202,7 @@ def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
     for hook in hooks_of(world, HookType.EVENT):
         world = _queue(world, hook, phase, digest, _sentence(entry), severity)
     for hook in _alerted(world, severity):
-        world = _queue(world, hook, phase, digest, sentence(world, entry), severity)
+        world = _queue(world, hook, phase, subject_of(entry), sentence(world, entry), severity)
     outcome, digest = _outcome(world, entry)
     for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
         world = _queue(world, hook, outcome, digest)

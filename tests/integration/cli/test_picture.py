@@ -19,6 +19,7 @@ from gitops_bg.cli.sight import Sight
 from gitops_bg.cli.sight_json import json_of
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
 from gitops_bg.core.analysis.runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import ServiceView
@@ -167,6 +168,16 @@ def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
     branch = of_version(failed, holds=(Hold(NEXT.digest, "it burned", NOW),))
     assert branch.info == "preview, on hold: it burned, failed: ProgressDeadlineExceeded, of c8"
     assert branch.children[0].status == "Degraded"
+
+
+def test_an_autoscaler_is_said_to_size_what_serves() -> None:
+    """And what is desired is what it says, not what the target asks for."""
+    autoscaler = Autoscaler(Companion("HorizontalPodAutoscaler", "web-primary"), 2, 10)
+    record = replace(SIGHT.record, autoscaler=autoscaler)
+    scaled = replace(SIGHT, record=record, replica_sets=(replica_set(LIVE, 5, 5),))
+    assert (
+        "Replicas: desired 5 current 5 updated 0 ready 5 available 5 (2 to 10 by HorizontalPodAutoscaler web-primary)"
+    ) in map(words, drawn(scaled))
 
 
 @pytest.mark.parametrize(

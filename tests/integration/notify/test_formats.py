@@ -17,6 +17,7 @@ import pytest
 import gitops_bg.notify
 from gitops_bg.agent.alerting import alert_composer
 from gitops_bg.analysis.hooks import MOST_AT_ONCE, HookCaller
+from gitops_bg.analysis.secrets import Secrets
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.hooks.hook import Alert, Call, Called, Hook, HookType, Severity, answer_of
 from gitops_bg.core.model import AppKey
@@ -176,6 +177,15 @@ class TestSlackWithAToken:
     def test_a_webhook_that_says_ok_in_one_word_is_good(self, server):
         server.reply("/hook", 200, "ok")
         assert told("slack", address=server.url("/hook")).status == 200
+
+    def test_without_an_address_it_goes_to_slack_itself(self):
+        SECRETS["shop", "bot"] = {"token": b"xoxb-s3cr3t"}
+        hook = Hook("team", HookType.ALERT, json.dumps(provider("slack", secret="bot")))
+        call = Call("1", "key-1", hook, "", "", alert=Alert(Severity.INFO, TEXT, NOW))
+        request = alert_composer("blue")(WEB, call, Secrets("shop", read_secret))
+        assert request.url == "https://slack.com/api/chat.postMessage"
+        assert ("Authorization", "Bearer xoxb-s3cr3t") in request.headers
+        assert "s3cr3t" not in repr(request)
 
     def test_no_other_chat_gets_the_token(self, server):
         SECRETS["shop", "bot"] = {"token": b"xoxb-s3cr3t", "address": server.url("/hook").encode()}

@@ -1,0 +1,223 @@
+"""Companions of an app, with a running agent: they follow Git at once, and hold up nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitops_bg.core.observed import Request, Verb
+from tests.conformance.steps import sizes, wait_sizes
+from tests.support.clusters import SandboxCluster
+from tests.support.companions import (
+    BUDGET,
+    HPA,
+    SCALED_OBJECT,
+    aim,
+    autoscale,
+    budget,
+    hpa,
+    keda,
+    live,
+    path,
+    publish,
+    scaled_object,
+    untracked,
+    wait_aim,
+)
+from tests.support.rawapi import Json
+from tests.support.scenario import App, Scenario, scenario
+
+COPY = "web-primary"
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def scaled(web: App) -> App:
+    """The app `web`, live, with an HPA."""
+    publish(web, "hpa", hpa())
+    wait_aim(web, "v1")
+    return web
+
+
+def look(web: App) -> None:
+    """Have the agent look at the app again, as the resync does."""
+    assert web.scenario.agent is not None
+    web.scenario.agent.wake_apps([web.key])
+
+
+# --- what follows Git ---
+
+
+def test_replicas_count_again_when_the_autoscaler_leaves_the_folder(scaled: App) -> None:
+    autoscale(scaled, "v1", 5)
+    wait_sizes(scaled, v1=5)
+    scaled.scenario.wait_idle()
+    assert sizes(scaled) == {"v1": 5}
+    publish(scaled, "hpa", None)
+    scaled.wait(lambda: live(scaled, HPA, COPY) is None, "the copy is gone")
+    wait_sizes(scaled, v1=2)
+
+
+def test_the_autoscaler_may_become_another_kind(scaled: App) -> None:
+    with keda(scaled.scenario.cluster):
+        files = {f"{scaled.folder}/hpa.yaml": None, f"{scaled.folder}/scaler.yaml": _yaml(scaled_object())}
+        scaled.scenario.publish("KEDA", files)
+        wait_aim(scaled, "v1", SCALED_OBJECT)
+        scaled.wait(lambda: live(scaled, HPA, COPY) is None, "the HPA is gone")
+
+
+def test_untracked_configuration_and_budgets_come_and_go_with_their_files(web: App) -> None:
+    publish(web, "flags", untracked(level="info"))
+    publish(web, "budget", budget())
+    web.wait(lambda: live(web, "ConfigMap", "flags") and live(web, BUDGET, "web"), "both are there")
+    publish(web, "flags", untracked(level="debug"))
+    web.wait(lambda: live(web, "ConfigMap", "flags")["data"] == {"level": "debug"}, "it follows Git")
+    web.promote("v2")
+    assert live(web, "ConfigMap", "flags")["data"] == {"level": "debug"}
+    publish(web, "flags", None)
+    publish(web, "budget", None)
+    web.wait(lambda: not (live(web, "ConfigMap", "flags") or live(web, BUDGET, "web")), "both are gone")
+
+
+def test_what_somebody_changes_is_repaired_when_the_agent_looks_again(scaled: App) -> None:
+    scaled.scenario.cluster.patch(path(scaled, HPA, COPY), {"spec": {"maxReplicas": 3}})
+    look(scaled)
+    scaled.wait(lambda: live(scaled, HPA, COPY)["spec"]["maxReplicas"] == 99, "the copy is repaired")
+    events = {event["message"] for event in scaled.scenario.events() if event["reason"] == "CompanionApplied"}
+    assert any(message.endswith("it differs from what Git says") for message in events), events
+
+
+def test_nothing_is_deleted_while_the_folder_is_broken(scaled: App) -> None:
+    files = {f"{scaled.folder}/hpa.yaml": None, f"{scaled.folder}/other.yaml": "a: [1"}
+    scaled.scenario.publish("Break it", files)
+    scaled.wait_condition("InvalidSpec")
+    scaled.scenario.wait_idle()
+    assert aim(scaled) == "v1"
+
+
+def test_all_of_it_goes_with_the_app(scaled: App) -> None:
+    scaled.spec["deletionPolicy"] = "delete"
+    scaled.configure()
+    scaled.scenario.publish("Remove it", {scaled.folder: None})
+    scaled.wait(lambda: live(scaled, HPA, COPY) is None, "the copy is gone")
+
+
+# --- what it stays quiet about ---
+
+
+def test_an_agent_that_begins_anew_writes_nothing(scaled: App) -> None:
+    publish(scaled, "budget", budget())
+    publish(scaled, "flags", untracked(level="info"))
+    scaled.wait(lambda: live(scaled, "ConfigMap", "flags"), "all are there")
+    scaled.wait_phase("Healthy")
+    scaled.scenario.wait_idle()
+    before = scaled.scenario.writes()
+    scaled.scenario.restart(fresh_mirror=True)
+    scaled.scenario.wait_idle()
+    assert scaled.scenario.writes() == before
+
+
+def test_an_autoscaler_that_moves_what_serves_causes_no_write(scaled: App) -> None:
+    """Nothing else runs: there is nothing to bring to the new size."""
+    scaled.wait_phase("Healthy")
+    scaled.scenario.wait_idle()
+    before = _but_status(scaled)
+    for replicas in (5, 9, 3, 2):
+        autoscale(scaled, "v1", replicas)
+        scaled.wait(lambda replicas=replicas: scaled.versions()["v1"].available == replicas, f"{replicas} pods")
+        scaled.scenario.wait_idle()
+        assert sizes(scaled) == {"v1": replicas}
+    assert _but_status(scaled) == before
+
+
+def _but_status(web: App) -> list[tuple[str, str]]:
+    """The writes but those of the status, which counts pods, and of Events."""
+    writes = [(write.method, write.path) for write in web.scenario.writes()]
+    return [write for write in writes if not write[1].endswith("/status") and "/events" not in write[1]]
+
+
+def test_an_app_that_has_none_asks_the_server_for_none(web: App, own_sandbox: SandboxCluster) -> None:
+    web.promote("v2")
+    kinds = ("horizontalpodautoscalers", "scaledobjects", "poddisruptionbudgets")
+    assert [own_sandbox.sandbox.requests.count(verb="get", resource=kind) for kind in kinds] == [0, 0, 0]
+
+
+# --- what holds up nothing ---
+
+
+def test_without_keda_its_condition_names_the_definition_and_traffic_moves_on(web: App) -> None:
+    publish(web, "scaler", scaled_object())
+    refused = web.wait_condition("Refused")
+    assert "no CustomResourceDefinition scaledobjects.keda.sh" in refused["message"]
+    web.promote("v2")
+    with keda(web.scenario.cluster):
+        look(web)
+        wait_aim(web, "v2", SCALED_OBJECT)
+        web.wait_condition("Refused", "False")
+
+
+@pytest.mark.parametrize("verb", ["get", "patch"])
+def test_a_refusal_of_one_companion_holds_up_neither_traffic_nor_the_others(
+    world: Scenario, web: App, verb: str
+) -> None:
+    world.cluster.sandbox.faults.refuse(verb, "horizontalpodautoscalers", world.namespace)
+    world.publish("all", {f"{web.folder}/{name}.yaml": _yaml(each) for name, each in (("a", hpa()), ("b", budget()))})
+    web.wait(lambda: live(web, BUDGET, "web"), "the budget is there")
+    refused = web.wait_condition("Refused")
+    assert "horizontalpodautoscalers" in refused["message"]
+    assert web.phase() == "Degraded"
+    web.promote("v2")
+    world.cluster.sandbox.faults.clear()
+    look(web)
+    wait_aim(web, "v2")
+    web.wait_condition("Refused", "False")
+
+
+def test_an_autoscaler_that_is_somebody_elses_is_a_conflict(web: App) -> None:
+    theirs = hpa()
+    theirs["metadata"] = {"name": COPY, "namespace": web.key.namespace}
+    web.scenario.cluster.apply(theirs, manager="helm")
+    publish(web, "hpa", hpa(maximum=50))
+    conflict = web.wait_condition("Conflict")
+    assert f"HorizontalPodAutoscaler {web.key.namespace}/{COPY} is made by somebody else" in conflict["message"]
+    web.promote("v2")
+    assert live(web, HPA, COPY)["spec"]["maxReplicas"] == 99
+
+
+# --- the way back ---
+
+
+def _suspend(web: App) -> None:
+    web.spec["suspend"] = {"reason": "incident"}
+    web.configure()
+    web.wait_condition("Suspended")
+
+
+def _leave_git(web: App) -> None:
+    web.scenario.publish("Remove it", {web.folder: None})
+    web.wait_told("orphaned")
+
+
+@pytest.mark.parametrize("before", [_suspend, _leave_git], ids=lambda each: each.__name__.strip("_"))
+def test_the_way_back_takes_the_autoscaler_along_whatever_else_stands_still(
+    scaled: App, before: Callable[[App], None]
+) -> None:
+    scaled.promote("v2")
+    wait_aim(scaled, "v2")
+    before(scaled)
+    scaled.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "smells"))
+    wait_aim(scaled, "v1")
+    assert scaled.live_tag() == "v1"
+
+
+def _yaml(manifest: Json) -> str:
+    return str(yaml.safe_dump(manifest))
