@@ -70,10 +70,9 @@ class Folder:
 
 
 def companions_of(folder: Folder) -> tuple[Companions, tuple[Problem, ...]]:
-    """The companions, and what is wrong with them; what is wrong is left out."""
-    if not folder.manifests and not (folder.model and folder.model.autoscaler_ref):
-        return (NO_COMPANIONS if folder.readable else UNKNOWN), ()
-    return _Reading(folder).read()
+    """The companions, and what is wrong with them; what is wrong is left out. Folders that have none share a value."""
+    found, problems = _Reading(folder).read()
+    return next((each for each in (NO_COMPANIONS, UNKNOWN) if each == found), found), problems
 
 
 class _Reading:

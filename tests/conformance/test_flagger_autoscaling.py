@@ -5,6 +5,7 @@ read. Its aim is the ReplicaSet that serves, through promotion and rollback.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -22,7 +23,7 @@ from tests.support.companions import (
     scaled_object,
     wait_aim,
 )
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import App, Scenario, scenario
 
 COPY = "web-primary"
 
@@ -85,6 +86,27 @@ def test_flagger_hpa_bounds_of_the_primary_alone(scaled: App) -> None:
     scaled.wait(lambda: live(scaled, HPA, COPY)["spec"]["maxReplicas"] == 7, "the copy has its own maximum")
     assert live(scaled, HPA, COPY)["spec"]["minReplicas"] == 3
     wait_sizes(scaled, v1=3)
+
+
+@pytest.mark.control_plane
+def test_flagger_hpa_by_the_controller_of_kubernetes_itself(control_plane_cluster: TestCluster, tmp_path: Path) -> None:
+    """Nobody plays it here: it brings what serves within the bounds, before and after a promotion, and stays alone."""
+    with scenario(control_plane_cluster, tmp_path) as world:
+        world.start()
+        web = world.app()
+        web.add("v1")
+        publish(web, "hpa", hpa(maximum=6))
+        web.wait_live("v1")
+        web.wait_primary("v1")
+        wait_aim(web, "v1")
+        autoscale(web, "v1", 8)
+        web.push_image("v2")
+        wait_sizes(web, v1=6, v2=6)
+        web.merge_promotion("v2")
+        wait_aim(web, "v2")
+        publish(web, "hpa", hpa(maximum=4))
+        wait_sizes(web, v1=6, v2=4)  # the old version waits until the new one has proven itself
+        web.wait_phase("Healthy")
 
 
 @pytest.fixture

@@ -146,6 +146,11 @@ def test_a_candidate_stays_available_while_the_load_grows():
     assert decided(fewer).record.version(digest(2)).available_since is None
 
 
+def test_what_traffic_is_to_move_to_has_a_deadline_for_all_its_pods():
+    state = scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 6, available=3)))
+    assert decided(state).record.version(digest(2)).waiting_since == NOW
+
+
 # --- where it aims ---
 
 S1, S2 = short(digest(1)), short(digest(2))

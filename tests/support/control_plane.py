@@ -41,6 +41,7 @@ _CONTROLLERS = (
     "endpointslice",
     "garbagecollector",
     "disruption",
+    "horizontalpodautoscaling",
     "namespace",
 )
 _FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
@@ -190,6 +191,7 @@ class ControlPlane:
             "--kube-api-burst=4000",
             "--concurrent-replicaset-syncs=20",
             "--concurrent-service-endpoint-syncs=20",
+            "--horizontal-pod-autoscaler-sync-period=1s",
             _FEATURES,
         )
 

@@ -30,12 +30,12 @@ def is_coming(world: World, version: Version) -> bool:
 def is_available(world: World, version: Version) -> bool:
     """Whether all pods that the version is to have now are available.
 
-    One that was, and is given more pods because the load has grown, has not failed: as long as it has those that the
-    autoscaler says it needs at least. Traffic waits for all of them all the same (``sizes.needed_to_switch``).
+    A candidate that was, and is given more pods because the load has grown, has not failed: as long as it has those
+    that the autoscaler says it needs at least. Once traffic is to move to it, it needs all of them, in time.
     """
     view, needed = world.replica_set(version.digest), wanted_size(world, version)
     autoscaler = world.record.autoscaler
-    if autoscaler and version.available_since:
+    if autoscaler and version.available_since and version.digest != world.goal:
         needed = min(needed, max(1, autoscaler.minimum))
     return view is not None and view.available >= needed
 

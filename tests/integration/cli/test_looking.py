@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
+from tests.support.companions import hpa, publish
 from tests.support.scenario import STATE_BRANCH, App, Scenario
 
 
@@ -215,6 +216,14 @@ def test_plan_of_a_new_app_says_what_would_be_deployed(cli: Cli, world: Scenario
     [plan] = answer["apps"]
     assert [action["action"] for action in plan["actions"]][:2] == ["ApplyApp", "CreateReplicaSet"]
     assert world.writes() == []
+
+
+def test_plan_says_what_an_autoscaler_in_git_leads_to(cli: Cli, web: App) -> None:
+    web.scenario.stop()
+    publish(web, "hpa", hpa())
+    (line,) = (each for each in cli("plan", str(web.key)).splitlines() if "Horizontal" in each)
+    assert line.strip().startswith("1. apply HorizontalPodAutoscaler web-primary -> v1 (")
+    assert line.endswith("it does not exist")
 
 
 def test_plan_shows_problems_of_files_and_goes_on(cli: Cli, web: App) -> None:
