@@ -6,6 +6,7 @@ Only the last decision about an app counts. Nothing here decides; what Git answe
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from gitops_bg.agent.contents import completed
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
@@ -15,6 +16,7 @@ from gitops_bg.repo.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.messages import Movement
 from gitops_bg.repo.promotion import PrimaryChange
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.primary import render_primary
 
 
@@ -26,6 +28,8 @@ class Wish:
     record: Record
     primary_blob: str | None
     """The blob of main's ``primary.yaml`` at the time; None where there was none."""
+    contents: tuple[Configuration, ...] = ()
+    """What the ConfigMaps and Secrets hold that the named versions use, as far as it is at hand."""
 
     @property
     def only_ledger(self) -> bool:
@@ -50,9 +54,10 @@ def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
 
     A part that fails does not keep the others from being written. Every part may be repeated after any failure.
     """
-    commits, offers = list(_changes(wishes, CommitPrimary)), list(_changes(wishes, OfferPromotion))
-    withdrawn, batch = _apps(wishes, WithdrawPromotion), dict(_ledger(wishes))
     errors: list[GitopsBgError] = []
+    commits = list(_changes(repository, wishes, CommitPrimary, errors))
+    offers = list(_changes(repository, wishes, OfferPromotion, errors))
+    withdrawn, batch = _apps(wishes, WithdrawPromotion), dict(_ledger(wishes))
     refused = ""
     if commits:
         try:
@@ -81,15 +86,22 @@ def _failure(part: Callable[[], object]) -> Iterator[GitopsBgError]:
 
 
 def _changes(
-    wishes: Mapping[AppKey, Wish], kind: type[CommitPrimary] | type[OfferPromotion]
+    repository: Repository,
+    wishes: Mapping[AppKey, Wish],
+    kind: type[CommitPrimary] | type[OfferPromotion],
+    errors: list[GitopsBgError],
 ) -> Iterator[PrimaryChange]:
+    """The changes of all apps; what cannot be written whole is not written, and is among the errors."""
     for app, wish in wishes.items():
         for action in wish.actions:
             if isinstance(action, kind):
-                yield _change(app, action, wish.primary_blob)
+                try:
+                    yield _change(repository, app, action, wish)
+                except GitopsBgError as error:
+                    errors.append(error)
 
 
-def _change(app: AppKey, action: CommitPrimary | OfferPromotion, blob: str | None) -> PrimaryChange:
+def _change(repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, wish: Wish) -> PrimaryChange:
     version = action.version
     movement = Movement(
         app=app,
@@ -103,7 +115,8 @@ def _change(app: AppKey, action: CommitPrimary | OfferPromotion, blob: str | Non
         by=action.by,
         reason=action.reason,
     )
-    return PrimaryChange(render_primary(app, version).encode(), blob, movement)
+    contents = completed(repository, app, version, wish.contents)
+    return PrimaryChange(render_primary(app, version, contents).encode(), wish.primary_blob, movement)
 
 
 def _apps(wishes: Mapping[AppKey, Wish], kind: type[GitAction]) -> set[AppKey]:

@@ -11,6 +11,7 @@ from datetime import datetime
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.contents import contents_for
 from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
@@ -103,7 +104,9 @@ class Reconciler:
         finally:
             # Git hears what the record says, whether Kubernetes goes along or not.
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
-            is_new = self._git.submit(facts.app, Wish(git_actions, decision.record, facts.primary_blob))
+            contents = contents_for(facts, git_actions, self._cluster)
+            wish = Wish(git_actions, decision.record, facts.primary_blob, contents)
+            is_new = self._git.submit(facts.app, wish)
             self._log(facts, decision, is_new)
         self._teller.stands(facts.app, decision)
         return saved or wrote

@@ -9,6 +9,7 @@ from typing import assert_never
 
 from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.companions import Companions
+from gitops_bg.cluster.copies import Copies
 from gitops_bg.cluster.desired import (
     ServiceNames,
     desired_service,
@@ -31,7 +32,12 @@ from gitops_bg.cluster.patches import (
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Memory, Reader
 from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state
-from gitops_bg.cluster.render import app_manifest, replica_set_manifest, selects, service_manifest
+from gitops_bg.cluster.render import (
+    app_manifest,
+    replica_set_manifest,
+    selects,
+    service_manifest,
+)
 from gitops_bg.cluster.settled import Settled, intent_of
 from gitops_bg.cluster.states import meta_of
 from gitops_bg.cluster.writer import Writer
@@ -39,11 +45,13 @@ from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
     ApplyCompanion,
+    ApplyConfiguration,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
     DeleteCompanion,
+    DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -74,6 +82,7 @@ class Actor:
         self._writer = writer
         self._settled = settled
         self._pods = pods
+        self.copies = Copies(reader, writer, self._own, self._uid)
         self._companions = companions
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
@@ -82,10 +91,10 @@ class Actor:
         ``config`` is None once the folder of the app has left main.
         """
         match action:
-            case ApplyApp():
-                self._apply_app(app, config)
-            case DeleteApp():
-                self._delete_app(app)
+            case ApplyApp() | DeleteApp():
+                self._change_app(app, config, action)
+            case ApplyConfiguration() | DeleteConfiguration():
+                self.copies.carry_out(app, config, action)
             case CreateReplicaSet():
                 self._create_replica_set(app, config, action)
             case ScaleReplicaSet():
@@ -107,6 +116,12 @@ class Actor:
             case _:
                 assert_never(action)
 
+    def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> None:
+        if isinstance(action, ApplyApp):
+            self._apply_app(app, config)
+        else:
+            self._delete_app(app)
+
     def _apply_app(self, app: AppKey, config: AppConfig | None) -> None:
         manifest = app_manifest(app, _known(config).body)
         self._own(APPS, app, app.name)
@@ -123,7 +138,7 @@ class Actor:
         existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         worn = None
         if existing is not None:
-            self._refuse_if_deleting(existing)
+            self._refuse_if_deleting(REPLICA_SETS, existing)
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
             before = replica_set_state(existing)
@@ -193,7 +208,7 @@ class Actor:
     def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
         """I1, read live: the pods that traffic is to go to are there."""
         body = self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
-        self._refuse_if_deleting(body)
+        self._refuse_if_deleting(REPLICA_SETS, body)
         state = replica_set_state(body)
         if action.needs_available and not state.seen:
             raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
@@ -211,9 +226,9 @@ class Actor:
             if selects(selector, labels):
                 raise WorldChanged(f"the active Service {name} selects {replica_set['metadata']['name']}")
 
-    def _refuse_if_deleting(self, body: Object) -> None:
+    def _refuse_if_deleting(self, kind: Kind, body: Object) -> None:
         if "deletionTimestamp" in body["metadata"]:
-            raise WorldChanged(f"ReplicaSet {body['metadata']['name']} is still being deleted")
+            raise WorldChanged(f"{kind.name} {body['metadata']['name']} is still being deleted")
 
     def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
         live = self._reader.app(app)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from gitops_bg.cluster.errors import Forbidden
 from gitops_bg.cluster.kinds import Object, name_of
 from gitops_bg.cluster.states import State
 from gitops_bg.core.errors import GitopsBgError
@@ -31,6 +32,8 @@ class _Slot(Generic[S]):
 class WatchCache(Generic[S]):
     """The states of one kind. ``index`` says which app a state belongs to; ``on_change`` hears that app.
 
+    Of a kind that the agent ``can_do_without``, nobody waits for a list that is refused: the cache is `blind` then.
+
     Safe for many threads; ``on_change`` is called without the lock held.
     """
 
@@ -39,7 +42,10 @@ class WatchCache(Generic[S]):
         reduce: Callable[[Object, S | None], S],
         index: Callable[[S], AppKey],
         on_change: Callable[[AppKey], None],
+        *,
+        can_do_without: bool = False,
     ) -> None:
+        self.can_do_without = can_do_without
         self._reduce = reduce
         self._index = index
         self._on_change = on_change
@@ -60,13 +66,19 @@ class WatchCache(Generic[S]):
         """Whether every watch has been through its first list."""
         return all(scope.synced.is_set() for scope in self._scopes)
 
+    @property
+    def blind(self) -> bool:
+        """Whether the server refuses to show what there is, so that nothing is known of what is not here."""
+        return any(isinstance(scope.error, Forbidden) for scope in self._scopes)
+
     def first_lists(self) -> list[threading.Event]:
         """What is set once each watch has been through its first list."""
         return [scope.synced for scope in self._scopes]
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches hear nothing just now."""
-        return [scope.error for scope in self._scopes if scope.error is not None]
+        """Why watches hear nothing just now, of what the agent cannot do without."""
+        errors = [scope.error for scope in self._scopes if scope.error is not None]
+        return [error for error in errors if not (self.can_do_without and isinstance(error, Forbidden))]
 
     def get(self, namespace: str, name: str) -> S | None:
         """The state of one object."""
@@ -215,6 +227,8 @@ class Scope(Generic[S]):
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why nothing is heard just now, or None."""
         self.error = error
+        if self._cache.can_do_without and isinstance(error, Forbidden):
+            self.synced.set()
 
 
 def _is_older(slot: _Slot[S], body: Object) -> bool:

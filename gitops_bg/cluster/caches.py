@@ -8,9 +8,17 @@ from gitops_bg.cluster.cache import WatchCache
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
 from gitops_bg.cluster.ownership import controlling_app
-from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.reduce import CONFIGURATION_STATES, app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.slices import SliceKind
-from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState, State
+from gitops_bg.cluster.states import (
+    AppState,
+    ConfigurationState,
+    Copied,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+    State,
+)
 from gitops_bg.cluster.watch import Pace, Watch
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError
@@ -42,12 +50,18 @@ class Caches:
         self._replica_sets = WatchCache(replica_set_state, _owning_key, self._changed)
         self._services = WatchCache(service_state, _owning_key, self._changed)
         self._slices = WatchCache(slice_state, _owning_key, self._changed)
+        self._configuration: dict[Kind, WatchCache[ConfigurationState]] = {
+            kind: WatchCache(reduce, _owning_key, self._changed, can_do_without=True)
+            for kind, reduce in CONFIGURATION_STATES.items()
+        }
         self._watches: list[Watch] = []
         for namespace in namespaces or ("",):
             self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
             self._follow(client, lambda: REPLICA_SETS, namespace, OURS, self._replica_sets, pace)
             self._follow(client, lambda: SERVICES, namespace, OURS, self._services, pace)
             self._follow(client, slice_kind, namespace, OURS, self._slices, pace)
+            for kind, cache in self._configuration.items():
+                self._follow(client, lambda kind=kind: kind, namespace, OURS, cache, pace)  # type: ignore[misc]
 
     def start(self) -> None:
         """Begin to watch; returns at once."""
@@ -98,6 +112,11 @@ class Caches:
             return labelled
         self._unlabelled[app] -= {state.meta.name for state in labelled}
         return labelled + tuple(self._still_unlabelled(app))
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:  # noqa: ARG002 (in a cache, all are looked at)
+        """The ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to list."""
+        states = (state for cache in self._configuration.values() for state in cache.of(_indexed(app)))
+        return Copied(tuple(states), tuple(kind.name for kind, cache in self._configuration.items() if cache.blind))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name. One without our labels is in no cache: it is read live until it has them."""
@@ -161,13 +180,14 @@ class Caches:
         self._watches.append(Watch(client, kind, namespace, labels, cache.scope(namespace), pace))
 
     def _all(self) -> tuple[WatchCache[Any], ...]:
-        return self._apps, self._replica_sets, self._services, self._slices
+        return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values()
 
     def _of_kind(self, kind: Kind) -> WatchCache[Any]:
         caches: dict[Kind, WatchCache[Any]] = {
             APPS: self._apps,
             REPLICA_SETS: self._replica_sets,
             SERVICES: self._services,
+            **self._configuration,
         }
         return caches[kind]
 

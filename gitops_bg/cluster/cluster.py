@@ -32,9 +32,10 @@ from gitops_bg.core.actions import ClusterAction
 from gitops_bg.core.analysis.runs import Measure, Measured
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import AppKey, ConfigurationRef
 from gitops_bg.core.observed import Observed, Request
 from gitops_bg.core.record import Record
+from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.load import AppConfig
 
 
@@ -163,6 +164,10 @@ class Cluster:
         if found is None:
             raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
         return {key: base64.b64decode(data) for key, data in (found.get("data") or {}).items()}
+
+    def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
+        """What the live copy of a ConfigMap or Secret holds. Raises `NotFound` where there is none that holds it."""
+        return self._actor.copies.held(app, ref)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
         """Carry out one action, see `Actor.carry_out`."""

@@ -40,6 +40,12 @@ class Unauthorized(Refused):
     reason = "Unauthorized"
 
 
+class Forbidden(Refused):
+    """We lack the right (HTTP 403), or a quota or an admission controller says no."""
+
+    reason = "Forbidden"
+
+
 class ForeignObject(Refused):
     """An object of the name we need belongs to somebody else; it is left alone (DESIGN §3)."""
 
@@ -87,7 +93,7 @@ def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> 
         return Gone(sentence)
     if status == 404:
         return NotFound(sentence)
-    return Unauthorized(sentence) if status == 401 else Refused(sentence)
+    return {401: Unauthorized, 403: Forbidden}.get(status, Refused)(sentence)
 
 
 def is_absent(status: int, data: bytes) -> bool:

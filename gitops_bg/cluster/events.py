@@ -19,11 +19,13 @@ from gitops_bg.core import names
 from gitops_bg.core.actions import (
     ApplyApp,
     ApplyCompanion,
+    ApplyConfiguration,
     ApplyService,
     ClusterAction,
     CreateReplicaSet,
     DeleteApp,
     DeleteCompanion,
+    DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -143,21 +145,27 @@ def reason_of(action: ClusterAction) -> str:
             reason = "PodMetadataChanged"
         case EvictPod():
             reason = "PodEvicted"
+        case ApplyConfiguration() | DeleteConfiguration():
+            reason = _reason_of_copy(action)
         case DeleteReplicaSet():
             reason = "ReplicaSetDeleted"
         case PointPreview():
             reason = "PreviewSwitched"
         case ApplyService():
             reason = "ServiceApplied"
-        case ApplyCompanion():
-            reason = "CompanionApplied"
-        case DeleteCompanion():
-            reason = "CompanionDeleted"
+        case ApplyCompanion() | DeleteCompanion():
+            reason = "CompanionApplied" if isinstance(action, ApplyCompanion) else "CompanionDeleted"
         case ApplyApp() | DeleteApp():
             reason = ""
         case _:
             assert_never(action)
     return reason
+
+
+def _reason_of_copy(action: ApplyConfiguration | DeleteConfiguration) -> str:
+    if isinstance(action, DeleteConfiguration):
+        return "ConfigurationDeleted"
+    return "ConfigurationRepaired" if action.repair else "ConfigurationCopied"
 
 
 def _time(moment: datetime) -> str:

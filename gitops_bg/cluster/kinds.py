@@ -38,6 +38,7 @@ class Kind:
 REPLICA_SETS = Kind("apps/v1", "ReplicaSet", "replicasets")
 SERVICES = Kind("v1", "Service", "services")
 EVENTS = Kind("v1", "Event", "events")
+CONFIG_MAPS = Kind("v1", "ConfigMap", "configmaps")
 SECRETS = Kind("v1", "Secret", "secrets")
 JOBS = Kind("batch/v1", "Job", "jobs")
 PODS = Kind("v1", "Pod", "pods")
@@ -45,6 +46,9 @@ APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
 """Kubernetes before 1.21 has no other; the fields read here are the same in both."""
+
+CONFIGURATION = {kind.name: kind for kind in (CONFIG_MAPS, SECRETS)}
+"""The kinds that hold configuration, by what they are called."""
 
 OURS = f"{names.MANAGED_BY}={names.MANAGER}"
 """The label selector of what this agent made or was handed over."""

@@ -12,18 +12,27 @@ from gitops_bg.cluster import wearing
 from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains
-from gitops_bg.cluster.kinds import REPLICA_SETS, SERVICES, Object
+from gitops_bg.cluster.kinds import CONFIGURATION, REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Reader
+from gitops_bg.cluster.reduce import snapshot_in
 from gitops_bg.cluster.render import app_manifest, digest_in, service_manifest
 from gitops_bg.cluster.requests import request_of
 from gitops_bg.cluster.settled import Settled, intent_of
-from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
+from gitops_bg.cluster.states import (
+    AppState,
+    ConfigurationState,
+    Copied,
+    Meta,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+)
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model import AppKey, Color, Snapshot, Version
-from gitops_bg.core.observed import CompanionView, Observed, PodView, ReplicaSetView, ServiceView
+from gitops_bg.core.model import AppKey, Color, Version
+from gitops_bg.core.observed import CompanionView, ConfigurationView, Observed, PodView, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
 
@@ -41,6 +50,7 @@ class Contents:
     companions: tuple[CompanionView, ...] = ()
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
+    copies: Copied = field(default_factory=Copied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,15 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     state = reader.app(app)
     found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
     services = {name: service for name, service in found.items() if service is not None}
+    copies = reader.copies(app, in_use=_uses_configuration(config, record))
     beside = sources.companions.views(app, state.meta.uid if state is not None else "", config, record)
-    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), beside)
+    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), beside, copies=copies)
     return _with_pods(contents, sources.pods, app) if record.restart and record.restart.begun else contents
+
+
+def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
+    in_git = config is not None and bool(config.configuration)
+    return in_git or any(version.snapshot.configuration for version in record.versions)
 
 
 def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
@@ -82,6 +98,8 @@ def observe(
         app_drifted=look.app_drifted(),
         app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
+        configurations=tuple(look.copy(state) for state in contents.copies.states if state.of),
+        unlisted=contents.copies.unlisted,
         active_service=look.service(wanted.active),
         more_active_services=tuple(view for name in wanted.more_active if (view := look.service(name))),
         preview_service=look.service(wanted.preview),
@@ -137,7 +155,7 @@ class _Look:
         worn = wearing.read(state.worn)
         return ReplicaSetView(
             name=state.meta.name,
-            snapshot=Snapshot(digest, state.snapshot),
+            snapshot=replace(snapshot_in(state), digest=digest),
             replicas=state.replicas,
             available=state.available,
             number=int(state.number) if state.number.isdecimal() else 0,
@@ -152,6 +170,18 @@ class _Look:
             failure=state.failure,
             metadata=worn.metadata,
             undressed=worn.pending and state.seen,
+        )
+
+    def copy(self, state: ConfigurationState) -> ConfigurationView:
+        owner = owner_of(CONFIGURATION[state.kind], state.meta, self.app)
+        return ConfigurationView(
+            kind=state.kind,
+            name=state.meta.name,
+            digest=state.digest,
+            ours=not owner,
+            owner=owner,
+            deleting=state.meta.deleting,
+            drifted=not (state.immutable and self._labelled(state.meta) and self._controlled(state.meta)),
         )
 
     def service(self, name: str | None) -> ServiceView | None:
@@ -183,12 +213,15 @@ class _Look:
     def _replica_set_drifted(self, state: ReplicaSetState, version: Version | None) -> bool:
         if self.settled.covers(state, ()):
             return False
-        ours = (state.meta.manager, state.meta.app) == (names.MANAGER, names.app_label(self.app))
         labelled = version is None or (state.color, state.number) == (version.color, str(version.number))
-        return not (state.intact and ours and labelled and self._controlled(state))
+        ours = self._labelled(state.meta) and self._controlled(state.meta)
+        return not (state.intact and ours and labelled)
 
-    def _controlled(self, state: ReplicaSetState) -> bool:
-        controller = state.meta.controller
+    def _labelled(self, meta: Meta) -> bool:
+        return (meta.manager, meta.app) == (names.MANAGER, names.app_label(self.app))
+
+    def _controlled(self, meta: Meta) -> bool:
+        controller = meta.controller
         return not self.uid or (controller is not None and controller.uid == self.uid)
 
     def _service_drifted(self, state: ServiceState, digest: str) -> bool:

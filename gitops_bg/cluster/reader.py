@@ -3,10 +3,11 @@
 from typing import Protocol
 
 from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.errors import Forbidden
 from gitops_bg.cluster.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
-from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.reduce import CONFIGURATION_STATES, app_state, replica_set_state, service_state, slice_state
 from gitops_bg.cluster.slices import SliceKind
-from gitops_bg.cluster.states import AppState, ReplicaSetState, ServiceState, SliceState
+from gitops_bg.cluster.states import AppState, ConfigurationState, Copied, ReplicaSetState, ServiceState, SliceState
 from gitops_bg.core import names
 from gitops_bg.core.model import AppKey
 
@@ -22,6 +23,12 @@ class Reader(Protocol):
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The ReplicaSets with the labels of the app, and foreign ones found under a name it needs."""
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
+        """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
+
+        Where none is known to be ``in_use``, who would have to ask the server may leave it.
+        """
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name, whoever made it."""
@@ -66,6 +73,17 @@ class LiveReader:
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
         """The ReplicaSets with the labels of the app."""
         return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
+        """The ConfigMaps and Secrets with the labels of the app: a person may lack the right."""
+        states: list[ConfigurationState] = []
+        unlisted: list[str] = []
+        for kind, reduce in CONFIGURATION_STATES.items() if in_use else ():
+            try:
+                states.extend(map(reduce, self._client.list(kind, app.namespace, labels_of(app))))
+            except Forbidden:
+                unlisted.append(kind.name)
+        return Copied(tuple(states), tuple(unlisted))
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
         """The Service of this name."""

@@ -6,14 +6,16 @@ of the object's size (reference pitfalls.md §1.1).
 
 import json
 from dataclasses import replace
+from functools import partial
 from sys import intern
 
 from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.drift import contains
-from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.kinds import CONFIG_MAPS, SECRETS, Kind, Object
 from gitops_bg.cluster.render import pod_template, version_labels
 from gitops_bg.cluster.states import (
     AppState,
+    ConfigurationState,
     ReplicaSetState,
     ServiceState,
     SliceState,
@@ -23,6 +25,7 @@ from gitops_bg.cluster.states import (
 from gitops_bg.core import names
 from gitops_bg.core.digest import is_genuine, short
 from gitops_bg.core.model import AppKey, Snapshot
+from gitops_bg.spec.configuration import configuration_of, refs_in
 
 SERVICE_NAME = "kubernetes.io/service-name"
 
@@ -43,6 +46,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         seen=status.get("observedGeneration", 0) >= generation,
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
+        configuration=annotations.get(names.CONFIGURATION, ""),
         apart=annotations.get(names.APART, ""),
         worn=annotations.get(names.POD_METADATA, ""),
         pods=status.get("replicas", 0),
@@ -52,6 +56,17 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
     )
     compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
     return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+
+
+def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
+    """The state of a ConfigMap or Secret; lists do not say the kind of what is in them."""
+    of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
+    digest = configuration_of(kind.name, of, body).ref.digest if of else ""
+    return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True)
+
+
+CONFIGURATION_STATES = {kind: partial(configuration_state, kind) for kind in (CONFIG_MAPS, SECRETS)}
+"""`configuration_state` of each kind."""
 
 
 def _failure(status: Object) -> str:
@@ -105,18 +120,25 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
         state.snapshot,
         state.color,
         state.number,
+        state.configuration,
         state.apart,
         state.worn,
     )
 
 
+def snapshot_in(state: ReplicaSetState) -> Snapshot:
+    """What a ReplicaSet says it runs, genuine or not."""
+    return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration))
+
+
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:
     """Whether the snapshot is the one of the digest, and the template what the snapshot renders to."""
-    if not state.snapshot or not is_genuine(Snapshot(state.full_digest, state.snapshot)):
+    snapshot = snapshot_in(state)
+    if not snapshot.text or not is_genuine(snapshot):
         return False
     app = AppKey(state.meta.namespace, state.meta.app)
     labels = version_labels(app, state.full_digest, state.color, state.number)
-    rendered = wearing.dress(pod_template(state.snapshot, labels), wearing.read(state.worn).metadata, labels)
+    rendered = wearing.dress(pod_template(app, snapshot, labels), wearing.read(state.worn).metadata, labels)
     return contains(template, affinity.keep_apart(rendered, app, affinity.read(state.apart)))
 
 

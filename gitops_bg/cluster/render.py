@@ -10,12 +10,16 @@ from typing import Any
 
 from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.drift import QUANTITIES
-from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.core import names
 from gitops_bg.core.actions import CreateReplicaSet
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import AppKey, Snapshot
+from gitops_bg.spec.configuration import Configuration, text_of
+from gitops_bg.spec.references import redirected
+
+_HELD = ("type", "data", "binaryData")
 
 
 def app_manifest(app: AppKey, body: Mapping[str, Any]) -> Object:
@@ -40,12 +44,13 @@ def replica_set_manifest(
         "annotations": {
             names.FULL_DIGEST: digest,
             names.SNAPSHOT: action.snapshot.text,
+            **_unless_empty(names.CONFIGURATION, text_of(action.snapshot.configuration)),
             **_unless_empty(names.APART, affinity.written(action.apart)),
             **_unless_empty(names.POD_METADATA, wearing.written(worn or wearing.Worn(action.metadata))),
         },
         "ownerReferences": [owner_reference(app, app_uid)],
     }
-    template = wearing.dress(pod_template(action.snapshot.text, labels), action.metadata, labels)
+    template = wearing.dress(pod_template(app, action.snapshot, labels), action.metadata, labels)
     manifest["spec"] = {
         "replicas": action.replicas,
         "minReadySeconds": action.min_ready_seconds,
@@ -59,15 +64,28 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
     return {annotation: text} if text else {}
 
 
-def pod_template(snapshot: str, labels: Mapping[str, str]) -> Object:
-    """The pod template of a snapshot with our labels on top of its own."""
-    template: Object = with_quantities(json.loads(snapshot))
+def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
+    """The pod template of a snapshot with our labels on top of its own; its configuration is read from the copies."""
+    copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
+    template: Object = with_quantities(redirected(json.loads(snapshot.text), copies))
     metadata = template.setdefault("metadata", {})
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
     for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
         container.update(_with_protocols(container))
     return template
+
+
+def configuration_manifest(app: AppKey, app_uid: str, configuration: Configuration) -> Object:
+    """The copy of a ConfigMap or Secret that the pods of this content use; nobody can change what it holds."""
+    ref = configuration.ref
+    manifest = _head(CONFIGURATION[ref.kind], app, names.configuration_name(app, ref))
+    manifest["metadata"] |= {
+        "annotations": {names.COPY_OF: ref.name, names.CONTENT_DIGEST: ref.digest},
+        "ownerReferences": [owner_reference(app, app_uid)],
+    }
+    held = {key: configuration.content[key] for key in _HELD if key in configuration.content}
+    return {**manifest, **held, "immutable": True}
 
 
 def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[str, str]:

@@ -64,6 +64,8 @@ class ReplicaSetState:
     min_ready_seconds: int
     intact: bool
     """Whether its template and labels are what its own snapshot renders to."""
+    configuration: str = ""
+    """The annotation that says what configuration it uses (``spec.configuration``)."""
     apart: str = ""
     """The annotation that says what its pods are kept off (``cluster.affinity``)."""
     worn: str = ""
@@ -73,6 +75,27 @@ class ReplicaSetState:
     failure: str = ""
     """Reason and message of its condition ReplicaFailure."""
     generation: int = field(compare=False, default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationState:
+    """A ConfigMap or Secret of ours: the digest of what it really holds, never that itself."""
+
+    meta: Meta
+    kind: str
+    of: str
+    """What Git calls the object that it is a copy of; empty where it is no copy."""
+    digest: str
+    """Of its content under that name; empty where it is no copy."""
+    immutable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The ConfigMaps and Secrets of an app, and the kinds of them that may not be listed."""
+
+    states: tuple[ConfigurationState, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.companions import Companion
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import NO_METADATA, Apart, Color, PodMetadata, Snapshot, Version
+from gitops_bg.core.model import NO_METADATA, Apart, Color, ConfigurationRef, PodMetadata, Snapshot, Version
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 
 
@@ -104,6 +104,35 @@ class EvictPod:
 
     def __str__(self) -> str:
         return f"restart pod {self.name} of {label(self.number, self.digest)}: evict it"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyConfiguration:
+    """Make the copy of a ConfigMap or Secret that pods use, or make it again where somebody changed or replaced it.
+
+    What it is to hold stands in Git; an action never carries it.
+    """
+
+    ref: ConfigurationRef
+    name: str
+    number: int
+    """Of the version that needs it, the newest of several."""
+    repair: bool = False
+
+    def __str__(self) -> str:
+        verb = "repair" if self.repair else "make"
+        return f"{verb} {self.name}, the copy of {self.ref} for v{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConfiguration:
+    """Delete a copy. Refused while a live ReplicaSet uses it."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"delete {self.kind} {self.name}: no version uses this copy any more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +288,8 @@ class PublishLedger:
 ClusterAction = (
     ApplyApp
     | DeleteApp
+    | ApplyConfiguration
+    | DeleteConfiguration
     | CreateReplicaSet
     | ScaleReplicaSet
     | DressPods

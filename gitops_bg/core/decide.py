@@ -17,6 +17,7 @@ from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
 from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
+from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.lifecycle.dressing import dress
 from gitops_bg.core.lifecycle.restarting import evictions, note_restart
 from gitops_bg.core.lifecycle.retention import archive, follow_delays
@@ -104,11 +105,15 @@ def _actions(world: World) -> tuple[Action, ...]:
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
+    prepared = prepare(world)
     return (
         *repair,
+        *prepared,
         *grow(world),
         *route(world),
+        *mend(world, prepared),
         *shrink(world),
+        *clear(world),
         *dress(world),
         *evictions(world),
         *accompany(world),

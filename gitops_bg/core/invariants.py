@@ -5,8 +5,16 @@ I4, I5 and I6 speak of histories, not of one decision; the property tests check 
 
 from collections.abc import Iterator
 
-from gitops_bg.core.actions import Action, DeleteReplicaSet, EvictPod, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.actions import (
+    Action,
+    DeleteConfiguration,
+    DeleteReplicaSet,
+    EvictPod,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
 from gitops_bg.core.lifecycle.restarting import Flock, is_up
+from gitops_bg.core.names import configuration_name
 from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
@@ -34,6 +42,7 @@ def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
     yield from _enough_stay(world, [action for action in actions if isinstance(action, EvictPod)])
     for action in actions:
         yield from _live_is_left_alone(world, action, switches)
+    yield from _used_stays(world, [action for action in actions if isinstance(action, DeleteConfiguration)])
 
 
 def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
@@ -66,6 +75,18 @@ def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
         going = sum(is_up(world, pod) for pod in flock.pods if pod.uid in uids)
         if going and flock.available - going < flock.replicas - flock.most_missing:
             yield f"I2: {going} of the {flock.available} available pods of v{version.number} are evicted at once"
+
+
+def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:
+    """What pods are made of stays as long as their ReplicaSet: also for those that are to come up again (I6)."""
+    used = {
+        (ref.kind, configuration_name(world.spec.app, ref))
+        for view in (world.observed.replica_sets if deletions else ())
+        for ref in view.snapshot.configuration
+    }
+    for deletion in deletions:
+        if (deletion.kind, deletion.name) in used:
+            yield f"I2: {deletion}, which a ReplicaSet uses"
 
 
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:

@@ -5,7 +5,7 @@ import re
 
 from gitops_bg.core.analysis.runs import MeasurementId
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import AppKey, ConfigurationRef
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -25,6 +25,9 @@ FULL_DIGEST = f"{GROUP}/full-digest"
 SNAPSHOT = f"{GROUP}/snapshot"
 APART = f"{GROUP}/apart-from"
 POD_METADATA = f"{GROUP}/pod-metadata"
+CONFIGURATION = f"{GROUP}/configuration"
+COPY_OF = f"{GROUP}/copy-of"
+CONTENT_DIGEST = f"{GROUP}/content-digest"
 REQUEST = f"{GROUP}/request"
 APPLIED = f"{GROUP}/applied"
 RECONCILE = f"{GROUP}/reconcile-requested-at"
@@ -60,6 +63,17 @@ def replica_set_name(app: AppKey, digest: str) -> str:
     hashed = hashlib.sha256(app.name.encode()).hexdigest()[:8]
     room = LONGEST_NAME - len(suffix) - len(hashed) - 1
     return f"{app.name[:room].rstrip('-.')}-{hashed}{suffix}"
+
+
+def configuration_name(app: AppKey, configuration: ConfigurationRef) -> str:
+    """The name of the copy of a ConfigMap or Secret that pods use: another for each content, and for each app.
+
+    >>> configuration_name(AppKey("shop", "web"), ConfigurationRef("ConfigMap", "web-settings", "v1:3f9c0123456789"))
+    'web-settings-f9fb90edb8'
+    """
+    identity = "\0".join((configuration.kind, app.namespace, app.name, configuration.name, configuration.digest))
+    tail = hashlib.sha256(identity.encode()).hexdigest()[:10]
+    return f"{configuration.name[: LONGEST_NAME - len(tail) - 1].rstrip('-.')}-{tail}"
 
 
 def pod_base(app: AppKey, digest: str) -> str:

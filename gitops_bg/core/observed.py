@@ -43,6 +43,22 @@ class ReplicaSetView:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfigurationView:
+    """A live copy of a ConfigMap or Secret. Never what it holds."""
+
+    kind: str
+    name: str
+    digest: str
+    """Of what it really holds, whatever its annotations say."""
+    ours: bool = True
+    owner: str = ""
+    """Whose it is, for the condition, where it is not ours."""
+    deleting: bool = False
+    drifted: bool = False
+    """It is not immutable, or its labels or its owner are gone."""
+
+
+@dataclass(frozen=True, slots=True)
 class PodView:
     """One live pod that has not ended. ``digest`` is the short one of its label."""
 
@@ -150,6 +166,10 @@ class Observed:
     app_foreign: str = ""
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
+    configurations: tuple[ConfigurationView, ...] = ()
+    """The copies of ConfigMaps and Secrets, as far as they may be listed."""
+    unlisted: tuple[str, ...] = ()
+    """The kinds of them that may not be: nothing is concluded from one that is not here."""
     active_service: ServiceView | None = None
     more_active_services: tuple[ServiceView, ...] = ()
     """The others that carry live traffic, as far as they exist."""

@@ -160,7 +160,7 @@ class World:
         """The snapshot of a version with its text, wherever it is still to be had: record, Git, ReplicaSet."""
         if version.snapshot.text:
             return version.snapshot
-        return Snapshot(version.digest, next(filter(None, self._texts(version.digest)), ""))
+        return replace(version.snapshot, text=next(filter(None, self._texts(version.digest)), ""))
 
     def _texts(self, digest: str) -> list[str]:
         documents = (self.desired.primary, self.desired.target)

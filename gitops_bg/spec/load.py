@@ -119,11 +119,12 @@ class _Folder:
         companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         self._check_services(spec, services)
+        tracked = self._track(target_document, manifests, readable) if target_document and target else None
         return AppConfig(
             app=self.app,
             spec=spec,
             body=body,
-            target=Target(target.snapshot, target.replicas, source(target_file)) if target else None,
+            target=_with(target, tracked, source(target_file, *tracked.files)) if target and tracked else None,
             primary=primary,
             services={name: document.value for name, document in services.items()},
             problems=tuple(self.problems),

@@ -155,11 +155,7 @@ FLAGGER = Section(
         Scenario("flagger_alerts", "alerts: each type, severity and event (§3.7); what it does not send"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)"),
         Scenario("flagger_keda", "ScaledObject pause, resume and query"),
-        Scenario(
-            "flagger_config_tracking",
-            "promotion copies ConfigMaps and Secrets; configuration tracking off",
-            later="it comes with the copies of ConfigMaps and Secrets; a template refers to the live ones",
-        ),
+        Scenario("flagger_config_tracking", "promotion copies ConfigMaps and Secrets; configuration tracking off"),
         Scenario(
             "flagger_daemonset",
             "test-daemonset.sh",
@@ -184,11 +180,7 @@ BEATS = Section(
         Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object"),
         Scenario("flagger_beat_c", "immutable, stored promoted revision: drift repair, one-write rollback"),
         Scenario("flagger_beat_d", "the start of a run is recorded in the write that detects it"),
-        Scenario(
-            "flagger_beat_e",
-            "a change of configuration restarts green",
-            later="it comes with the copies of ConfigMaps: without them their digest is no part of the version's",
-        ),
+        Scenario("flagger_beat_e", "a change of configuration restarts green"),
         Scenario("flagger_beat_f", "revert to the promoted version cancels the run and clears Failed"),
         Scenario("flagger_beat_g", "transitions by watches, intervals only for analysis"),
         Scenario("flagger_beat_h", "verdicts pass, fail, inconclusive; consecutive and total limits"),

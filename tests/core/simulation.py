@@ -17,9 +17,10 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Primary, Problem, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
-from gitops_bg.core.model import NO_METADATA, AppKey, PodMetadata, Snapshot, Source
+from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
     CompanionView,
+    ConfigurationView,
     GitView,
     Observed,
     PodView,
@@ -43,8 +44,15 @@ class Crash(Exception):
 
 
 def template(tag: str) -> Snapshot:
-    """The snapshot of the app at an image tag."""
-    return snapshot_of({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"image": f"web:{tag}"}]}})
+    """The snapshot of the app at an image tag; ``2+a`` is image 2 with the ConfigMap ``settings`` that holds a."""
+    image, _, held = tag.partition("+")
+    pod = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"image": f"web:{image}"}]}}
+    return snapshot_of(pod, [settings(held)] if held else [])
+
+
+def settings(held: str) -> ConfigurationRef:
+    """The ConfigMap ``settings`` of the folder, by what it holds."""
+    return ConfigurationRef("ConfigMap", "settings", f"v1:{held.encode().hex():0>64}")
 
 
 def manual(**changes: object) -> AppSpec:
@@ -98,6 +106,9 @@ class Simulation:
     pods: dict[str, Pods] = field(default_factory=dict)
     active: str | None = None
     """The digest that the active Service selects; empty text where its selector was wiped; None: no Service."""
+    copies: dict[str, ConfigurationView] = field(default_factory=dict)
+    """The live copies of ConfigMaps, by name."""
+    unlisted: tuple[str, ...] = ()
     more: dict[str, str | None] = field(default_factory=dict)
     """The same of the other active Services, by name."""
     preview: str | None = None
@@ -189,7 +200,8 @@ class Simulation:
     def pods_come_up(self) -> None:
         for pods in self.pods.values():
             bad = self.tags.get(pods.snapshot.digest) in self.bad_tags
-            pods.available = 0 if bad else pods.replicas
+            can_start = all(names.configuration_name(APP, ref) in self.copies for ref in pods.snapshot.configuration)
+            pods.available = 0 if bad else pods.replicas if can_start else min(pods.available, pods.replicas)
             self._members(pods)
 
     def pods_fail(self, tag: str, available: int = 0) -> None:
@@ -218,6 +230,7 @@ class Simulation:
     def rebuild_cluster(self) -> None:
         self.exists, self.record, self.active, self.preview = False, Record(), None, None
         self.pods.clear()
+        self.copies.clear()
         self.companions.clear()
         self.app_uid = f"{self.commits:08x}-0000"
 
@@ -251,6 +264,8 @@ class Simulation:
         return Observed(
             app_uid=self.app_uid if self.exists else "",
             replica_sets=tuple(self._replica_set(pods) for pods in self.pods.values()),
+            configurations=() if self.unlisted else tuple(self.copies.values()),
+            unlisted=self.unlisted,
             active_service=self._service("web", self.active),
             more_active_services=tuple(
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
@@ -358,8 +373,13 @@ class Simulation:
             case act.DeleteApp():
                 self.exists, self.deleted = False, True
                 self.pods.clear()
+                self.copies.clear()
                 self.companions.clear()
                 self.active = self.preview = None
+            case act.ApplyConfiguration():
+                self._apply_configuration(action)
+            case act.DeleteConfiguration():
+                self._delete_configuration(action)
             case act.CreateReplicaSet():
                 self._create(action)
             case act.ScaleReplicaSet():
@@ -395,6 +415,18 @@ class Simulation:
             case act.PublishLedger():
                 known = self.ledger[-1].sequence if self.ledger else 0
                 self.ledger.extend(entry for entry in action.entries if entry.sequence > known)
+
+    def _apply_configuration(self, action: act.ApplyConfiguration) -> None:
+        """What it is to hold stands in what was read of Git last, or nobody could make it."""
+        documents = [one for one in (self.desired().target, self.desired().primary) if one]
+        assert any(action.ref in one.snapshot.configuration for one in documents), "of what?"
+        assert action.repair == (action.name in self.copies) or self.unlisted
+        self.copies[action.name] = ConfigurationView(action.ref.kind, action.name, action.ref.digest)
+
+    def _delete_configuration(self, action: act.DeleteConfiguration) -> None:
+        used = (ref for pods in self.pods.values() for ref in pods.snapshot.configuration)
+        assert action.name not in {names.configuration_name(APP, ref) for ref in used}, "a ReplicaSet uses it"
+        del self.copies[action.name]
 
     def _create(self, action: act.CreateReplicaSet) -> None:
         existing = self.pods.get(action.snapshot.digest)

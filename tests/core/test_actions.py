@@ -11,7 +11,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import AppKey, Color, PodMetadata
 from gitops_bg.core.record import Event, Lane, LedgerEntry
-from tests.core.simulation import template
+from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, candidate, digest
 
 S1, S2 = short(digest(1)), short(digest(2))
@@ -25,6 +25,15 @@ def switch(lane: Lane, from_number: int | None = 1, from_digest: str = digest(1)
 SENTENCES = {
     act.ApplyApp(): "apply the BlueGreenDeployment as Git describes it",
     act.DeleteApp(): "delete the app and all it owns: its folder left main with deletionPolicy: delete",
+    act.ApplyConfiguration(settings("a"), "settings-3f9c012345", 2): (
+        "make settings-3f9c012345, the copy of ConfigMap settings for v2"
+    ),
+    act.ApplyConfiguration(settings("a"), "settings-3f9c012345", 2, repair=True): (
+        "repair settings-3f9c012345, the copy of ConfigMap settings for v2"
+    ),
+    act.DeleteConfiguration("Secret", "passwords-3f9c012345"): (
+        "delete Secret passwords-3f9c012345: no version uses this copy any more"
+    ),
     act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): f"create the green ReplicaSet of v2 ({S2}) at 0",
     act.CreateReplicaSet(2, template("2"), Color.BLUE, 3, 10, repair=True): (
         f"repair the blue ReplicaSet of v2 ({S2}) at 3"

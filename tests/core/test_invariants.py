@@ -22,14 +22,15 @@ from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.hooks.hook import Hook, HookType
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import NO_METADATA, PodMetadata
-from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane
 from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, deployed, manual, template
 
-TAGS = ["1", "2", "3", "bad"]
+TAGS = ["1", "2+a", "3+a", "3+b", "bad"]
+"""Of some, the image differs; of others, only what their ConfigMap holds (`simulation.template`)."""
 
 
 def on_tag(change: Callable[[Simulation, str], None]) -> Callable[[str], Callable[[Simulation], None]]:
@@ -75,6 +76,19 @@ def wipe_another(world: Simulation) -> None:
 def endpoints_lag(*names: str) -> Callable[[Simulation], None]:
     """From now on these Services have endpoints of other versions, too, and only they."""
     return lambda world: setattr(world, "late_endpoints", set(names))
+
+
+def lose_copies(world: Simulation) -> None:
+    world.copies.clear()
+
+
+def replace_copies(world: Simulation) -> None:
+    """Somebody deleted each and made another of its name that holds something else."""
+    world.copies = {name: replace(view, digest="v1:else") for name, view in world.copies.items()}
+
+
+def forbid_to_list(world: Simulation) -> None:
+    world.unlisted = () if world.unlisted else ("ConfigMap",)
 
 
 def scale_by_hand(world: Simulation, tag: str) -> None:
@@ -374,6 +388,23 @@ def test_pods_end_with_the_metadata_of_their_role(spec, events):
         assert pods.worn == pods.metadata
 
 
+MEDDLING = st.sampled_from([lose_copies, replace_copies, forbid_to_list, *map(on_tag(Simulation.push), TAGS)])
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(st.tuples(st.one_of(EVENTS, MEDDLING), PASSES), max_size=30))
+def test_copies_are_those_of_the_versions_there_are(spec, events):
+    """None that a ReplicaSet uses was ever deleted (the simulation looks); lost ones are back where Git has them."""
+    world = run(spec, events)
+    world.unlisted = ()
+    calm_down(world)
+    in_git = {ref for tag in (world.target, world.primary) if tag for ref in template(tag).configuration}
+    used = {ref for version in world.record.versions for ref in version.snapshot.configuration}
+    for ref in used & in_git:
+        assert world.copies[configuration_name(APP, ref)].digest == ref.digest
+    assert world.copies.keys() <= {configuration_name(APP, ref) for ref in used | in_git}
+
+
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SPECS, HISTORIES)
 def test_restart_ends_with_no_pod_older_than_it(spec, events):
@@ -442,6 +473,11 @@ class TestTheCheckItself:
             check(_world(sim), (act.ScaleReplicaSet(digest, 1, 3, 0, "bug"),))
         with pytest.raises(InvariantBroken, match="I2"):
             check(_world(sim), (act.DeleteReplicaSet("web", digest, "bug"),))
+
+    def test_i2_deleting_a_copy_that_is_used(self):
+        sim = deployed(manual(), "1+a")
+        with pytest.raises(InvariantBroken, match=r"I2: delete ConfigMap settings-\w+: .*, which a ReplicaSet uses"):
+            check(_world(sim), (act.DeleteConfiguration("ConfigMap", *sim.copies),))
 
     def test_i3_switch_nobody_asked_for(self):
         sim = self.candidate()

@@ -23,6 +23,8 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import Request
 from gitops_bg.core.record import Record
 from gitops_bg.spec.codec import from_json
+from gitops_bg.spec.configuration import configuration_of, is_tracked
+from gitops_bg.spec.references import references
 from tests.support.agents import agent_settings
 from tests.support.clusters import TestCluster, Write
 from tests.support.gitremote import GitRefused, GitRemote
@@ -167,6 +169,8 @@ class App:
         self.spec: dict[str, Any] = {}
         self.container: dict[str, Any] = {}
         self.template: dict[str, Any] = {}
+        self.objects: dict[str, dict[str, Any]] = {}
+        """More manifests of the folder, by file name."""
 
     # --- what a user does -----------------------------------------------------------------------------------------
 
@@ -196,7 +200,8 @@ class App:
     def add(self, tag: str = "v1", message: str = "") -> str:
         """Push the folder of a new app. Returns the commit."""
         files = {f"{self.folder}/app.yaml": self.app_yaml(), f"{self.folder}/target.yaml": self.target_yaml(tag)}
-        return self.scenario.publish(message or f"Add {self.name}", files)
+        objects = {f"{self.folder}/{name}": yaml.safe_dump(each) for name, each in self.objects.items()}
+        return self.scenario.publish(message or f"Add {self.name}", files | objects)
 
     def deploy(self, tag: str = "v1") -> App:
         """A new app that is up, and in Git, and told in the ledger."""
@@ -214,6 +219,13 @@ class App:
         """Push a new image tag. Returns the commit."""
         text = self.target_yaml(tag)
         return self.scenario.publish(message or f"{self.name} {tag}", {f"{self.folder}/target.yaml": text})
+
+    def push_object(self, name: str, manifest: dict[str, Any], message: str = "") -> str:
+        """Push another manifest of the folder, such as a ConfigMap. Returns the commit."""
+        self.objects[name] = manifest
+        return self.scenario.publish(
+            message or f"{self.name}: {name}", {f"{self.folder}/{name}": yaml.safe_dump(manifest)}
+        )
 
     def merge_promotion(self, tag: str) -> str:
         """Wait until the promotion of a tag is offered, and merge it. Returns the merge commit."""
@@ -249,8 +261,11 @@ class App:
     # --- what a user sees -----------------------------------------------------------------------------------------
 
     def digest(self, tag: str) -> str:
-        """The digest of a tag."""
-        return snapshot_of(self.pod_template(tag)).digest
+        """The digest of a tag, with the configuration that the folder has now."""
+        template = self.pod_template(tag)
+        tracked = [each for each in self.objects.values() if is_tracked(each, references(template))]
+        held = (configuration_of(each["kind"], each["metadata"]["name"], each) for each in tracked)
+        return snapshot_of(template, (each.ref for each in held)).digest
 
     def selected(self, service: str = "") -> str:
         """The short digest that the active Service (or another) selects; empty where there is none."""

@@ -13,10 +13,10 @@ from gitops_bg.core.world import World
 
 def grow(world: World) -> tuple[ClusterAction, ...]:
     """Create what is missing, repair what somebody changed, scale up what is too small."""
-    return tuple(action for version in _in_hand(world) for action in _grow(world, version))
+    return tuple(action for version in in_hand(world) for action in _grow(world, version))
 
 
-def _in_hand(world: World) -> tuple[Version, ...]:
+def in_hand(world: World) -> tuple[Version, ...]:
     """The versions to care for now: while suspended, only the one that traffic goes back to."""
     if not world.suspended:
         return world.record.versions

@@ -175,7 +175,7 @@ def _kept(world: World, version: Version, needed: set[str]) -> Version:
         return version
     view = world.replica_set(version.digest)
     return (
-        replace(version, snapshot=Snapshot(version.digest, ""))
+        replace(version, snapshot=replace(version.snapshot, text=""))
         if view and view.snapshot == version.snapshot
         else version
     )

@@ -86,7 +86,7 @@ def foreign_object(world: World) -> str:
     if observed.app_foreign:
         return observed.app_foreign
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
-    views = (*services, *observed.replica_sets)
+    views = (*services, *observed.replica_sets, *observed.configurations)
     whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
     return next(whose, "") or next((view.owner for view in observed.companions if view.owner), "")
 

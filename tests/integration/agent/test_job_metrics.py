@@ -188,6 +188,8 @@ def test_a_secret_reaches_a_job_as_a_reference_and_the_agent_never_has_it(web: A
     env = "image: registry.example/sleep:v1\n                env: [{name: TOKEN, value: '{{args.duration}}'}]"
     text = text.replace("image: registry.example/sleep:v1", env)
     web.scenario.publish("Templates", {"analysis/sleep-pre.yaml": text})
+    token = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "api", "namespace": web.key.namespace}}
+    web.scenario.cluster.apply({**token, "stringData": {"token": "hunter2"}})
     web.strategy[PRE] = {"templates": [{"templateName": "sleep-pre"}]}
     web.configure()
     web.push_image("v2")

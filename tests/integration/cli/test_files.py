@@ -84,15 +84,15 @@ def test_check_finds_fields_that_kubernetes_does_not_know_and_says_what_was_mean
 
 
 def test_check_notes_what_the_agent_does_not_apply_and_ends_well(tmp_path: Path) -> None:
-    config = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n"
-    files = {"gitops-bg.yaml": SETTINGS, **folder("shop", "web"), "apps/shop/web/settings.yaml": config}
+    service = b"apiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {ports: [{port: 80}]}\n"
+    files = {"gitops-bg.yaml": SETTINGS, **folder("shop", "web"), "apps/shop/web/other.yaml": service}
     root = written(tmp_path, files)
     shown = run("check", str(root)).stdout
-    assert "note: apps/shop/web/settings.yaml:2:7: kind: ConfigMap settings is only checked" in shown
+    assert "note: apps/shop/web/other.yaml:3:18: metadata.name: Service other is only checked" in shown
     assert "no problem" in shown
     answer = json.loads(run("check", str(root), "-o", "json").stdout)
     assert answer["problems"] == []
-    assert "apps/shop/web/settings.yaml" in [note["file"] for note in answer["notes"]]
+    assert "apps/shop/web/other.yaml" in [note["file"] for note in answer["notes"]]
 
 
 def test_check_as_json_has_every_part_of_a_problem(tmp_path: Path) -> None:

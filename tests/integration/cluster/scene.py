@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.connection import Access
 from gitops_bg.core.actions import (
     ApplyApp,
+    ApplyConfiguration,
     ClusterAction,
     CreateReplicaSet,
     SwitchTraffic,
@@ -19,10 +21,11 @@ from gitops_bg.core.actions import (
 from gitops_bg.core.desired import Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source
-from gitops_bg.core.names import replica_set_name, selector
+from gitops_bg.core.names import configuration_name, replica_set_name, selector
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Lane, Record
 from gitops_bg.core.spec import AppSpec, Strategy
+from gitops_bg.spec.configuration import Configuration, configuration_of
 from gitops_bg.spec.load import AppConfig
 from tests.support.clusters import TestCluster
 
@@ -57,6 +60,10 @@ def switch(to: Snapshot, expected: dict[str, str] | None = None, **more: Any) ->
     )
 
 
+SETTINGS = configuration_of("ConfigMap", "settings", {"data": {"color": "blue"}, "binaryData": {"icon": "AP8="}})
+PASSWORDS = configuration_of("Secret", "passwords", {"type": "shop/db", "stringData": {"db": "hunter2"}})
+
+
 @dataclass
 class Scene:
     """The app and the façade that watches it; `until` waits for the watch, never by sleeping."""
@@ -74,6 +81,21 @@ class Scene:
     @property
     def config(self) -> AppConfig:
         return config(self.app)
+
+    def copied(self, *configuration: Configuration) -> tuple[str, ...]:
+        """Make the copies, as of what the target uses; their names."""
+        config, names = (
+            self.config_with(*configuration),
+            [configuration_name(self.app, each.ref) for each in configuration],
+        )
+        for each, name in zip(configuration, names, strict=True):
+            self.do(ApplyConfiguration(each.ref, name, 1), config=config)
+        return tuple(names)
+
+    def config_with(self, *configuration: Configuration) -> AppConfig:
+        """The folder with ConfigMaps and Secrets that the target uses."""
+        uses = snapshot_of(json.loads(snapshot().text), (each.ref for each in configuration))
+        return replace(config(self.app, uses), configuration=configuration)
 
     def observe(self, config: AppConfig | None = None, record: Record | None = None) -> Observed:
         return self.subject.observe(self.app, config or self.config, record or Record())

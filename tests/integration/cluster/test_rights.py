@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
+from typing import Any
 
 import pytest
 import yaml
@@ -18,6 +19,7 @@ from gitops_bg.core.actions import (
     ApplyService,
     DeleteApp,
     DeleteCompanion,
+    DeleteConfiguration,
     DeleteReplicaSet,
     DressPods,
     EvictPod,
@@ -28,11 +30,11 @@ from gitops_bg.core.companions import Companion
 from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import PodMetadata
-from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.record import Record, Restart
 from gitops_bg.spec.companions import Companions
 from tests.integration.cluster.conftest import DEPLOY
-from tests.integration.cluster.scene import Scene, create, snapshot, switch, watching
+from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.clusters import ControlPlaneCluster
 from tests.support.companions import budget, hpa, untracked
@@ -51,7 +53,7 @@ NEEDED = {
     ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
     ("", "events", ""): {"create", "patch"},
     ("", "secrets", ""): set(),
-    ("", "configmaps", ""): {"get", "create", "patch", "delete"},
+    ("", "configmaps", ""): {"get", "list", "watch", "create", "patch", "delete"},
     ("autoscaling", "horizontalpodautoscalers", ""): {"get", "create", "patch", "delete"},
     ("keda.sh", "scaledobjects", ""): {"get", "create", "patch", "delete"},
     ("policy", "poddisruptionbudgets", ""): {"get", "create", "patch", "delete"},
@@ -69,14 +71,15 @@ NEEDED = {
 }
 
 
-SECRETS_BINDING = {
-    "apiVersion": "rbac.authorization.k8s.io/v1",
-    "kind": "RoleBinding",
-    "metadata": {"name": "gitops-bg-secrets"},
-    "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "gitops-bg-secrets"},
-    "subjects": [{"kind": "ServiceAccount", "name": "gitops-bg", "namespace": "gitops-bg"}],
-}
-"""What docs/analysis.md has somebody make for a namespace."""
+def binding(role: str) -> dict[str, Any]:
+    """What docs/analysis.md and docs/configuration.md have somebody make for a namespace."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": role},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": "gitops-bg", "namespace": "gitops-bg"}],
+    }
 
 
 @pytest.fixture
@@ -119,6 +122,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     events = collection("v1", "Event", agent.app.namespace)
     reasons = lambda: [event["reason"] for event in agent.cluster.list(events)]  # noqa: E731
     eventually(lambda: "TrafficSwitched" in reasons(), what="the Event is written")
+    agent.do(DeleteConfiguration("ConfigMap", *agent.copied(SETTINGS)))
     agent.do(DeleteApp())
     agent.until(lambda seen: not seen.app_uid)
     assert agent.subject.troubles() == []
@@ -161,7 +165,7 @@ def test_secrets_are_read_only_where_that_was_granted(agent: Scene, control_plan
     with pytest.raises(Refused, match="secrets"):
         agent.subject.secret(granted, "metrics")
 
-    admin.create(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{granted}/rolebindings", SECRETS_BINDING)
+    admin.create(f"/apis/rbac.authorization.k8s.io/v1/namespaces/{granted}/rolebindings", binding("gitops-bg-secrets"))
 
     eventually(lambda: _secret(agent, granted) == {"token": b"x"}, what="the right has arrived")
     with pytest.raises(Refused, match="secrets"):
@@ -175,6 +179,33 @@ def _secret(agent: Scene, namespace: str) -> object:
     with suppress(Refused):
         return agent.subject.secret(namespace, "metrics")
     return None
+
+
+def test_secrets_are_copied_only_where_that_was_granted(
+    agent: Scene, control_plane_cluster: ControlPlaneCluster
+) -> None:
+    """Where it was not, the agent works all the same: for all that needs no Secret."""
+    agent.do(ApplyApp())
+    agent.copied(SETTINGS)
+    agent.until(lambda seen: [view.kind for view in seen.configurations] == ["ConfigMap"])
+    assert agent.observe().unlisted == ("Secret",)
+    with pytest.raises(
+        Refused, match=f"bind the ClusterRole gitops-bg-app-secrets .* in namespace {agent.app.namespace}"
+    ):
+        agent.copied(PASSWORDS)
+
+    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
+    control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
+
+    eventually(lambda: _copied(agent), what="the right has arrived")
+    agent.until(lambda seen: not seen.unlisted and len(seen.configurations) == 2, timeout=60)
+    agent.do(DeleteConfiguration("Secret", configuration_name(agent.app, PASSWORDS.ref)))
+
+
+def _copied(agent: Scene) -> bool:
+    with suppress(Refused):
+        return bool(agent.copied(PASSWORDS))
+    return False
 
 
 def test_an_app_is_applied_again_and_again(agent: Scene) -> None:

@@ -1,0 +1,298 @@
+"""Copies of ConfigMaps and Secrets: when they are made, made again and deleted, and what never waits for them."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.actions import ApplyConfiguration, CreateReplicaSet, DeleteConfiguration
+from gitops_bg.core.digest import with_configuration
+from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
+from gitops_bg.core.model import AppKey, ConfigurationRef, Stage, Version
+from gitops_bg.core.names import LONGEST_NAME, configuration_name
+from gitops_bg.core.observed import ConfigurationView
+from gitops_bg.core.record import Lane, Switch
+from gitops_bg.core.spec import Suspension
+from gitops_bg.core.world import World
+from tests.core import worlds
+from tests.core.simulation import APP, automatic, deployed, manual, settings
+from tests.core.worlds import NOW, decided, digest, world
+
+ONE, TWO = settings("a"), settings("b")
+HIDDEN = ConfigurationRef("Secret", "settings", ONE.digest)
+SUSPENDED = replace(manual(), suspend=Suspension("incident"))
+
+
+def using(version: Version, *refs: ConfigurationRef) -> Version:
+    """The version with configuration; its digest stays, which is only compared here."""
+    return replace(version, snapshot=replace(version.snapshot, configuration=refs))
+
+
+def pods(of: int, *refs: ConfigurationRef, replicas: int = 3):
+    view = worlds.pods(of, replicas)
+    return replace(view, snapshot=replace(view.snapshot, configuration=refs))
+
+
+def target(number: int, *refs: ConfigurationRef):
+    plain = worlds.target(number)
+    return replace(plain, snapshot=replace(plain.snapshot, configuration=refs))
+
+
+def primary(number: int, *refs: ConfigurationRef):
+    plain = worlds.primary(number)
+    return replace(plain, snapshot=replace(plain.snapshot, configuration=refs))
+
+
+def copy(ref: ConfigurationRef, **changes: object) -> ConfigurationView:
+    return replace(ConfigurationView(ref.kind, configuration_name(APP, ref), ref.digest), **changes)
+
+
+def named(ref: ConfigurationRef) -> str:
+    return configuration_name(APP, ref)
+
+
+ACTIVE = using(worlds.active(1), ONE)
+COMING = using(worlds.rising(2), TWO)
+
+
+def state(*versions: Version, copies=(), unlisted=(), **changes):
+    """A world whose target and primary are those of the newest and of the active version, with their configuration."""
+    newest, serving = versions[-1], next(one for one in versions if one.stage is Stage.ACTIVE)
+    wanted = {
+        "target": target(newest.number, *newest.snapshot.configuration),
+        "primary": primary(serving.number, *serving.snapshot.configuration),
+        **changes.pop("desired", {}),
+    }
+    sets = changes.pop("sets", None)
+    if sets is None:
+        sets = tuple(pods(one.number, *one.snapshot.configuration) for one in versions)
+    seen = {"configurations": copies, "unlisted": unlisted}
+    return world(*versions, desired=wanted, sets=sets, observed=seen, **changes)
+
+
+def said(*actions: object) -> list[str]:
+    return [str(action) for action in actions]
+
+
+PREPARED = {
+    "nothing where it is there": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO))), []),
+    "a new version's copy": (
+        state(ACTIVE, COMING, copies=(copy(ONE),)),
+        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
+    ),
+    "a ConfigMap and a Secret of one name": (
+        state(ACTIVE, using(COMING, TWO, HIDDEN), copies=(copy(ONE),)),
+        [
+            f"make {named(TWO)}, the copy of ConfigMap settings for v2",
+            f"make {named(HIDDEN)}, the copy of Secret settings for v2",
+        ],
+    ),
+    "one that holds something else": (
+        state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, digest="v1:else"))),
+        [f"repair {named(TWO)}, the copy of ConfigMap settings for v2"],
+    ),
+    "one that may be changed": (
+        state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, drifted=True))),
+        [f"repair {named(TWO)}, the copy of ConfigMap settings for v2"],
+    ),
+    "not while one of its name is going away": (
+        state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO, deleting=True, digest="v1:else"))),
+        [],
+    ),
+    "not what serves: that comes later": (state(ACTIVE, COMING, copies=(copy(TWO),)), []),
+    "not while traffic is on its way back": (
+        state(
+            using(worlds.legacy(1), ONE),
+            using(worlds.active(2), ONE),
+            using(worlds.rising(3), TWO),
+            names_=1,
+            desired={"primary": primary(1, ONE)},
+        ),
+        [],
+    ),
+    "not for a version that gets no pods": (
+        state(ACTIVE, using(worlds.archived(2, activated_at=None), TWO), copies=(copy(ONE),)),
+        [],
+    ),
+    "not what Git does not have": (
+        state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": None}),
+        [],
+    ),
+    "not while suspended": (state(ACTIVE, COMING, copies=(copy(ONE),), spec=SUSPENDED), []),
+    "where nothing may be listed, before its ReplicaSet": (
+        state(ACTIVE, COMING, unlisted=("ConfigMap",), sets=(pods(1, ONE),)),
+        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
+    ),
+    "where nothing may be listed, once": (state(ACTIVE, COMING, unlisted=("ConfigMap",)), []),
+}
+
+
+@pytest.mark.parametrize("name", PREPARED)
+def test_what_comes_before_new_pods(name):
+    before, actions = PREPARED[name]
+    assert said(*prepare(before)) == actions
+
+
+MENDED = {
+    "nothing where all is there": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO))), []),
+    "what serves": (
+        state(ACTIVE, COMING, copies=(copy(TWO),)),
+        [f"make {named(ONE)}, the copy of ConfigMap settings for v1"],
+    ),
+    "what somebody replaced": (
+        state(ACTIVE, copies=(copy(ONE, digest="v1:else"),)),
+        [f"repair {named(ONE)}, the copy of ConfigMap settings for v1"],
+    ),
+    "what two versions share, once": (
+        state(using(worlds.legacy(1), ONE), using(worlds.active(2), ONE)),
+        [f"make {named(ONE)}, the copy of ConfigMap settings for v2"],
+    ),
+    "nothing where nothing may be listed": (state(ACTIVE, unlisted=("ConfigMap",)), []),
+    "what is of another kind than may not be listed": (
+        state(ACTIVE, unlisted=("Secret",)),
+        [f"make {named(ONE)}, the copy of ConfigMap settings for v1"],
+    ),
+    "not what is prepared": (state(ACTIVE, COMING, copies=(copy(ONE),)), []),
+    "not what Git has no more": (
+        state(using(worlds.legacy(1), ONE), using(worlds.active(2), TWO), copies=(copy(TWO),)),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_what_somebody_deleted_or_replaced_is_made_again(name):
+    before, actions = MENDED[name]
+    assert said(*mend(before, prepare(before))) == actions
+
+
+CLEARED = {
+    "nothing that a version uses": (state(ACTIVE, COMING, copies=(copy(ONE), copy(TWO))), []),
+    "what nothing uses": (state(ACTIVE, copies=(copy(ONE), copy(TWO), copy(HIDDEN))), [TWO, HIDDEN]),
+    "not what an archived version uses": (
+        state(using(worlds.archived(1), TWO), using(worlds.active(2), ONE), copies=(copy(ONE), copy(TWO))),
+        [],
+    ),
+    "not what a ReplicaSet uses that no version knows": (
+        state(ACTIVE, copies=(copy(ONE), copy(TWO)), sets=(pods(1, ONE), pods(9, TWO))),
+        [],
+    ),
+    "nothing while there is a ReplicaSet that no version knows": (
+        state(ACTIVE, copies=(copy(ONE), copy(TWO)), sets=(pods(1, ONE), pods(9))),
+        [],
+    ),
+    "not what the target uses, though it is on hold": (
+        state(ACTIVE, copies=(copy(ONE), copy(TWO)), desired={"target": target(2, TWO)}),
+        [],
+    ),
+    "not what is somebody else's": (state(ACTIVE, copies=(copy(ONE), copy(TWO, ours=False, owner="x"))), []),
+    "not what is going already": (state(ACTIVE, copies=(copy(ONE), copy(TWO, deleting=True))), []),
+    "nothing while suspended": (state(ACTIVE, copies=(copy(TWO),), spec=SUSPENDED), []),
+    "nothing while a switch is on its way": (
+        state(ACTIVE, copies=(copy(TWO),), record={"switch": Switch(digest(1), digest(2), Lane.PROMOTION, NOW)}),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLEARED)
+def test_what_nothing_uses_any_more_is_deleted(name):
+    before, refs = CLEARED[name]
+    assert clear(before) == tuple(DeleteConfiguration(ref.kind, named(ref)) for ref in refs)
+
+
+def test_copies_come_before_the_pods_of_a_new_version_and_after_the_switch_of_others():
+    sim = deployed(manual(), "1+a")
+    sim.push("2+b")
+    kinds = [type(action) for action in sim.decide().actions]
+    assert kinds.index(ApplyConfiguration) < kinds.index(CreateReplicaSet)
+
+
+def test_a_change_of_configuration_alone_is_a_new_version():
+    """Flagger §9 (e): it restarts green."""
+    sim = deployed(manual(), "1+a")
+    sim.push("1+b")
+    sim.settle()
+    assert (sim.live, sim.shown) == ("1+a", "1+b")
+    assert len(sim.copies) == 2
+    sim.merge()
+    sim.settle()
+    assert sim.live == "1+b"
+
+
+def test_setting_it_back_cancels_the_candidate():
+    """Where Flagger starts a full run (flagger.md §2)."""
+    sim = deployed(manual(), "1+a")
+    sim.push("1+b")
+    sim.settle()
+    sim.push("1+a")
+    sim.settle()
+    assert (sim.live, sim.shown, sim.decide().phase) == ("1+a", "1+a", "Healthy")
+    assert "cancelled" in sim.events()
+
+
+def test_the_way_back_is_one_write_whatever_became_of_the_copies():
+    sim = deployed(automatic(), "1+a")
+    sim.push("1+b")
+    sim.settle()
+    assert sim.live == "1+b"
+    sim.copies.clear()
+    sim.set_primary("1+a")
+    sim.settle()
+    assert sim.live == "1+a"
+    assert sim.copies[named(ONE)].digest == ONE.digest, "what main has again is made again"
+
+
+def test_a_rebuilt_cluster_comes_back_with_the_promoted_configuration():
+    """Not with the newest: main's `primary.yaml` has it."""
+    sim = deployed(manual(), "1+a")
+    sim.push("1+b")
+    sim.settle()
+    sim.rebuild_cluster()
+    sim.settle()
+    assert sim.live == "1+a"
+
+
+def test_a_forgotten_version_takes_its_copy_along():
+    sim = deployed(replace(automatic(scale_down_delay_seconds=0), revision_history_limit=1), "1+a")
+    for held in "bcd":
+        sim.push(f"1+{held}")
+        sim.settle()
+    assert {view.digest for view in sim.copies.values()} == {settings(held).digest for held in "cd"}
+
+
+def test_the_record_keeps_what_an_archived_version_uses_but_no_text():
+    sim = deployed(automatic(scale_down_delay_seconds=0), "1+a")
+    for tag in ("2+b", "3+c", "4+d"):
+        sim.push(tag)
+        sim.settle()
+    first = sim.record.numbered(1)
+    assert first is not None
+    assert first.snapshot.text == ""
+    assert first.snapshot.configuration == (ONE,)
+    assert World(sim.spec, sim.desired(), sim.observed(), sim.record, sim.now).snapshot(first).configuration == (ONE,)
+
+
+def test_a_foreign_object_under_the_name_of_a_copy_is_said():
+    foreign = copy(ONE, ours=False, owner="ConfigMap shop/x is made by somebody else")
+    condition = next(one for one in decided(state(ACTIVE, copies=(foreign,))).conditions if one.type == "Conflict")
+    assert (condition.status, condition.message) == (True, "ConfigMap shop/x is made by somebody else")
+
+
+def test_names_of_copies():
+    """Another for each app, kind, name and content; never longer than Kubernetes takes for every name."""
+    refs = [ONE, TWO, HIDDEN, replace(ONE, name="other")]
+    assert len({configuration_name(app, ref) for app in (APP, AppKey("shop", "api")) for ref in refs}) == 8
+    long = replace(ONE, name="a" * 52 + "." + "b" * 200)
+    assert len(configuration_name(APP, long)) <= LONGEST_NAME
+    assert configuration_name(APP, long).startswith("a" * 52 + "-")
+
+
+def test_a_version_with_configuration_is_found_under_a_digest_of_a_newer_release():
+    """It is the same version where pod template and configuration are the same (DESIGN §3)."""
+    newer = replace(with_configuration(worlds.version(1, Stage.ACTIVE).snapshot, (ONE,)), digest="v9:ff")
+    serving = replace(worlds.active(1), snapshot=newer)
+    record = {"traffic": "v9:ff", "primary": "v9:ff", "preview": "v9:ff"}
+    snapshot = with_configuration(newer, (ONE, HIDDEN))
+    same, other = replace(snapshot, digest=digest(7), configuration=(ONE,)), snapshot
+    assert world(serving, record=record).resolve(same) == "v9:ff"
+    assert world(serving, record=record).resolve(other) == other.digest
