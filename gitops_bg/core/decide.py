@@ -21,7 +21,7 @@ from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.lifecycle.dressing import dress
 from gitops_bg.core.lifecycle.restarting import evictions, note_restart
 from gitops_bg.core.lifecycle.retention import archive, follow_delays
-from gitops_bg.core.lifecycle.scaling import grow, shrink
+from gitops_bg.core.lifecycle.scaling import grow, grow_others, shrink
 from gitops_bg.core.lifecycle.versions import choose_candidate, forget
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
@@ -43,7 +43,7 @@ from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_request, answer_retry
-from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from gitops_bg.core.world import World
 
@@ -101,18 +101,24 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
+    """In the order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
+
+    The first that is refused ends a pass. So what traffic needs comes first: a switch that is decided, the pods of what
+    serves, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
+    """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
     prepared = prepare(world)
     return (
-        *repair,
-        *prepared,
+        *switch(world),
         *grow(world),
-        *route(world),
-        *mend(world, prepared),
+        *keep(world),
         *shrink(world),
+        *repair,
+        *mend(world, prepared),
+        *prepared,
+        *grow_others(world),
         *clear(world),
         *dress(world),
         *evictions(world),

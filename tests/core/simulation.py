@@ -134,6 +134,8 @@ class Simulation:
     """Those that are live; of the autoscaler's copy with the name of the ReplicaSet that it scales."""
     evicted: int = 0
     born: int = 0
+    refuses: Callable[[act.Action], bool] = lambda action: False
+    """What the API server does not take, as `Reconciler` bears it: no more of the cluster's actions in that pass."""
 
     # --- what people do -------------------------------------------------------------------------------------
 
@@ -347,7 +349,7 @@ class Simulation:
         todo: list[Callable[[], None]] = []
         if decision.record != self.record:
             todo.append(lambda: setattr(self, "record", decision.record))
-        todo.extend(lambda action=action: self.carry_out(action) for action in decision.actions)  # type: ignore[misc]
+        todo.extend(lambda action=action: self.carry_out(action) for action in self._taken(decision))  # type: ignore[misc]
         for write in todo[:writes]:
             write()
         if self.record.restart:
@@ -355,6 +357,12 @@ class Simulation:
         if writes is not None and writes < len(todo):
             raise Crash
         return decision
+
+    def _taken(self, decision: Decision) -> list[act.Action]:
+        """The actions that are carried out: those on the cluster up to the first that is refused, and Git's."""
+        refused = next((place for place, action in enumerate(decision.actions) if self.refuses(action)), None)
+        of_git = [action for action in decision.actions if isinstance(action, act.GitAction)]
+        return list(decision.actions) if refused is None else [*decision.actions[:refused], *of_git]
 
     def settle(self, *, limit: int = 40) -> int:
         """Pass after pass, pods coming up in between, until nothing is left to do; the number of passes."""

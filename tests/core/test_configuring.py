@@ -1,10 +1,12 @@
 """Copies of ConfigMaps and Secrets: when they are made, made again and deleted, and what never waits for them."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from gitops_bg.core.actions import ApplyConfiguration, CreateReplicaSet, DeleteConfiguration
+from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.model import AppKey, ConfigurationRef, Stage, Version
@@ -14,7 +16,7 @@ from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.world import World
 from tests.core import worlds
-from tests.core.simulation import APP, automatic, deployed, manual, settings
+from tests.core.simulation import APP, Crash, automatic, deployed, manual, settings, template
 from tests.core.worlds import NOW, decided, digest, world
 
 ONE, TWO = settings("a"), settings("b")
@@ -99,7 +101,7 @@ PREPARED = {
         [],
     ),
     "not what serves: that comes later": (state(ACTIVE, COMING, copies=(copy(TWO),)), []),
-    "not while traffic is on its way back": (
+    "also while traffic is on its way back, which does not wait for it": (
         state(
             using(worlds.legacy(1), ONE),
             using(worlds.active(2), ONE),
@@ -107,7 +109,7 @@ PREPARED = {
             names_=1,
             desired={"primary": primary(1, ONE)},
         ),
-        [],
+        [f"make {named(TWO)}, the copy of ConfigMap settings for v3"],
     ),
     "not for a version that gets no pods": (
         state(ACTIVE, using(worlds.archived(2, activated_at=None), TWO), copies=(copy(ONE),)),
@@ -296,3 +298,21 @@ def test_a_version_with_configuration_is_found_under_a_digest_of_a_newer_release
     same, other = replace(snapshot, digest=digest(7), configuration=(ONE,)), snapshot
     assert world(serving, record=record).resolve(same) == "v9:ff"
     assert world(serving, record=record).resolve(other) == other.digest
+
+
+@pytest.mark.parametrize("writes", range(6))
+def test_rebuilt_cluster_has_copies_before_pods_also_where_none_may_be_listed(writes):
+    """The ledger knows that the version served. Whatever dies after any write: its pods find what they need."""
+    sim = deployed(automatic())
+    sim.push("2+a")
+    sim.settle(limit=60)
+    sim.rebuild_cluster()
+    sim.unlisted = ("ConfigMap",)
+    served = tuple(template(tag).digest for tag in ("1", "2+a"))
+    sim.seen, sim.reachable = replace(sim.desired(), memory=LedgerMemory(2, 2, active_digests=served)), False
+    sim.step()
+    with suppress(Crash):
+        sim.step(writes)
+    sim.reachable = True
+    sim.settle()
+    assert (sim.live, sim.pods[template("2+a").digest].available) == ("2+a", 3)

@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core import decide as engine
-from gitops_bg.core.actions import SwitchTraffic
+from gitops_bg.core.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.invariants import InvariantBroken
 from gitops_bg.core.lifecycle.availability import note_availability
+from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event, Lane, LedgerEntry
-from tests.core.simulation import automatic, deployed
+from tests.core.simulation import automatic, deployed, template
 from tests.core.worlds import (
     NOW,
     SECOND,
@@ -39,18 +40,78 @@ BUSY = world(
 def test_actions_come_in_the_order_that_keeps_every_prefix_safe():
     kinds = [type(action).__name__ for action in decided(BUSY).actions]
     assert kinds == [
+        "ApplyService",
+        "ScaleReplicaSet",
         "ApplyApp",
         "CreateReplicaSet",
-        "ScaleReplicaSet",
-        "ApplyService",
         "ScaleReplicaSet",
         "PublishLedger",
     ]
 
 
+REFUSED = {
+    "its ReplicaSet": lambda action: isinstance(action, CreateReplicaSet) and action.number == 3,
+    "its size": lambda action: isinstance(action, ScaleReplicaSet) and action.number == 3,
+    "the copy of its ConfigMap": lambda action: isinstance(action, ApplyConfiguration) and action.number == 3,
+}
+
+
+@pytest.fixture(params=REFUSED)
+def held_up(request):
+    """Version 2 serves, 1 was archived, and something of 3 is refused: a quota, a policy, missing rights."""
+    sim = deployed(automatic())
+    sim.push("2")
+    sim.settle(limit=60)
+    sim.later(seconds=301)
+    sim.settle()
+    sim.refuses = REFUSED[request.param]
+    sim.push("3+a")
+    passes(sim)
+    assert (sim.live, sim.record.versions[-1].number) == ("2", 3)
+    return sim
+
+
+def passes(sim, count=12):
+    """There is always something left to do: what was refused."""
+    for _ in range(count):
+        sim.step()
+        sim.pods_come_up()
+
+
+def test_way_back_is_open_while_a_new_version_is_refused(held_up):
+    held_up.set_primary("1", "revert")
+    passes(held_up)
+    assert held_up.live == "1"
+
+
+def test_rollback_without_git_works_while_a_new_version_is_refused(held_up):
+    held_up.ask(Verb.ROLLBACK)
+    passes(held_up)
+    assert held_up.live == "1"
+
+
+def test_what_serves_is_repaired_while_a_new_version_is_refused(held_up):
+    held_up.active = ""
+    held_up.delete_replica_set("2")
+    passes(held_up)
+    assert held_up.live == "2"
+    assert held_up.pods[template("2").digest].available == 3
+
+
+def test_old_version_is_archived_while_a_new_one_is_refused():
+    sim = deployed(automatic())
+    sim.push("2")
+    sim.settle(limit=60)
+    sim.refuses = REFUSED["its ReplicaSet"]
+    sim.push("3+a")
+    sim.later(seconds=301)
+    passes(sim)
+    assert sim.pods[template("1").digest].replicas == 0
+
+
 def test_an_answer_that_breaks_an_invariant_is_not_given(monkeypatch):
     move = SwitchTraffic("web", (), 1, digest(1), 2, digest(2), Lane.PROMOTION, 0)
-    monkeypatch.setattr(engine, "route", lambda state: (move,))
+    monkeypatch.setattr(engine, "switch", lambda state: (move,))
     with pytest.raises(InvariantBroken, match=r"shop/web: I3"):
         decided(world(active(1), candidate(2)))
 

@@ -12,7 +12,7 @@ from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.conditions import phase_of
 from gitops_bg.core.traffic.draining import note_arrival
-from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, sentences, service, world
@@ -71,7 +71,7 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_routes(name):
     state, expected = ROUTED[name]
-    of_active = [line for action in route(state) if "preview" not in (line := str(action))]
+    of_active = [line for action in (*switch(state), *keep(state)) if "preview" not in (line := str(action))]
     assert of_active == expected
 
 
@@ -125,7 +125,7 @@ def test_somebody_elses_is_said():
 
 def test_engine_refuses_to_move_them_apart():
     state = moving(1, 1)
-    one, other, *_ = route(state)
+    one, other, *_ = switch(state)
     check(state, (one, other))
     for wrong in ((one, one), (one, replace(other, digest=digest(1)))):
         with pytest.raises(InvariantBroken, match="I4"):
@@ -201,4 +201,4 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
 @pytest.mark.parametrize(("web", "grpc"), [(2, 2), (0, 1), (2, 0)])
 def test_while_suspended_nothing_else_is_repaired(web, grpc):
     state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
-    assert route(state) == ()
+    assert (*switch(state), *keep(state)) == ()

@@ -9,7 +9,7 @@ from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Hold, Lane, Override, Switch
-from gitops_bg.core.traffic.services import route
+from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import manual
 from tests.core.worlds import (
@@ -298,7 +298,7 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_route(name):
     state, said = ROUTED[name]
-    assert [str(action) for action in route(state)] == said
+    assert [str(action) for action in (*switch(state), *keep(state))] == said
 
 
 def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
@@ -320,4 +320,4 @@ def test_a_missing_active_service_is_created_by_the_switch():
 def test_an_answer_that_breaks_an_invariant_is_not_given():
     state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
     with pytest.raises(InvariantBroken, match="I1"):
-        check(state, route(state))
+        check(state, (*switch(state), *keep(state)))

@@ -13,15 +13,12 @@ from gitops_bg.core.lifecycle.sizes import wanted_size
 from gitops_bg.core.model import ConfigurationRef, Snapshot, Version
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.observed import ConfigurationView
-from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
 
 def prepare(world: World) -> tuple[ApplyConfiguration, ...]:
-    """The copies for versions that have never served and get pods; none while traffic is on its way back."""
-    if world.moving_to and world.lane is Lane.ROLLBACK:
-        return ()
-    return _missing(world, (one for one in _using(world) if not one.was_active and wanted_size(world, one)))
+    """The copies for versions that get their first pods here: that never served, or not in this cluster."""
+    return _missing(world, (one for one in _using(world) if _is_new(world, one) and wanted_size(world, one)))
 
 
 def mend(world: World, prepared: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
@@ -40,6 +37,11 @@ def clear(world: World) -> tuple[ClusterAction, ...]:
         for view in world.observed.configurations
         if view.ours and not view.deleting and (view.kind, view.name) not in used
     )
+
+
+def _is_new(world: World, version: Version) -> bool:
+    """In a rebuilt cluster a version that served in the one before begins anew, and nothing serves meanwhile."""
+    return not version.was_active or not world.record.traffic
 
 
 def _using(world: World) -> tuple[Version, ...]:

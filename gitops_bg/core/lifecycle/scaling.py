@@ -1,4 +1,7 @@
-"""Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last."""
+"""Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last.
+
+What traffic needs grows before all others: that a new version is refused must not hold up what serves, or the way back.
+"""
 
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.lifecycle.dressing import metadata_for
@@ -12,8 +15,21 @@ from gitops_bg.core.world import World
 
 
 def grow(world: World) -> tuple[ClusterAction, ...]:
-    """Create what is missing, repair what somebody changed, scale up what is too small."""
-    return tuple(action for version in in_hand(world) for action in _grow(world, version))
+    """Create what traffic needs and is missing, repair what somebody changed of it, scale up what is too small."""
+    return tuple(action for version in _needed(world) for action in _grow(world, version))
+
+
+def grow_others(world: World) -> tuple[ClusterAction, ...]:
+    """The same of the versions that traffic does not need now; the new ones come last."""
+    others = (version for version in in_hand(world) if version not in _needed(world))
+    ordered = sorted(others, key=lambda version: not version.was_active)
+    return tuple(action for version in ordered for action in _grow(world, version))
+
+
+def _needed(world: World) -> tuple[Version, ...]:
+    """Where traffic goes back to, if it does, then what serves."""
+    back = world.moving_to if world.lane is Lane.ROLLBACK else None
+    return tuple(version for version in (back, world.active) if version and version in in_hand(world))
 
 
 def in_hand(world: World) -> tuple[Version, ...]:

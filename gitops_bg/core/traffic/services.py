@@ -11,15 +11,22 @@ from gitops_bg.core.record import Switch
 from gitops_bg.core.world import World
 
 
-def route(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that bring the Services where the record says."""
-    switch = world.record.switch
-    active = _switch_all(world, switch) if switch else _keep_active(world)
+def switch(world: World) -> tuple[SwitchTraffic, ...]:
+    """One write for each active Service, once it is decided; its pods are there, so it waits for no other write.
+
+    None for one that is there already; none at all where one of them is not ours: all move, or none.
+    """
+    decided = world.record.switch
+    return _switch_all(world, decided) if decided else ()
+
+
+def keep(world: World) -> tuple[ClusterAction, ...]:
+    """The writes that keep the Services where the record says."""
+    active = () if world.record.switch else _keep_active(world)
     return (*active, *_keep_preview(world))
 
 
-def _switch_all(world: World, switch: Switch) -> tuple[ClusterAction, ...]:
-    """One write for each Service that is not there yet; none where one of them is not ours: all move, or none."""
+def _switch_all(world: World, switch: Switch) -> tuple[SwitchTraffic, ...]:
     version, services = world.record.version(switch.to_digest), world.active_services
     if version is None or any(view is not None and not view.ours for _, view in services):
         return ()
