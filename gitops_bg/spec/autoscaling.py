@@ -78,6 +78,18 @@ class Trigger(Loose):
     metadata: dict[str, str]
 
 
+class HpaConfig(Loose):
+    """What a ScaledObject says of the HPA that KEDA makes of it."""
+
+    name: Text | None = None
+
+
+class Advanced(Loose):
+    """More of a ScaledObject."""
+
+    horizontal_pod_autoscaler_config: HpaConfig | None = None
+
+
 class ScaledObjectSpec(Loose):
     """The part of a ScaledObject that is read."""
 
@@ -86,6 +98,7 @@ class ScaledObjectSpec(Loose):
     max_replica_count: Positive = KEDA_MAXIMUM
     idle_replica_count: Count | None = None
     triggers: Annotated[list[Trigger], Field(min_length=1)]
+    advanced: Advanced | None = None
 
     @property
     def bounds(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.spec import models
 from gitops_bg.spec.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
 from gitops_bg.spec.configuration import is_tracked
+from gitops_bg.spec.configuration_checks import check_configuration
 from gitops_bg.spec.layout import APP_FILE, folder_of
 from gitops_bg.spec.objects import Loose, Object, Selector
 from gitops_bg.spec.paths import Path
@@ -33,7 +34,8 @@ _CHANGING = (names.DIGEST, names.COLOR, names.VERSION)
 class Companions:
     """What the folder says of them; where it is not ``whole``, those that are not named may be there all the same."""
 
-    manifests: Mapping[Companion, Mapping[str, Any]] = field(default_factory=dict)
+    manifests: Mapping[Companion, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """Never shown by ``repr``: among them are Secrets."""
     autoscaler: Autoscaler | None = None
     scaled_by: str = ""
     """The name of the autoscaler in Git."""
@@ -86,8 +88,8 @@ class _Reading:
     def read(self) -> tuple[Companions, tuple[Problem, ...]]:
         manifests: dict[Companion, Mapping[str, Any]] = {}
         for (kind, name), document in self.folder.manifests.items():
-            untracked = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document)
-            if untracked or (kind == BUDGET and self._protects(document)):
+            held = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document) and self._is_good(document)
+            if held or (kind == BUDGET and self._protects(document)):
                 manifests[Companion(kind, name)] = document.value
         autoscaler, scaled_by = self._autoscaler(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
@@ -100,6 +102,11 @@ class _Reading:
         itself = frozenset({(value["kind"], value["metadata"]["name"])})
         template = self._template()
         return is_tracked(value, itself if template is None else references(template) & itself)
+
+    def _is_good(self, document: Document) -> bool:
+        problems = tuple(check_configuration(document))
+        self.problems.extend(problems)
+        return not problems
 
     def _template(self) -> Any:
         target = self.folder.target

@@ -165,7 +165,9 @@ class Composer:
 
     def _alias(self, event: Any) -> Any:
         value, size, height = self._anchors.get(event.anchor, (None, 0, 0))
-        if size == 0:
+        if size == 0 and self._secret:
+            self._add(event, "this unquoted value begins with *, so it is an alias", "quote it")
+        elif size == 0:
             self._add(event, f"*{event.anchor} has no anchor before it", f"add &{event.anchor}, or write the value out")
         elif value is _Unfinished:
             self._add(event, f"*{event.anchor} stands inside the value it names", "write the value out")
@@ -267,6 +269,9 @@ class Composer:
             self._add(event, f"unquoted {event.value} is {doubt.message}", doubt.remedy)
 
     def _tag(self, event: Any) -> None:
+        if self._secret:
+            self._add(event, "what begins with ! is a tag, and no tag is supported", "remove it, or quote the value")
+            return
         self._add(
             event, f"the tag {_short_tag(event.tag)} is not supported", "remove it; quote a value to make it text"
         )

@@ -70,7 +70,7 @@ def is_tracked(manifest: Mapping[str, Any], referred_to: frozenset[Named]) -> bo
     True
     """
     metadata = manifest["metadata"]
-    if (manifest["kind"], metadata["name"]) not in referred_to or manifest.get("type") in NOT_COPIED:
+    if (manifest["kind"], metadata["name"]) not in referred_to or str(manifest.get("type")) in NOT_COPIED:
         return False
     annotations = metadata.get("annotations")
     words = (annotations.get(key) for key in TRACKING) if isinstance(annotations, Mapping) else ()

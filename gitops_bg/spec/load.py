@@ -27,7 +27,7 @@ from gitops_bg.spec.layout import (
     is_manifest,
 )
 from gitops_bg.spec.library import Library
-from gitops_bg.spec.objects import Object, check_place, check_supported
+from gitops_bg.spec.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.plans import Plans, plans_of
 from gitops_bg.spec.pod_metadata import check_pod_metadata
 from gitops_bg.spec.primary import read_primary
@@ -255,7 +255,7 @@ class _Folder:
         self.problems.extend(reading.problems)
         good: list[tuple[Document, Object]] = []
         for document in reading.documents:
-            found, problems = validate(Object, document)
+            found, problems = validate(_model_of(document.value), document)
             if found is not None:
                 problems = tuple(check_supported(document, found))
                 problems += tuple(check_place(document, self.app, found.metadata, named=False))
@@ -283,3 +283,7 @@ class _Folder:
 def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
     refs = (each.ref for each in tracked.configuration)
     return Target(with_configuration(target.snapshot, refs), target.replicas, source)
+
+
+def _model_of(written: Any) -> type[Applied]:
+    return ServiceObject if isinstance(written, Mapping) and written.get("kind") == "Service" else Applied

@@ -47,6 +47,31 @@ class Object(Loose):
     metadata: ObjectMeta
 
 
+class LabelledMeta(ObjectMeta):
+    """Metadata of an object that is applied with its labels and annotations."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Applied(Object):
+    """An object of an app's folder that is applied, beside its own three files."""
+
+    metadata: LabelledMeta
+
+
+class ServiceSpec(Loose):
+    """The part of a Service that is read."""
+
+    ports: list[dict[str, Any]] | None = None
+
+
+class ServiceObject(Applied):
+    """A Service; what it leaves out, the target's ports say."""
+
+    spec: ServiceSpec | None = None
+
+
 class Container(Loose):
     """A container; its order among the others matters and is kept."""
 

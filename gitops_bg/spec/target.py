@@ -98,7 +98,8 @@ def _spec_of(model: Workload | PodTemplateObject) -> WorkloadSpec:
 
 def _check_kind(document: Document) -> Iterator[Problem]:
     """That it is a workload: one whose API version is known has that one, the others have a pod template."""
-    kind, version = document.value.get("kind"), document.value.get("apiVersion")
+    words = (document.value.get(key) for key in ("kind", "apiVersion"))
+    kind, version = (word if isinstance(word, str) else None for word in words)
     if kind in IMPOSSIBLE:
         yield document.problem(("kind",), f"a {kind} {IMPOSSIBLE[kind]}", "write a Deployment")
         return

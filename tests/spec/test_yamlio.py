@@ -114,8 +114,9 @@ def test_bombs_are_refused_before_they_explode(data: bytes, message: str) -> Non
     assert message in problem.message
 
 
-def test_a_secrets_value_is_not_in_its_problem() -> None:
-    problems = read("x.yaml", b"apiVersion: v1\nkind: Secret\nstringData: {pin: 0123}\n").problems
+@pytest.mark.parametrize("value", [b"0123", b"*0123", b"!0123", b"!!0123", b"!!0123 x", b"%0123", b"@0123", b'"0123'])
+def test_a_secrets_value_is_not_in_its_problem(value: bytes) -> None:
+    problems = read("x.yaml", b"apiVersion: v1\nkind: Secret\nstringData:\n  pin: " + value + b"\n").problems
     assert [problem.field for problem in problems] == ["stringData.pin"]
     assert "0123" not in str(problems)
 
