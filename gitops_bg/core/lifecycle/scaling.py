@@ -21,7 +21,8 @@ def grow(world: World) -> tuple[ClusterAction, ...]:
 
 def grow_others(world: World) -> tuple[ClusterAction, ...]:
     """The same of the versions that traffic does not need now; the new ones come last."""
-    others = (version for version in in_hand(world) if version not in _needed(world))
+    needed = {version.digest for version in _needed(world)}
+    others = (version for version in in_hand(world) if version.digest not in needed)
     ordered = sorted(others, key=lambda version: not version.was_active)
     return tuple(action for version in ordered for action in _grow(world, version))
 
@@ -29,7 +30,8 @@ def grow_others(world: World) -> tuple[ClusterAction, ...]:
 def _needed(world: World) -> tuple[Version, ...]:
     """Where traffic goes back to, if it does, then what serves."""
     back = world.moving_to if world.lane is Lane.ROLLBACK else None
-    return tuple(version for version in (back, world.active) if version and version in in_hand(world))
+    wanted = (back,) if world.suspended else (back, world.active)
+    return tuple(version for version in wanted if version)
 
 
 def in_hand(world: World) -> tuple[Version, ...]:
