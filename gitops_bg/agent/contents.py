@@ -12,9 +12,7 @@ from gitops_bg.core.errors import Refused, Transient
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.configuration import Configuration, find
-from gitops_bg.spec.layout import PRIMARY_FILE, app_file
-from gitops_bg.spec.primary import read_primary
-from gitops_bg.spec.yamlio import read_one
+from gitops_bg.spec.configuration_changes import configuration_in
 
 
 def contents_for(facts: Facts, actions: Iterable[GitAction], cluster: Cluster) -> tuple[Configuration, ...]:
@@ -41,6 +39,4 @@ def completed(
     if all(find(known, ref) for ref in version.snapshot.configuration):
         return known
     content = repository.find_primary(app, digest=version.digest)
-    document, _ = read_one(app_file(app, PRIMARY_FILE), content or b"")
-    primary = read_primary(document, app)[0] if document else None
-    return (*known, *primary.configuration) if primary else known
+    return (*known, *configuration_in(content or b"", app))

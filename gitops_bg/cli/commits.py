@@ -7,7 +7,7 @@ from gitops_bg.cli.clone import follow_push
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.core.model import AppKey
-from gitops_bg.repo.edits import Edit, Edited
+from gitops_bg.repo.edits import Edit, Edited, EditOrNew
 from gitops_bg.repo.errors import PushRefused
 from gitops_bg.repo.messages import one_line
 from gitops_bg.spec.layout import APP_FILE, app_file
@@ -17,7 +17,7 @@ from gitops_bg.spec.layout import APP_FILE, app_file
 class Change:
     """What is to be committed: files of apps, or of the repository, each by its path."""
 
-    edits: Mapping[str, Edit]
+    edits: Mapping[str, EditOrNew]
     subject: str
     reason: str = ""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from gitops_bg.agent.gathering import Facts
 from gitops_bg.cli.clone import follow_push
+from gitops_bg.cli.contents import side_of
 from gitops_bg.cli.exit_codes import OK, REFUSED
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
@@ -21,6 +22,8 @@ from gitops_bg.repo.errors import PushRefused
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.messages import Movement
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
+from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
 from gitops_bg.spec.primary import render_primary
 
 
@@ -34,11 +37,18 @@ class Proposed:
     refused: str = ""
 
 
+def content_of(session: Session, facts: Facts, world: World, version: Version) -> bytes:
+    """primary.yaml of a version: its checked snapshot, and what its ConfigMaps and Secrets hold."""
+    full = replace(version, snapshot=world.snapshot(version))
+    contents = side_of(session, facts, version.snapshot, version.source.commit).contents
+    return render_primary(facts.app, full, contents).encode()
+
+
 def change_to(
-    facts: Facts, world: World, version: Version, event: Event, *, by: str, reason: str, content: bytes = b""
+    facts: Facts, world: World, version: Version, event: Event, *, by: str, reason: str, content: bytes
 ) -> PrimaryChange:
-    """primary.yaml = ``version``: its checked snapshot, or ``content`` that main had for it before."""
-    active, full = world.active, replace(version, snapshot=world.snapshot(version))
+    """primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before."""
+    active = world.active
     movement = Movement(
         app=facts.app,
         event=event,
@@ -51,8 +61,7 @@ def change_to(
         by=by,
         reason=reason,
     )
-    text = content or render_primary(facts.app, full, facts.config.configuration).encode()
-    return PrimaryChange(text, facts.primary_blob, movement)
+    return PrimaryChange(content, facts.primary_blob, movement)
 
 
 def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
@@ -80,6 +89,14 @@ def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
         raise WorldChanged(f"{change.app}: main's primary.yaml changed meanwhile; look, and run it again")
 
 
+def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange, ...]:
+    """What differs then in ConfigMaps and Secrets from what main's primary.yaml says now."""
+    primary = facts.desired.primary
+    refs = primary.snapshot.configuration if primary else ()
+    before = [each for each in facts.config.configuration if each.ref in refs]
+    return configuration_changes(before, configuration_in(change.content, change.app))
+
+
 def tell(
     output: Output,
     proposed: Proposed,
@@ -87,11 +104,16 @@ def tell(
     branch: str,
     asked: str = "",
     waits: Sequence[str] = (),
+    changes: Sequence[ConfigurationChange] = (),
 ) -> int:
-    """Say what became of it, what else was ``asked``, what traffic still ``waits`` for; and the exit code."""
+    """Say what became of it, what else was ``asked``, what traffic still ``waits`` for; and the exit code.
+
+    ``changes`` of configuration come along.
+    """
     movement = change.movement
     if output.json:
-        output.data(_json(proposed, change) | {"waitsFor": list(waits)} | ({"asked": asked} if asked else {}))
+        more = {"waitsFor": list(waits), "configuration": [to_json(each) for each in changes]}
+        output.data(_json(proposed, change) | more | ({"asked": asked} if asked else {}))
     elif proposed.branch:
         output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
         output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
@@ -101,6 +123,8 @@ def tell(
         output.line(f"{change.app}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
         for wait in waits:
             output.line(f"traffic waits: {wait}", "yellow")
+    for each in changes if proposed.changed else ():
+        output.line(f"it changes {each}")
     return REFUSED if proposed.branch else OK
 
 

@@ -41,6 +41,7 @@ def _version(sight: Sight, version: Version) -> dict[str, Any]:
         "onHold": sight.record.held(version.digest) is not None,
         "failure": version.failure,
         "sourceCommit": version.source.commit,
+        "configuration": [to_json(ref) for ref in version.snapshot.configuration],
         "scaleDownAt": _moment(version.scale_down_at),
         "replicaSets": [
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets

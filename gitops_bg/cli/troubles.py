@@ -4,7 +4,7 @@ It reads pods and, where those say nothing, their Events; where we may not, ther
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -13,7 +13,8 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.kinds import EVENTS
 from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model import AppKey, ConfigurationRef, Snapshot
+from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.layout import app_file
 
 _MOUNTING = ("ContainerCreating", "PodInitializing")
@@ -24,6 +25,9 @@ _NO_OBJECT = re.compile(r'(configmap|secret) "([^"]+)" not found')
 _NO_KEY = re.compile(r"couldn't find key (\S+) in (ConfigMap|Secret) [^/]+/(\S+)")
 _NO_FILE = re.compile(r"references non-existent (config|secret) key: (\S+)")
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+Copies = Mapping[str, ConfigurationRef]
+"""What the version uses, by the names that pods know it by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,12 @@ class Trouble:
         return f"{number}: {said}"
 
 
-def troubles_of(cluster: Cluster, app: AppKey, digest: str) -> tuple[Trouble, ...]:
+def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> tuple[Trouble, ...]:
     """What keeps the pods of a version from coming up; those that are merely on their way are not in trouble."""
-    pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(digest) and not pod.is_ready]
+    copies = {configuration_name(app, ref): ref for ref in snapshot.configuration}
+    pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
     found = sorted((*_said(cluster, app, pod), pod.name) for pod in pods)
-    return tuple(_grouped(app, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
+    return tuple(_grouped(app, copies, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
 
 
 def _said(cluster: Cluster, app: AppKey, pod: Pod) -> tuple[str, str]:
@@ -65,17 +70,18 @@ def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
     return str(found[-1].get("message", "")) if found else ""
 
 
-def _grouped(app: AppKey, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:
+def _grouped(app: AppKey, copies: Copies, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:
     for (reason, message), pods in groupby(found, key=lambda each: each[:2]):
         names = tuple(name for _, _, name in pods)
-        yield Trouble(reason, message, names, _advice(app, reason, message, names[0]))
+        yield Trouble(reason, message, names, _advice(app, copies, reason, message, names[0]))
 
 
-def _advice(app: AppKey, reason: str, message: str, pod: str) -> str:
+def _advice(app: AppKey, copies: Copies, reason: str, message: str, pod: str) -> str:
     if match := _NO_OBJECT.search(message):
-        return _create(app, _KINDS[match[1]], match[2])
+        return _create(app, copies, _KINDS[match[1]], match[2])
     if match := _NO_KEY.search(message):
-        return f"give the {match[2]} {match[3]} the key {match[1]}, or correct the reference in the target"
+        name = copies[match[3]].name if match[3] in copies else match[3]
+        return f"give the {match[2]} {name} the key {match[1]}, or correct the reference in the target"
     if match := _NO_FILE.search(message):
         kind = "Secret" if match[1] == "secret" else "ConfigMap"
         return f"give the {kind} of that volume the key {match[2]}, or correct the reference in the target"
@@ -86,8 +92,10 @@ def _advice(app: AppKey, reason: str, message: str, pod: str) -> str:
     return ""
 
 
-def _create(app: AppKey, kind: str, name: str) -> str:
+def _create(app: AppKey, copies: Copies, kind: str, name: str) -> str:
     """Two ways to make a ConfigMap or Secret: as a part of the version, or for others, too."""
+    if name in copies:
+        return f"it is the copy of {copies[name]}, which the agent makes: does it run, and may it?"
     verb = "configmap" if kind == "ConfigMap" else "secret generic"
     file = app_file(app, f"{kind.lower()}-{name}.yaml")
     return f"commit the {kind} {name} as {file}, or: kubectl --namespace {app.namespace} create {verb} {name} …"

@@ -18,6 +18,9 @@ from gitops_bg.repo.trunk import Trunk
 Edit = Callable[[bytes], bytes]
 """From the present content of a file to the new one; may raise `InvalidInput`. Called once for each attempt."""
 
+EditOrNew = Edit | bytes
+"""An edit of a file, or what a new one is to hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class Edited:
@@ -41,11 +44,11 @@ class Edits:
         self._pusher = pusher
         self._trunk = Trunk(mirror)
 
-    def commit(self, edits: Mapping[str, Edit], message: str) -> Edited:
+    def commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
         """One commit with all edits, by paths; none where nothing is different.
 
-        Raises ``InvalidInput`` for a file that is not there or cannot be edited, ``PushRefused`` where main takes no
-        push of ours, ``RemoteMoved``, and the errors of an unreachable remote.
+        Raises ``InvalidInput`` for a file that is not there, is there already, or cannot be edited, ``PushRefused``
+        where main takes no push of ours, ``RemoteMoved``, and the errors of an unreachable remote.
         """
         base = self._trunk.base()
         attempts = self._pusher.attempts()
@@ -61,15 +64,26 @@ class Edits:
             base = self._trunk.again(base)
         raise attempts.given_up()
 
-    def _changed(self, edits: Mapping[str, Edit], base: str) -> dict[str, bytes | None]:
+    def _changed(self, edits: Mapping[str, EditOrNew], base: str) -> dict[str, bytes | None]:
         """The files that the edits change, with their new content."""
         changed: dict[str, bytes | None] = {}
         for path, edit in edits.items():
+            if isinstance(edit, bytes):
+                changed |= self._new(path, edit, base)
+                continue
             before = self._content(path, base)
             after = edit(before)
             if after != before:
                 changed[path] = after
         return changed
+
+    def _new(self, path: str, content: bytes, base: str) -> dict[str, bytes | None]:
+        """A file that nobody has made yet; nothing where somebody made just this one."""
+        there = self._files.at(path, base)
+        if there is not None and there.content != content:
+            remedy = "look at it, and run the command again"
+            raise InvalidInput(Problem(path, f"is on {self._branch} already", remedy=remedy))
+        return {} if there else {path: content}
 
     def _content(self, path: str, base: str) -> bytes:
         file = self._files.at(path, base)

@@ -26,7 +26,7 @@ from gitops_bg.core.desired import LedgerMemory, Problem
 from gitops_bg.core.model import AppKey, Source
 from gitops_bg.repo.blobs import Blobs
 from gitops_bg.repo.commits import Committer
-from gitops_bg.repo.edits import Edit, Edited, Edits
+from gitops_bg.repo.edits import Edited, EditOrNew, Edits
 from gitops_bg.repo.errors import MirrorBroken
 from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.history import Committed, History
@@ -224,6 +224,11 @@ class Repository:
             at = commit or self._poller.head()
             return self._history.find_primary(app, at, digest=digest, version=version)
 
+    def primaries(self, app: AppKey, commit: str = "") -> Sequence[bytes]:
+        """Every content that ``primary.yaml`` ever had on main, newest first."""
+        with self._guarded():
+            return list(self._history.primaries(app, commit or self._poller.head()))
+
     # What is written.
 
     def commit_as(self, name: str, email: str) -> None:
@@ -240,8 +245,8 @@ class Repository:
         with self._guarded(), self._writing():
             return self._promotions.commit(changes)
 
-    def commit_files(self, edits: Mapping[str, Edit], message: str) -> Edited:
-        """Commit edits of files of main, by path. Raises as ``commit_primaries``, and what the edits raise."""
+    def commit_files(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
+        """Commit edits of files of main, and new ones, by path. Raises as ``commit_primaries``, and as the edits."""
         with self._guarded(), self._writing():
             return self._edits.commit(edits, message)
 

@@ -7,7 +7,7 @@ from typing import Any
 from gitops_bg.core.model import AppKey
 from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file
-from gitops_bg.spec.primary import read_primary
+from gitops_bg.spec.primary import PrimaryFile, read_primary
 from gitops_bg.spec.yamlio import read_one
 
 TYPE = "(type)"
@@ -26,7 +26,7 @@ class ConfigurationChange:
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     whole: str = ""
-    """`added` or `removed`, where all of it is."""
+    """`added` or `removed`, where all of it is; `changed` where nobody knows any more what it held."""
 
     def __str__(self) -> str:
         named = f"{self.kind} {self.name}"
@@ -74,11 +74,16 @@ def entries_of(configuration: Configuration) -> Mapping[str, Any]:
 
 def configuration_in(content: bytes, app: AppKey) -> tuple[Configuration, ...]:
     """What a primary.yaml says of configuration; nothing where it says none, or cannot be read."""
-    if _MARK not in content:
-        return ()
-    document, _ = read_one(app_file(app, PRIMARY_FILE), content)
-    primary = read_primary(document, app)[0] if document else None
+    primary = primary_with_configuration(content, app)
     return primary.configuration if primary else ()
+
+
+def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | None:
+    """A primary.yaml that has configuration; None for any other, which is not even read."""
+    if _MARK not in content:
+        return None
+    document, _ = read_one(app_file(app, PRIMARY_FILE), content)
+    return read_primary(document, app)[0] if document else None
 
 
 def _listed(keys: tuple[str, ...]) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 from gitops_bg.core.companions import Companion
 from gitops_bg.core.desired import Problem
 from gitops_bg.spec.autoscaling import AUTOSCALERS
+from gitops_bg.spec.configuration import TRACKING, is_tracked
 from gitops_bg.spec.layout import APP_FILE, app_file
 from gitops_bg.spec.load import AppConfig
+from gitops_bg.spec.references import CONFIG_MAP, SECRET
 from gitops_bg.spec.service_fields import service_fields
 from gitops_bg.spec.yamlio import Document
 
@@ -52,7 +54,9 @@ def _without_effect(document: Document, services: set[str], config: AppConfig) -
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     if kind in AUTOSCALERS:
         yield from _one_of_several(document, config)
-    elif Companion(kind, name) in config.companions.manifests or _is_tracked(kind, name, config):
+    elif Companion(kind, name) in config.companions.manifests:
+        yield from _used_by_nothing(document)
+    elif _is_tracked(kind, name, config):
         return
     elif kind != "Service":
         message = f"{kind} {name} is only checked: the agent does not apply it yet"
@@ -69,3 +73,12 @@ def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
     if chosen.autoscaler and (chosen.autoscaler.copy.kind, chosen.scaled_by) != (kind, name):
         message = f"{kind} {name} is only checked: autoscalerRef in {APP_FILE} names another"
         yield document.problem(("metadata", "name"), message, "remove it")
+
+
+def _used_by_nothing(document: Document) -> Iterator[Problem]:
+    """A ConfigMap or Secret that would be part of the version, if the target referred to it."""
+    kind, name = document.value["kind"], document.value["metadata"]["name"]
+    if kind in (CONFIG_MAP, SECRET) and is_tracked(document.value, frozenset({(kind, name)})):
+        message = f"the target does not refer to {kind} {name}: it is applied as it is, a change of it makes no version"
+        remedy = f"refer to it, or remove it; if it is meant so, say it: annotation {TRACKING[0]}: disabled"
+        yield document.problem(("metadata", "name"), message, remedy)

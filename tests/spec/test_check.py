@@ -212,9 +212,20 @@ COMPANIONS = {
 
 @pytest.mark.parametrize("kind", COMPANIONS)
 def test_a_companion_is_applied_and_needs_no_note(kind: str) -> None:
-    file, text = "apps/shop/web/more.yaml", f"{COMPANIONS[kind]}\nkind: {kind}\nmetadata: {{name: it}}\n"
+    metadata = "{name: it, annotations: {gitops-bg.dev/config-tracking: disabled}}"
+    file, text = "apps/shop/web/more.yaml", f"{COMPANIONS[kind]}\nkind: {kind}\nmetadata: {metadata}\n"
     assert with_file(file, text) == []
     assert notes(**{file: text}) == []
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+def test_configuration_that_nothing_refers_to_is_a_note(kind: str) -> None:
+    """It is a companion, as it is live at once; whoever wrote it may think that a change of it is a version."""
+    file, text = "apps/shop/web/more.yaml", f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: it}}\n"
+    assert with_file(file, text) == []
+    [note] = notes(**{file: text})
+    assert note.startswith(f"{file}:3: metadata.name: the target does not refer to {kind} it")
+    assert "gitops-bg.dev/config-tracking: disabled" in note
 
 
 @pytest.mark.parametrize("said", ["", " {}", " {args: []}", " {templates: []}"])

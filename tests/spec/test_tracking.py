@@ -119,13 +119,16 @@ def test_what_the_promoted_version_uses_is_at_hand_beside_what_the_target_uses()
     assert [each.content["data"] for each in config.configuration] == [{"color": "blue"}, {"color": "green"}]
 
 
-def test_check_has_no_note_on_what_is_copied_or_applied() -> None:
+LEFT_OUT = "annotations: {gitops-bg.dev/config-tracking: disabled}"
+
+
+def test_check_has_no_note_on_what_is_copied_or_left_out_on_purpose() -> None:
     files = {
         "gitops-bg.yaml": b"apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n",
         "apps/shop/web/app.yaml": APP.encode(),
         "apps/shop/web/target.yaml": READING.encode(),
         "apps/shop/web/settings.yaml": SETTINGS.encode(),
-        "apps/shop/web/other.yaml": SETTINGS.replace("settings", "other").encode(),
+        "apps/shop/web/other.yaml": SETTINGS.replace("name: settings", f"name: other, {LEFT_OUT}").encode(),
     }
     checked = check_repository(files.items())
     assert checked.problems == []

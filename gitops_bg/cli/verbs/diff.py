@@ -1,8 +1,12 @@
 """`diff`: the target in Git against the version that is live. Compares snapshots, never server-defaulted objects."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
+from gitops_bg.agent.gathering import Facts
+from gitops_bg.cli.configuration_differences import Side, configuration_differences, without_secrets_of
+from gitops_bg.cli.contents import side_of
 from gitops_bg.cli.differences import Difference, differences
 from gitops_bg.cli.errors import NotSo
 from gitops_bg.cli.exit_codes import NOT_SO, OK
@@ -10,7 +14,9 @@ from gitops_bg.cli.options import App, AppOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.core.actions import label
+from gitops_bg.core.desired import Target
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import Version
 
 
 def diff(app: App, at: AppOptions) -> int:
@@ -27,18 +33,26 @@ def diff(app: App, at: AppOptions) -> int:
             raise (
                 InvalidInput(*facts.desired.problems) if facts.desired.problems else NotSo(f"{facts.app} has no target")
             )
-        before = json.loads(world.snapshot(active).text or "{}") if active else {}
-        found = differences(before, json.loads(target.snapshot.text))
+        found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), target)
     live = label(active.number, active.digest) if active else None
     if output.json:
         output.data({"app": str(facts.app), "live": live, "equal": not found, "differences": list(map(_json, found))})
     else:
         output.line(f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}", "bold")
-        for each in found:
-            output.line(f"  {each.sentence}", "yellow")
+        for line in (line for each in found for line in each.lines):
+            output.line(f"  {line}", "yellow")
         if not found:
             output.line("  no difference", "green")
     return NOT_SO if found else OK
+
+
+def _differences(session: Session, facts: Facts, active: Version | None, target: Target) -> list[Difference]:
+    """Of the pod templates, and of what the ConfigMaps and Secrets hold; what a Secret holds is nowhere shown."""
+    before = json.loads(active.snapshot.text or "{}") if active else {}
+    live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()
+    wanted = side_of(session, facts, target.snapshot, target.source.commit)
+    found = [*differences(before, json.loads(target.snapshot.text)), *configuration_differences(live, wanted)]
+    return without_secrets_of(found, (*live.contents, *wanted.contents))
 
 
 def _json(each: Difference) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from gitops_bg.agent.gathering import Facts
 from gitops_bg.cli.advice import advice
+from gitops_bg.cli.contents import changes_to, side_of
 from gitops_bg.cli.durations import spoken
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options import App, AppOptions
@@ -21,6 +22,7 @@ from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.configuration_changes import ConfigurationChange
 
 _GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
 """The conditions that tell no trouble when they are true."""
@@ -36,6 +38,8 @@ class _Findings:
     decision: Decision
     coming: Version | None
     troubles: tuple[Trouble, ...]
+    changes: tuple[ConfigurationChange, ...]
+    """What comes with ``coming`` beside another pod template."""
     now: datetime
 
 
@@ -65,8 +69,17 @@ def _look(session: Session, facts: Facts) -> _Findings:
     coming = world.moving_to or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
     wanted = waited_for and coming and _pods(facts, coming)
-    troubles = troubles_of(session.cluster, facts.app, coming.digest) if wanted and coming else ()
-    return _Findings(facts, decision, coming, troubles, now)
+    troubles = troubles_of(session.cluster, facts.app, coming.snapshot) if wanted and coming else ()
+    return _Findings(facts, decision, coming, troubles, _changes(session, facts, decision, coming), now)
+
+
+def _changes(
+    session: Session, facts: Facts, decision: Decision, coming: Version | None
+) -> tuple[ConfigurationChange, ...]:
+    live = decision.record.version(decision.record.traffic)
+    if coming is None or live is None or live.snapshot.configuration == coming.snapshot.configuration:
+        return ()
+    return changes_to(*(side_of(session, facts, each.snapshot, each.source.commit) for each in (live, coming)))
 
 
 def _pods(facts: Facts, coming: Version | None) -> ReplicaSetView | None:
@@ -106,6 +119,7 @@ def _json(found: _Findings) -> dict[str, Any]:
             }
             for gate in decision.gates
         ],
+        "configuration": [to_json(change) for change in found.changes],
         "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [to_json(condition) for condition in decision.conditions],
         "actions": [str(action) for action in decision.actions],
@@ -131,6 +145,8 @@ def _show(output: Output, found: _Findings) -> None:
         stays = f"live traffic stays with {named} if this ends well:"
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
         output.show(Padding(_table(found), (0, 0, 0, 2)))
+        for change in found.changes:
+            output.line(f"  it changes {change}")
     for trouble in found.troubles:
         output.line(f"  {trouble}", "red")
         if trouble.advice:

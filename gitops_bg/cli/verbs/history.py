@@ -1,5 +1,6 @@
 """`history`: everything that ever happened to an app, from the ledger. Reads the state branch; asks no cluster."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +11,16 @@ from gitops_bg.cli.options import App, FileOptions
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session import Session
 from gitops_bg.core.actions import label
-from gitops_bg.core.record import Event
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Event, LedgerEntry
 from gitops_bg.repo.history import Committed
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.configuration import Configuration
+from gitops_bg.spec.configuration_changes import (
+    ConfigurationChange,
+    configuration_changes,
+    primary_with_configuration,
+)
 
 _STYLES = {
     Event.PROMOTED: "green",
@@ -22,6 +30,11 @@ _STYLES = {
     Event.INVALID: "red",
     Event.DIVERGED: "yellow",
 }
+
+_MOVING = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+
+Held = Mapping[str, Sequence[Configuration]]
+"""What versions hold, by digest."""
 
 
 def history(
@@ -37,20 +50,35 @@ def history(
     with Session(at.git, place=at.place, with_ledger=True) as session:
         key = session.app(app)
         entries = list(session.repository.history(key, limit))
+        held = _held(session.repository.primaries(key), key) if entries else {}
         branch = session.repository.settings.state_branch
     if not entries:
         raise NoSuch(f"the ledger {branch} knows nothing of {key}; which cluster? See --cluster")
     if output.json:
-        output.data({"app": str(key), "ledger": branch, "entries": [_json(each) for each in entries]})
+        output.data({"app": str(key), "ledger": branch, "entries": [_json(each, held) for each in entries]})
     else:
-        output.show(_table(entries))
+        output.show(_table(entries, held))
 
 
-def _json(each: Committed) -> dict[str, Any]:
-    return {**to_json(each.entry), "epoch": each.epoch, "ledgerCommit": each.commit}
+def _held(primaries: Iterable[bytes], app: AppKey) -> Held:
+    """What each version with configuration held, as main's primary.yaml once had it."""
+    found = (primary_with_configuration(content, app) for content in primaries)
+    return {primary.snapshot.digest: primary.configuration for primary in found if primary}
 
 
-def _table(entries: list[Committed]) -> Table:
+def _changes(entry: LedgerEntry, held: Held) -> tuple[ConfigurationChange, ...]:
+    """What traffic got with another version beside another pod template."""
+    if entry.event not in _MOVING:
+        return ()
+    return configuration_changes(held.get(entry.from_digest, ()), held.get(entry.to_digest, ()))
+
+
+def _json(each: Committed, held: Held) -> dict[str, Any]:
+    changes = [to_json(change) for change in _changes(each.entry, held)]
+    return {**to_json(each.entry), "configuration": changes, "epoch": each.epoch, "ledgerCommit": each.commit}
+
+
+def _table(entries: list[Committed], held: Held) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("WHEN", "EVENT", "FROM", "TO", "BY", "COMMIT", "REASON"):
         table.add_column(title, no_wrap=title in ("WHEN", "EVENT", "COMMIT"), overflow="fold")
@@ -63,6 +91,6 @@ def _table(entries: list[Committed]) -> Table:
             said(label(entry.to_version, entry.to_digest) if entry.to_digest else "-"),
             said(entry.by or "-"),
             said(entry.commit[:10] or "-"),
-            said(entry.reason or "-"),
+            said("\n".join([entry.reason or "-", *map(str, _changes(entry, held))])),
         )
     return table

@@ -15,7 +15,7 @@ from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.operating import new_request
 from gitops_bg.cli.options import App, AppOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.proposals import change_to, propose, tell
+from gitops_bg.cli.proposals import change_to, changed_by, content_of, propose, tell
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
@@ -70,12 +70,14 @@ def promote(
         reason = commit.message or candidate.source.subject
         if asked:  # Before the commit: traffic may move as soon as that is seen.
             world = _ask(session, world, asked, who, commit.message)
-        change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason)
+        content = content_of(session, facts, world, candidate)
+        change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content)
         proposed = propose(session, output, change)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         waits = [gate.reason for gate in shut_after_commit(world, candidate)]
-        return tell(output, proposed, change, at.git.branch, _ASKED[asked] if asked else "", waits)
+        told = _ASKED[asked] if asked else ""
+        return tell(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
 
 
 def _is_paused(world: World) -> bool:

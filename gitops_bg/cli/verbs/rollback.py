@@ -17,7 +17,7 @@ from gitops_bg.cli.opening import access
 from gitops_bg.cli.operating import carry_out, facts_of, new_request, now
 from gitops_bg.cli.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
 from gitops_bg.cli.output import Output
-from gitops_bg.cli.proposals import change_to, propose, tell
+from gitops_bg.cli.proposals import change_to, changed_by, content_of, propose, tell
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author, who
 from gitops_bg.core.actions import label
@@ -71,11 +71,12 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     version, content = _goal(session, facts, world, asked.to)
     settings = session.repository.settings
     by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
+    content = content or content_of(session, facts, world, version)
     change = change_to(facts, world, version, Event.ROLLED_BACK, by=by, reason=reason, content=content)
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
-    code = tell(output, proposed, change, settings.branch)
+    code = tell(output, proposed, change, settings.branch, changes=changed_by(facts, change))
     if proposed.branch:
         output.line(f"or, if it cannot wait: gitops-bg rollback {app} --offline", "yellow")
     return code

@@ -1,39 +1,26 @@
-"""`undo`: the target gets the pod template of an older version again, as a commit on main.
+"""`undo`: the target becomes an older version again, pod template and configuration, as a commit on main.
 
 It moves no traffic: the version comes forward through every gate, as a push of it would. `rollback` moves traffic.
 """
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from gitops_bg.agent.gathering import Facts
-from gitops_bg.cli.commits import commit_change, in_app
+from gitops_bg.cli.commits import Change, commit_change
+from gitops_bg.cli.contents import side_of
 from gitops_bg.cli.errors import NoSuch, NotSo
+from gitops_bg.cli.going_back import Folder, edits_back
 from gitops_bg.cli.old_primary import version_in
 from gitops_bg.cli.options import App, AppOptions, CommitOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
 from gitops_bg.core.actions import label
-from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import Version
 from gitops_bg.core.world import World
-from gitops_bg.spec.edit import set_template
-from gitops_bg.spec.layout import app_file
-from gitops_bg.spec.target import template_path, value_at
-from gitops_bg.spec.yamlio import read_one
-
-
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """A version's pod template as Git had it, and the file that had it, where that is still to be found."""
-
-    template: Mapping[str, Any]
-    file: bytes = b""
 
 
 def undo(
@@ -97,25 +84,10 @@ def _before(world: World) -> Version | None:
 
 
 def _commit(session: Session, output: Output, facts: Facts, version: Version, why: str) -> str:
-    filename = facts.config.target_file
-    file = app_file(facts.app, filename)
-    past = _as_written(session, facts, version)
-
-    def change(data: bytes) -> bytes:
-        return set_template(data, past.template, file, past.file)
-
-    subject = f"undo to {label(version.number, version.digest)}"
-    return commit_change(session, output, in_app(facts.app, filename, change, subject, why))
-
-
-def _as_written(session: Session, facts: Facts, version: Version) -> _Past:
-    """The template as the commit that brought the version had it; else the snapshot, which says the same."""
-    snapshot = _Past(json.loads(version.snapshot.text))
-    if not session.repository.contains(version.source.commit):
-        return snapshot
-    content = session.repository.files(facts.app, version.source.commit).get(facts.config.target_file)
-    document, _ = read_one(facts.config.target_file, content if isinstance(content, bytes) else b"")
-    template = value_at(document.value, template_path(document.value)) if document else None
-    if isinstance(content, bytes) and template and snapshot_of(template).digest == version.digest:
-        return _Past(template, content)
-    return snapshot
+    """Template and configuration as one commit; the commit, or empty where all of it is so already."""
+    repository, commit = session.repository, version.source.commit
+    past = repository.files(facts.app, commit) if repository.contains(commit) else {}
+    folder = Folder(facts.app, facts.config.target_file, repository.files(facts.app), past)
+    contents = side_of(session, facts, version.snapshot, commit).contents
+    subject = f"{facts.app.name}: undo to {label(version.number, version.digest)}"
+    return commit_change(session, output, Change(edits_back(folder, version, tuple(contents)), subject, why))

@@ -84,3 +84,20 @@ def test_the_clusters_with_a_ledger_are_named(repository: Repository, remote: Gi
     for name in ("eu", "us/east"):
         remote.run("push", "--quiet", "origin", f"HEAD:refs/heads/gitops-bg/state/{name}")
     assert repository.clusters() == ["eu", "us/east"]
+
+
+NEW = "apps/shop/web/settings.yaml"
+
+
+def test_a_new_file_comes_with_an_edit_in_one_commit(repository: Repository, remote: GitRemote) -> None:
+    edited = repository.commit_files({NEW: b"a: 1\n", TARGET: replacing(b"1.0.0", b"1.1.0")}, "web: both\n")
+    assert edited.paths == {NEW, TARGET}
+    assert remote.show("main", NEW) == "a: 1\n"
+    assert repository.commit_files({NEW: b"a: 1\n"}, "again\n").changed is False
+
+
+def test_a_new_file_never_overwrites_one_that_somebody_made(repository: Repository, remote: GitRemote) -> None:
+    remote.publish("meanwhile", {NEW: "mine: true\n"})
+    with pytest.raises(InvalidInput, match=r"settings\.yaml: is on main already"):
+        repository.commit_files({NEW: b"a: 1\n"}, "web\n")
+    assert remote.show("main", NEW) == "mine: true\n"
