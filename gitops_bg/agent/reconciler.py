@@ -4,7 +4,7 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -100,7 +100,7 @@ class Reconciler:
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
         self._beside.take(facts, decision, self._clock())
         try:
-            wrote = self._write(facts, decision)
+            wrote = self._write(facts, decision, saved=saved)
         finally:
             # Git hears what the record says, whether Kubernetes goes along or not.
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
@@ -111,34 +111,49 @@ class Reconciler:
         self._teller.stands(facts.app, decision)
         return saved or wrote
 
-    def _write(self, facts: Facts, decision: Decision) -> bool:
+    def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
         """Carry out the actions on the cluster; whether there is another look to take.
 
-        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised.
+        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What a
+        companion fails with is raised only where nothing else was done: it must not hold up what follows from that.
         """
         actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
-        try:
-            self._carry_out_all(facts, actions)
-        except (Refused, InvalidInput) as error:
-            is_known = facts.app in self._refused
-            self._refused[facts.app] = str(error)
-            if is_known:
-                raise
+        first = [action for action in actions if not isinstance(action, FOR_COMPANIONS)]
+        refused = self._carry_out_all(facts, first)
+        troubled = self._accompany(facts, [action for action in actions if isinstance(action, FOR_COMPANIONS)])
+        error = refused or troubled
+        if error is None:
+            return self._refused.pop(facts.app, None) is not None or bool(actions)
+        if self._is_news(facts.app, error) or (refused is None and (saved or first)):
             return True
-        return self._refused.pop(facts.app, None) is not None or bool(actions)
+        raise error
 
-    def _carry_out_all(self, facts: Facts, actions: list[ClusterAction]) -> None:
-        """In their order, up to the first that fails; of companions each is tried, and the first error raised then."""
+    def _carry_out_all(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
+        """In their order, up to the first that is refused; why it was."""
+        try:
+            for action in actions:
+                self._carry_out(facts.app, facts.config, action)
+        except (Refused, InvalidInput) as error:
+            return error
+        return None
+
+    def _accompany(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
+        """Each of them, whatever became of the others, and of all that came before; the first error."""
         failed: GitopsBgError | None = None
         for action in actions:
             try:
                 self._carry_out(facts.app, facts.config, action)
             except GitopsBgError as error:
-                if not isinstance(action, FOR_COMPANIONS):
-                    raise
                 failed = failed or error
-        if failed is not None:
-            raise failed
+        return failed
+
+    def _is_news(self, app: AppKey, error: GitopsBgError) -> bool:
+        """Whether it is a refusal, and the first after a time without any."""
+        if not isinstance(error, Refused | InvalidInput):
+            return False
+        is_known = app in self._refused
+        self._refused[app] = str(error)
+        return not is_known
 
     def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
         """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""

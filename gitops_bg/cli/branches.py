@@ -85,18 +85,8 @@ def _about(sight: Sight, version: Version) -> Iterator[str]:
         yield f"failed: {version.failure}"
     if version.source.commit:
         yield f"of {version.source.commit[:10]}"
-    if sight.active and version.digest != sight.record.traffic:
-        yield from _configuration(sight.active, version)
-
-
-def _configuration(live: Version, version: Version) -> Iterator[str]:
-    """Which ConfigMaps and Secrets are others than those of the live version."""
-    sides = [{(ref.kind, ref.name): ref for ref in each.snapshot.configuration} for each in (live, version)]
-    for named in sorted(sides[0].keys() | sides[1].keys()):
-        before, after = (side.get(named) for side in sides)
-        if before != after:
-            word = "other" if before and after else "new" if after else "no"
-            yield f"{word} {' '.join(named)}"
+    if version is sight.newest:
+        yield from map(str, sight.changes)
 
 
 # --- what runs ---

@@ -10,6 +10,7 @@ from functools import partial
 from gitops_bg.agent.gathering import Facts
 from gitops_bg.cli.configuration_differences import Side
 from gitops_bg.cli.session import Session
+from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey, ConfigurationRef, Snapshot, Source
 from gitops_bg.spec.configuration import Configuration, find
@@ -25,6 +26,20 @@ def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = ""
         lost = [ref for ref in snapshot.configuration if not find(found, ref)]
         found += [each for ref in lost if (each := place(ref))]
     return Side(snapshot.configuration, tuple(found))
+
+
+def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> Side:
+    """The same from the copies that pods read alone, for who has no repository at hand."""
+    copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
+    return Side(snapshot.configuration, tuple(each for each in copies if each))
+
+
+def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
+    """What the copy holds; None where there is none, or where it is not for us to read."""
+    try:
+        return cluster.held(app, ref)
+    except Refused:
+        return None
 
 
 def changes_to(before: Side, after: Side) -> tuple[ConfigurationChange, ...]:
@@ -54,12 +69,4 @@ def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> 
         yield partial(find, load_app(facts.app, files, lambda *_names: Source("")).configuration)
     content = session.repository.find_primary(facts.app, digest=snapshot.digest)
     yield partial(find, configuration_in(content or b"", facts.app))
-    yield partial(_live, session, facts.app)
-
-
-def _live(session: Session, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
-    """What the copy holds; None where there is none, or where it is not for us to read."""
-    try:
-        return session.cluster.held(app, ref)
-    except Refused:
-        return None
+    yield partial(live_copy, session.cluster, facts.app)

@@ -4,14 +4,16 @@ Two sights are equal where nothing changed but the time.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from gitops_bg.cli.contents import changes_to, live_side
 from gitops_bg.cli.errors import NoSuch
 from gitops_bg.cli.glance import Row, row_of
 from gitops_bg.cli.pods import Pod, pods_of
 from gitops_bg.cli.replica_sets import ReplicaSet, replica_sets_of
 from gitops_bg.cli.session import Session
+from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.kinds import APPS
 from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.digest import short
@@ -19,6 +21,7 @@ from gitops_bg.core.model import AppKey, Stage, Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.record import Record
 from gitops_bg.core.spec import Strategy
+from gitops_bg.spec.configuration_changes import ConfigurationChange
 from gitops_bg.spec.load import app_config_from_live
 
 
@@ -34,6 +37,8 @@ class Sight:
     """By role."""
     replica_sets: tuple[ReplicaSet, ...]
     pods: tuple[Pod, ...]
+    changes: tuple[ConfigurationChange, ...] = ()
+    """What differs in the configuration of the newest version from that of the live one."""
 
     @property
     def versions(self) -> list[Version]:
@@ -82,7 +87,7 @@ def look(session: Session, app: AppKey) -> Sight:
     observed = session.cluster.observe(app, config, record)
     active = (observed.active_service, *observed.more_active_services)
     roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
-    return Sight(
+    sight = Sight(
         row=row_of(body),
         gates=tuple((body.get("status") or {}).get("gates") or ()),
         record=record,
@@ -91,3 +96,12 @@ def look(session: Session, app: AppKey) -> Sight:
         replica_sets=replica_sets_of(session.cluster, app),
         pods=tuple(pods_of(session.cluster, app)),
     )
+    return replace(sight, changes=_changes(session.cluster, app, sight.active, sight.newest))
+
+
+def _changes(
+    cluster: Cluster, app: AppKey, live: Version | None, newest: Version | None
+) -> tuple[ConfigurationChange, ...]:
+    if live is None or newest is None or live.snapshot.configuration == newest.snapshot.configuration:
+        return ()
+    return changes_to(*(live_side(cluster, app, each.snapshot) for each in (live, newest)))

@@ -42,6 +42,7 @@ def _version(sight: Sight, version: Version) -> dict[str, Any]:
         "failure": version.failure,
         "sourceCommit": version.source.commit,
         "configuration": [to_json(ref) for ref in version.snapshot.configuration],
+        "configurationChanges": [to_json(each) for each in sight.changes] if version is sight.newest else [],
         "scaleDownAt": _moment(version.scale_down_at),
         "replicaSets": [
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets

@@ -90,7 +90,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
         return _answer(world, _begin(world))
     for step in STEPS:
         world = step(world)
-    actions = _actions(world, record)
+    actions = _actions(world)
     check(world, actions)
     return _answer(world, actions)
 
@@ -100,11 +100,10 @@ def _begin(world: World) -> tuple[Action, ...]:
     return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
 
 
-def _actions(world: World, before: Record) -> tuple[Action, ...]:
+def _actions(world: World) -> tuple[Action, ...]:
     """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git.
 
-    What cannot begin before its copies are made comes after the routes: a copy that is refused holds up only that, and
-    what follows. Companions come once all else is at rest: one that is refused holds up neither versions nor traffic.
+    What cannot begin before its copies are made comes after the routes: a copy that is refused holds up only that.
     """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
@@ -112,7 +111,7 @@ def _actions(world: World, before: Record) -> tuple[Action, ...]:
     soon, late = in_turn(world)
     first = prepare(world, soon)
     then = prepare(world, late, first)
-    actions = (
+    return (
         *repair,
         *first,
         *grow(world, soon),
@@ -124,9 +123,9 @@ def _actions(world: World, before: Record) -> tuple[Action, ...]:
         *dress(world),
         *evictions(world),
         *mend(world, (*first, *then)),
+        *accompany(world),
+        *write_to_git(world),
     )
-    beside = () if actions or world.record != before else accompany(world)
-    return (*actions, *beside, *write_to_git(world))
 
 
 def _answer(world: World, actions: tuple[Action, ...]) -> Decision:

@@ -236,11 +236,10 @@ def test_companion_without_aim(name):
     assert at_rest(state) == tuple(expected)
 
 
-def test_companions_wait_until_all_else_is_done():
-    """One that is refused so holds up neither a switch nor the record."""
+def test_companions_come_after_all_that_traffic_depends_on():
     state = world(active(1), rising(2), sets=(pods(1),), desired={"companions": (BUDGET,)})
-    assert any(isinstance(each, act.CreateReplicaSet) for each in decided(state).actions)
-    assert at_rest(state) == ()
+    kinds = [type(each) for each in decided(state).actions]
+    assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyCompanion]
 
 
 def test_companion_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():

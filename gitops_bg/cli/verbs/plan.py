@@ -86,17 +86,12 @@ def _plans(catalog: Catalog, seen: dict[AppKey, Live], now: datetime) -> Iterato
 
 
 def _steps(facts: Facts, now: datetime) -> Iterator[Decision]:
-    """The decision; and the next one, where the first is only to make the object of the app, or to remember something.
-
-    That one says what is deployed, or what is to be done about companions, which come once all else is at rest.
-    """
+    """The decision; for an app that has no object yet also the next one, which says what is deployed."""
     first = facts.decide(now)
     yield first
     if not facts.observed.app_uid and first.actions:
         made = replace(facts, observed=replace(facts.observed, app_uid=_TO_BE_MADE))
         yield made.decide(now)
-    elif not first.actions and first.record != facts.record:
-        yield replace(facts, record=first.record).decide(now)
 
 
 def _actions(steps: list[Decision]) -> list[Action]:

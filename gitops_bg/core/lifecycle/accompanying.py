@@ -1,7 +1,8 @@
 """Companions of an app (``core.companions``): what of them is remembered, and what is to be done about them.
 
-They follow Git, never a gate; nothing of traffic or versions waits for them. The autoscaler aims at the version that
-the record says is live: so it follows a switch, never leads one, and follows the way back the same way.
+They follow Git, never a gate, and nothing of traffic or versions waits for them: the agent goes on where one of them is
+refused, and tries them also where something else is. The autoscaler aims at the version that the record says is live:
+so it follows a switch, never leads one, and follows the way back the same way.
 """
 
 from collections.abc import Iterator

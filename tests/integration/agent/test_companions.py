@@ -182,6 +182,29 @@ def test_a_refusal_of_one_companion_holds_up_neither_traffic_nor_the_others(
     web.wait_condition("Refused", "False")
 
 
+def test_a_companion_that_fails_for_a_while_holds_up_no_switch(scaled: App, own_sandbox: SandboxCluster) -> None:
+    """The admission hook of an autoscaler is down; traffic moves as fast as ever, and the copy follows later."""
+    own_sandbox.sandbox.faults.refuse("patch", "horizontalpodautoscalers", scaled.key.namespace, status=500)
+    scaled.promote("v2")
+    scaled.wait_phase("Healthy")
+    assert aim(scaled) == "v1"
+    own_sandbox.sandbox.faults.clear()
+    look(scaled)
+    wait_aim(scaled, "v2")
+
+
+def test_a_candidate_that_is_refused_keeps_nothing_from_what_serves(scaled: App, own_sandbox: SandboxCluster) -> None:
+    """An admission hook takes no new ReplicaSet; the maximum of the live version can be raised all the same."""
+    own_sandbox.sandbox.faults.refuse("patch", "replicasets", scaled.key.namespace)
+    scaled.push_image("v2")
+    scaled.wait_condition("Refused")
+    publish(scaled, "hpa", hpa(maximum=200))
+    scaled.wait(lambda: live(scaled, HPA, COPY)["spec"]["maxReplicas"] == 200, "the copy follows Git")
+    own_sandbox.sandbox.faults.clear()
+    look(scaled)
+    scaled.wait_offered("v2")
+
+
 def test_an_autoscaler_that_is_somebody_elses_is_a_conflict(web: App) -> None:
     theirs = hpa()
     theirs["metadata"] = {"name": COPY, "namespace": web.key.namespace}

@@ -139,9 +139,14 @@ def test_explain_and_get_name_what_comes_with_the_next_version(cli: Cli, waiting
         ("db", ["password"]),
     ]
     tree = cli("get", str(waiting.key))
-    assert "other ConfigMap web-settings, other Secret db" in tree
+    assert ", ".join(CHANGES) in tree
     [app] = cli.json("get", str(waiting.key))["apps"]
     assert [ref["name"] for ref in app["versions"][1]["configuration"]] == ["web-settings", "db"]
+    assert [each["changed"] for each in app["versions"][1]["configurationChanges"]] == [
+        ["nginx.conf", "url"],
+        ["password"],
+    ]
+    assert app["versions"][0]["configurationChanges"] == []
     for output in (shown, json.dumps(answer), tree, json.dumps(app)):
         assert_no_secret(output)
 
