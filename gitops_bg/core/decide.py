@@ -17,7 +17,7 @@ from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
 from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
-from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
+from gitops_bg.core.lifecycle.configuring import clear, in_turn, mend, prepare
 from gitops_bg.core.lifecycle.dressing import dress
 from gitops_bg.core.lifecycle.restarting import evictions, note_restart
 from gitops_bg.core.lifecycle.retention import archive, follow_delays
@@ -101,21 +101,28 @@ def _begin(world: World) -> tuple[Action, ...]:
 
 
 def _actions(world: World) -> tuple[Action, ...]:
-    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git."""
+    """In the order that keeps every prefix safe: grow, route, shrink, what no traffic depends on, then Git.
+
+    What cannot begin before its copies are made comes after the routes: a copy that is refused holds up only that.
+    """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    prepared = prepare(world)
+    soon, late = in_turn(world)
+    first = prepare(world, soon)
+    then = prepare(world, late, first)
     return (
         *repair,
-        *prepared,
-        *grow(world),
+        *first,
+        *grow(world, soon),
         *route(world),
-        *mend(world, prepared),
+        *then,
+        *grow(world, late),
         *shrink(world),
         *clear(world),
         *dress(world),
         *evictions(world),
+        *mend(world, (*first, *then)),
         *accompany(world),
         *write_to_git(world),
     )

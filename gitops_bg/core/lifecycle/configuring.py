@@ -1,7 +1,7 @@
 """Actions on copies of ConfigMaps and Secrets: one for each content that a version uses, immutable, named by it.
 
-A new version's copies come before its pods, which would wait for them. All others come after what traffic depends on:
-pods that run have read theirs, and the way back to a warm version is one write whatever became of them (I6). What a
+A new version's copies come before its pods, which would wait for them. All others come last: pods that run have read
+theirs, and the way back to a warm version is one write whatever became of them (I6). What a
 copy is to hold stands in Git, in the target or in ``primary.yaml``; where it does not, nothing can be made of it here.
 """
 
@@ -13,21 +13,33 @@ from gitops_bg.core.lifecycle.sizes import wanted_size
 from gitops_bg.core.model import ConfigurationRef, Snapshot, Version
 from gitops_bg.core.names import configuration_name
 from gitops_bg.core.observed import ConfigurationView
-from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
 
-def prepare(world: World) -> tuple[ApplyConfiguration, ...]:
-    """The copies for versions that have never served and get pods; none while traffic is on its way back."""
-    if world.moving_to and world.lane is Lane.ROLLBACK:
-        return ()
-    return _missing(world, (one for one in _using(world) if not one.was_active and wanted_size(world, one)))
+def in_turn(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...]]:
+    """The versions to care for: those that can grow at once, and those whose copies are to be made first.
+
+    What traffic is to go to is among the former, whatever it lacks.
+    """
+    versions = in_hand(world)
+    beginning = (one for one in versions if one.digest != world.goal and _begins(world, one))
+    late = {one.digest for one in beginning if _missing(world, [one])}
+    if not late:
+        return versions, ()
+    soon = tuple(one for one in versions if one.digest not in late)
+    return soon, tuple(one for one in versions if one.digest in late)
 
 
-def mend(world: World, prepared: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
-    """The copies for all versions, as far as they are not ``prepared``: somebody deleted or replaced them."""
-    done = {action.ref for action in prepared}
-    return tuple(action for action in _missing(world, _using(world)) if action.ref not in done)
+def prepare(
+    world: World, versions: tuple[Version, ...], made: tuple[ApplyConfiguration, ...] = ()
+) -> tuple[ApplyConfiguration, ...]:
+    """The copies for those of the versions that have never served and get pods, but for what is ``made`` already."""
+    return _missing(world, [version for version in versions if _begins(world, version)], made)
+
+
+def mend(world: World, made: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
+    """All other copies that are not ``made`` already: somebody deleted or replaced them."""
+    return _missing(world, in_hand(world), made)
 
 
 def clear(world: World) -> tuple[ClusterAction, ...]:
@@ -42,13 +54,18 @@ def clear(world: World) -> tuple[ClusterAction, ...]:
     )
 
 
-def _using(world: World) -> tuple[Version, ...]:
-    return tuple(version for version in in_hand(world) if version.snapshot.configuration)
+def _begins(world: World, version: Version) -> bool:
+    """Whether a version that uses configuration gets its first pods, or has not served with them yet."""
+    return bool(version.snapshot.configuration) and not version.was_active and wanted_size(world, version) > 0
 
 
-def _missing(world: World, versions: Iterable[Version]) -> tuple[ApplyConfiguration, ...]:
+def _missing(
+    world: World, versions: Iterable[Version], made: tuple[ApplyConfiguration, ...] = ()
+) -> tuple[ApplyConfiguration, ...]:
     """Each copy once, for the newest of the versions that use it."""
-    wanted = {ref: version for version in versions for ref in version.snapshot.configuration}
+    done = {action.ref for action in made}
+    used = ((ref, version) for version in versions for ref in version.snapshot.configuration)
+    wanted = {ref: version for ref, version in used if ref not in done}
     if not wanted:
         return ()
     at_hand = {ref for snapshot in _in_git(world) for ref in snapshot.configuration}

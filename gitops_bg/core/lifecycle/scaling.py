@@ -11,9 +11,9 @@ from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
 
-def grow(world: World) -> tuple[ClusterAction, ...]:
-    """Create what is missing, repair what somebody changed, scale up what is too small."""
-    return tuple(action for version in in_hand(world) for action in _grow(world, version))
+def grow(world: World, versions: tuple[Version, ...]) -> tuple[ClusterAction, ...]:
+    """Create what is missing of these, repair what somebody changed, scale up what is too small."""
+    return tuple(action for version in versions for action in _grow(world, version))
 
 
 def in_hand(world: World) -> tuple[Version, ...]:
