@@ -88,6 +88,28 @@ def test_untracked_configuration_and_budgets_come_and_go_with_their_files(web: A
     web.wait(lambda: not (live(web, "ConfigMap", "flags") or live(web, BUDGET, "web")), "both are gone")
 
 
+def test_configuration_that_left_git_stays_until_no_version_asks_for_it(web: App) -> None:
+    """The commit that drops it from the template and from the folder is not live before its promotion."""
+    publish(web, "flags", untracked(level="info"))
+    web.container = {"envFrom": [{"configMapRef": {"name": "flags"}}]}
+    web.promote("v2")
+    web.container = {}
+    web.strategy["scaleDownDelaySeconds"] = 0
+    web.spec["revisionHistoryLimit"] = 0
+    web.configure()
+    target = {f"{web.folder}/target.yaml": web.target_yaml("v3"), f"{web.folder}/flags.yaml": None}
+    web.scenario.publish("without flags", target)
+    web.wait_offered("v3")
+    web.scenario.wait_idle()
+    assert live(web, "ConfigMap", "flags")
+    web.merge_offer()
+    web.wait_live("v3")
+    web.scenario.wait_idle()
+    assert live(web, "ConfigMap", "flags"), "v2 is where a rollback leads"
+    web.promote("v4")
+    web.wait(lambda: live(web, "ConfigMap", "flags") is None, "it is gone with the last version that used it")
+
+
 def test_what_somebody_changes_is_repaired_when_the_agent_looks_again(scaled: App) -> None:
     scaled.scenario.cluster.patch(path(scaled, HPA, COPY), {"spec": {"maxReplicas": 3}})
     look(scaled)
