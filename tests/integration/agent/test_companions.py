@@ -28,6 +28,7 @@ from tests.support.companions import (
     untracked,
     wait_aim,
 )
+from tests.support.mortality import Mortals
 from tests.support.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
@@ -262,6 +263,23 @@ def test_the_way_back_takes_the_autoscaler_along_whatever_else_stands_still(
     scaled.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "smells"))
     wait_aim(scaled, "v1")
     assert scaled.live_tag() == "v1"
+
+
+def test_agents_that_die_after_every_write_end_with_the_autoscaler_at_what_serves(scaled: App) -> None:
+    """And no one of them ever aimed it at a version that the Service did not yet go to."""
+    scaled.push_image("v2")
+    scaled.wait_offered("v2")
+    scaled.wait_told()
+    scaled.scenario.stop()
+    scaled.merge_offer()
+    agents = Mortals(scaled.scenario, writes=1)
+
+    def has_arrived() -> bool:
+        assert aim(scaled) == "v1" or scaled.live_tag() == "v2"
+        return aim(scaled) == "v2" and scaled.is_told()
+
+    agents.until(has_arrived, "v2 is live and scaled")
+    assert agents.done.count("apply HorizontalPodAutoscaler") == 1
 
 
 def _yaml(manifest: Json) -> str:
