@@ -177,7 +177,8 @@ class Caches:
         cache: WatchCache[Any],
         pace: Pace | None,
     ) -> None:
-        self._watches.append(Watch(client, kind, namespace, labels, cache.scope(namespace), pace))
+        scope, spare = cache.scope(namespace), cache.can_do_without
+        self._watches.append(Watch(client, kind, namespace, labels, scope, pace, can_do_without=spare))
 
     def _all(self) -> tuple[WatchCache[Any], ...]:
         return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values()

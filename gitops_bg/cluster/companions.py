@@ -20,8 +20,8 @@ from gitops_bg.cluster.companion_manifests import (
     is_labelled,
     sentence,
 )
-from gitops_bg.cluster.errors import ForeignObject, NotFound
-from gitops_bg.cluster.kinds import Kind, Object
+from gitops_bg.cluster.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
+from gitops_bg.cluster.kinds import SECRETS, Kind, Object
 from gitops_bg.cluster.ownership import owner_of
 from gitops_bg.cluster.states import meta_of
 from gitops_bg.core import names
@@ -97,7 +97,7 @@ class Companions:
             kind = self._kinds.kind(companion.kind, version)
             live = self._get(kind, app, companion) if kind is not None else None
         except Refused as error:
-            return CompanionView(companion, trouble=str(error))
+            return CompanionView(companion, trouble=_with_remedy(app, companion, error))
         if kind is None:
             why = f"{sentence(companion, app)}: {why_unserved(companion.kind, version)}"
             return CompanionView(companion, trouble=why) if given is not None else None
@@ -135,6 +135,13 @@ class Companions:
         if owner:
             raise ForeignObject(owner)
         return live
+
+
+def _with_remedy(app: AppKey, companion: Companion, error: Refused) -> str:
+    """Why a companion cannot be looked at; of a Secret also who is to grant the right."""
+    if companion.kind != SECRETS.name or not isinstance(error, Forbidden):
+        return str(error)
+    return f"the agent may not apply {sentence(companion, app)}: {grant_for_secrets(app.namespace)}; {error}"
 
 
 def _content(live: Object) -> tuple[str, str]:

@@ -6,7 +6,7 @@ Their content comes from Git's files and goes nowhere but to the API server.
 from collections.abc import Callable
 from typing import assert_never
 
-from gitops_bg.cluster.errors import Forbidden, NotFound
+from gitops_bg.cluster.errors import Forbidden, NotFound, grant_for_secrets
 from gitops_bg.cluster.kinds import CONFIGURATION, SECRETS, Kind, Object
 from gitops_bg.cluster.reader import Reader
 from gitops_bg.cluster.reduce import snapshot_in
@@ -50,7 +50,7 @@ class Copies:
         except Forbidden as error:
             if SECRETS.plural not in str(error):
                 raise
-            grant = f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {app.namespace}"
+            grant = grant_for_secrets(app.namespace)
             raise Forbidden(f"the agent may not copy the Secrets of {app}: {grant}; {error}") from error
 
     def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> None:

@@ -58,6 +58,11 @@ class Gone(Transient):
     reason = "Gone"
 
 
+def grant_for_secrets(namespace: str) -> str:
+    """What lets the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
+    return f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {namespace}"
+
+
 @contextmanager
 def border(what: str) -> Iterator[None]:
     """Everything of the client library and the network inside becomes a `Transient` or a `Refused`."""

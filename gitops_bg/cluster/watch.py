@@ -9,12 +9,12 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gitops_bg.cluster.client import PAGE, Client
 from gitops_bg.cluster.connection import Stream
-from gitops_bg.cluster.errors import Gone
+from gitops_bg.cluster.errors import Forbidden, Gone
 from gitops_bg.cluster.kinds import Kind, Object
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient
 
@@ -34,6 +34,8 @@ class Pace:
     grace: float = 30.0
     first_pause: float = 0.5
     longest_pause: float = 30.0
+    longest_refusal: float = 300.0
+    """The same where the right is missing, and the agent can do without."""
     page: int = PAGE
     random: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
@@ -41,6 +43,10 @@ class Pace:
     def seconds(self) -> int:
         """How long to ask the server to keep the next watch open."""
         return self.shortest + int(self.random() * (self.longest - self.shortest))
+
+    def after_refusal(self) -> "Pace":
+        """The same, for what is asked for again only in case somebody grants it."""
+        return replace(self, longest_pause=self.longest_refusal)
 
     def pause(self, failures: int, error: GitopsBgError) -> float:
         """How long to wait after so many failures in a row: exponential, with jitter, never less than asked for."""
@@ -82,7 +88,10 @@ class Watch:
         labels: str,
         sink: Sink,
         pace: Pace | None = None,
+        *,
+        can_do_without: bool = False,
     ) -> None:
+        self._can_do_without = can_do_without
         self._client = client
         self._kind = kind
         self._namespace = namespace
@@ -196,7 +205,9 @@ class Watch:
         if at_once:
             return
         self._sink.trouble(error)
-        self._stopping.wait(self._pace.pause(self._failures, error))
+        spare = self._can_do_without and isinstance(error, Forbidden)
+        pace = self._pace.after_refusal() if spare else self._pace
+        self._stopping.wait(pace.pause(self._failures, error))
 
 
 def _error(status: Object) -> GitopsBgError:

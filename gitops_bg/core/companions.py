@@ -6,6 +6,9 @@ Companions follow Git at once and without any gate, as ``replicas`` does; only w
 
 from dataclasses import dataclass
 
+CONFIGURATION = ("ConfigMap", "Secret")
+"""The kinds of companions that pods ask for by their names."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Companion:

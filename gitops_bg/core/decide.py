@@ -21,7 +21,7 @@ from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.lifecycle.dressing import dress
 from gitops_bg.core.lifecycle.restarting import evictions, note_restart
 from gitops_bg.core.lifecycle.retention import archive, follow_delays
-from gitops_bg.core.lifecycle.scaling import grow, grow_others, shrink
+from gitops_bg.core.lifecycle.scaling import grow, in_turn, shrink
 from gitops_bg.core.lifecycle.versions import choose_candidate, forget
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
@@ -109,19 +109,21 @@ def _actions(world: World) -> tuple[Action, ...]:
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
-    prepared = prepare(world)
+    needed, served, new = in_turn(world)
+    prepared = prepare(world, new)
     return (
         *switch(world),
-        *grow(world),
+        *grow(world, needed),
         *keep(world),
         *shrink(world),
         *repair,
-        *mend(world, prepared),
+        *grow(world, served),
         *prepared,
-        *grow_others(world),
+        *grow(world, new),
         *clear(world),
         *dress(world),
         *evictions(world),
+        *mend(world, prepared),
         *accompany(world),
         *write_to_git(world),
     )

@@ -12,6 +12,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import canonical_json
 from gitops_bg.spec.configuration import TRACKING, Configuration, canonical_base64, configuration_of, listing
 from gitops_bg.spec.emit import to_yaml
+from gitops_bg.spec.layout import SUBDOMAIN
 from gitops_bg.spec.paths import Path
 from gitops_bg.spec.references import CONFIG_MAP, SECRET
 from gitops_bg.spec.yamlio import Document, kind_of
@@ -22,6 +23,7 @@ MAX_BYTES = 700_000
 """Of all configuration of a version, as primary.yaml writes it: that file may have 1 MiB, with the pod template."""
 
 _KEY = re.compile(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}")
+_NAME = re.compile(SUBDOMAIN)
 _CERTAINLY_FITS = 50_000  # Characters of JSON; no YAML of it passes MAX_BYTES.
 
 
@@ -32,6 +34,9 @@ def check_configuration(document: Document) -> Iterator[Problem]:
         remedy = "apply the decrypted object by other means, and take this file out of the folder of the app"
         yield document.problem(("sops",), "an object encrypted by SOPS cannot be used: nothing here decrypts", remedy)
         return
+    if not _NAME.fullmatch(body["metadata"]["name"]):
+        remedy = "use small letters, digits, - and ."
+        yield document.problem(("metadata", "name"), "is no name that Kubernetes takes", remedy)
     found = [*_check_map(document, "data", encoded=is_secret)]
     if is_secret:
         found += _check_map(document, "stringData", encoded=False)

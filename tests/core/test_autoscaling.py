@@ -9,12 +9,12 @@ from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import violations
 from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.model import Probation
+from gitops_bg.core.model import ConfigurationRef, Probation
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import CompanionView, Verb
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.world import World
-from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
+from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
     active,
@@ -240,6 +240,23 @@ def test_companions_come_after_all_that_traffic_depends_on():
     state = world(active(1), rising(2), sets=(pods(1),), desired={"companions": (BUDGET,)})
     kinds = [type(each) for each in decided(state).actions]
     assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyCompanion]
+
+
+COPIED = replace(template("1"), configuration=(ConfigurationRef("ConfigMap", "web", "d"),))
+LEFT = {
+    "a budget": (BUDGET, active(1), True),
+    "a ConfigMap that no version mentions": (Companion("ConfigMap", "flags"), active(1), True),
+    "a ConfigMap that the live version may use": (Companion("ConfigMap", "web"), active(1), False),
+    "a ConfigMap of which that version has a copy": (Companion("ConfigMap", "web"), active(1, snapshot=COPIED), True),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_left_git_is_deleted_unless_pods_of_a_version_may_ask_for_it(name):
+    companion, live, goes = LEFT[name]
+    seen = {"companions": (CompanionView(companion),)}
+    state = world(live, observed=seen, record={"companions": (companion,)})
+    assert at_rest(state) == ((f"delete {companion}: it left Git",) if goes else ())
 
 
 def test_companion_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():

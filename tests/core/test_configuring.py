@@ -5,13 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import ApplyConfiguration, CreateReplicaSet, DeleteConfiguration
+from gitops_bg.core.actions import (
+    ApplyConfiguration,
+    CreateReplicaSet,
+    DeleteConfiguration,
+    PublishLedger,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
 from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
+from gitops_bg.core.lifecycle.scaling import in_hand
 from gitops_bg.core.model import AppKey, ConfigurationRef, Stage, Version
 from gitops_bg.core.names import LONGEST_NAME, configuration_name
-from gitops_bg.core.observed import ConfigurationView
+from gitops_bg.core.observed import ConfigurationView, Verb
 from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.world import World
@@ -101,16 +109,6 @@ PREPARED = {
         [],
     ),
     "not what serves: that comes later": (state(ACTIVE, COMING, copies=(copy(TWO),)), []),
-    "also while traffic is on its way back, which does not wait for it": (
-        state(
-            using(worlds.legacy(1), ONE),
-            using(worlds.active(2), ONE),
-            using(worlds.rising(3), TWO),
-            names_=1,
-            desired={"primary": primary(1, ONE)},
-        ),
-        [f"make {named(TWO)}, the copy of ConfigMap settings for v3"],
-    ),
     "not for a version that gets no pods": (
         state(ACTIVE, using(worlds.archived(2, activated_at=None), TWO), copies=(copy(ONE),)),
         [],
@@ -131,7 +129,7 @@ PREPARED = {
 @pytest.mark.parametrize("name", PREPARED)
 def test_what_comes_before_new_pods(name):
     before, actions = PREPARED[name]
-    assert said(*prepare(before)) == actions
+    assert said(*prepare(before, in_hand(before))) == actions
 
 
 MENDED = {
@@ -164,7 +162,7 @@ MENDED = {
 @pytest.mark.parametrize("name", MENDED)
 def test_what_somebody_deleted_or_replaced_is_made_again(name):
     before, actions = MENDED[name]
-    assert said(*mend(before, prepare(before))) == actions
+    assert said(*mend(before, prepare(before, in_hand(before)))) == actions
 
 
 CLEARED = {
@@ -202,11 +200,34 @@ def test_what_nothing_uses_any_more_is_deleted(name):
     assert clear(before) == tuple(DeleteConfiguration(ref.kind, named(ref)) for ref in refs)
 
 
-def test_copies_come_before_the_pods_of_a_new_version_and_after_the_switch_of_others():
+def test_copies_come_before_the_pods_of_a_new_version():
     sim = deployed(manual(), "1+a")
     sim.push("2+b")
     kinds = [type(action) for action in sim.decide().actions]
     assert kinds.index(ApplyConfiguration) < kinds.index(CreateReplicaSet)
+
+
+def test_a_copy_that_is_refused_holds_up_only_the_version_that_begins_with_it():
+    """The agent carries out actions up to the first that is refused: what serves is repaired and switched before."""
+    before = state(
+        using(worlds.legacy(1), ONE),
+        using(worlds.active(2), ONE),
+        using(worlds.rising(3), TWO),
+        copies=(copy(ONE),),
+        sets=(pods(1, ONE), replace(pods(2, ONE), drifted=True)),
+        names_=1,
+        desired={"primary": primary(1, ONE)},
+    )
+    kinds = [type(action) for action in decided(before).actions if not isinstance(action, PublishLedger)]
+    assert kinds == [SwitchTraffic, CreateReplicaSet, ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet]
+
+
+def test_what_traffic_is_to_go_to_gets_its_copies_first():
+    """Also where nothing is there: a cluster that was rebuilt."""
+    coming = using(worlds.rising(1), ONE)
+    before = world(coming, names_=1, sets=(), desired={"target": target(1, ONE), "primary": primary(1, ONE)})
+    kinds = [type(action) for action in decided(before).actions if not isinstance(action, PublishLedger)]
+    assert kinds[:2] == [ApplyConfiguration, CreateReplicaSet]
 
 
 def test_a_change_of_configuration_alone_is_a_new_version():
@@ -316,3 +337,18 @@ def test_rebuilt_cluster_has_copies_before_pods_also_where_none_may_be_listed(wr
     sim.reachable = True
     sim.settle()
     assert (sim.live, sim.pods[template("2+a").digest].available) == ("2+a", 3)
+
+
+def test_copy_that_nobody_may_list_is_not_made_for_what_gets_no_replica_set():
+    """Else it would be made again with every pass, for ever (I5)."""
+    sim = deployed(automatic(), "2+a")
+    sim.push("3+b")
+    sim.settle(limit=60)
+    sim.unlisted = ("ConfigMap",)
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    sim.later(seconds=601)
+    sim.settle()
+    sim.delete_replica_set("3+b")
+    sim.settle()
+    assert sim.decide().actions == ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.lifecycle.dressing import dress, metadata_for
-from gitops_bg.core.lifecycle.scaling import grow, grow_others
+from gitops_bg.core.lifecycle.scaling import grow, in_hand
 from gitops_bg.core.model import NO_METADATA, PodMetadata
 from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.spec import Suspension
@@ -91,12 +91,14 @@ def test_writes(name):
 
 
 def test_new_pods_are_born_with_it():
-    (created, *_) = grow_others(world(active(1), rising(2), spec=SPEC, sets=(dressed(1, ACTIVE),)))
+    state = world(active(1), rising(2), spec=SPEC, sets=(dressed(1, ACTIVE),))
+    (created, *_) = grow(state, in_hand(state))
     assert created.metadata == PREVIEW
 
 
 def test_repair_gives_it_back():
-    (repair,) = grow(world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),)))
+    state = world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),))
+    (repair,) = grow(state, in_hand(state))
     assert repair.metadata == ACTIVE
 
 

@@ -406,6 +406,37 @@ def test_copies_are_those_of_the_versions_there_are(spec, events):
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, st.lists(st.tuples(st.one_of(EVENTS, MEDDLING), PASSES), max_size=30))
+def test_copies_that_nobody_may_list_are_not_made_again_and_again(spec, events):
+    """I5: what the agent cannot see is made once, whatever became of the ReplicaSet that used it."""
+    world = run(spec, events)
+    world.unlisted = ("ConfigMap",)
+    calm_down(world)
+    assert world.step().actions == ()
+
+
+REFUSED = st.sampled_from([act.ApplyConfiguration, act.CreateReplicaSet, act.ScaleReplicaSet])
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(SPECS, HISTORIES, REFUSED)
+def test_way_back_is_open_whatever_is_refused_to_a_new_version(spec, events, kind):
+    """I6: neither a quota nor a policy nor missing rights that keep a new version out keep traffic from going back."""
+    world = run(spec, events)
+    calm_down(world)
+    good = _world(world).last_good
+    world.push("9+z")
+    refused = world.record.last_version + 1
+    world.refuses = lambda action: isinstance(action, kind) and action.number == refused
+    world.bad_tags.clear()
+    world.ask(Verb.ROLLBACK)
+    for _ in range(12):
+        world.step()
+        world.pods_come_up()
+    assert good is None or world.points_to() == {good.digest}
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SPECS, HISTORIES)
 def test_restart_ends_with_no_pod_older_than_it(spec, events):
     """Never were too many evicted at once. A new rollout cancels it; traffic on its way (to analyses here) is first."""

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.desired import LedgerHold, LedgerMemory
+from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.model import Color, Snapshot, Stage
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import Retry
 from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
-from tests.core.simulation import automatic, deployed, manual, template
+from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 
 MEMORY = LedgerMemory(
@@ -50,6 +51,14 @@ def test_the_primary_of_a_rebuilt_cluster_comes_up_at_once_and_the_target_beside
     assert said[0].startswith("create the blue ReplicaSet of v2")
     assert said[0].endswith("at 3")
     assert any(line.startswith("create the green ReplicaSet of v6") for line in said)
+
+
+def test_a_replica_set_is_taken_back_with_the_configuration_it_uses_unless_that_is_forged():
+    uses = with_configuration(template("1"), [settings("a")])
+    view = replace(pods(1), snapshot=uses)
+    assert restore_memory(reborn(sets=(view,))).record.version(uses.digest).snapshot == uses
+    forged = replace(view, snapshot=replace(uses, configuration=(settings("b"),)))
+    assert restore_memory(reborn(sets=(forged,))).record.versions == ()
 
 
 def test_a_retry_that_is_older_than_the_record_is_not_done_again():

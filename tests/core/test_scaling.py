@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.digest import short
-from gitops_bg.core.lifecycle.scaling import grow, grow_others, shrink
+from gitops_bg.core.lifecycle.scaling import grow, in_hand, shrink
 from gitops_bg.core.model import Snapshot, Version
 from gitops_bg.core.record import Lane, Switch
 from gitops_bg.core.spec import Suspension
@@ -122,7 +122,7 @@ GROWN = {
 @pytest.mark.parametrize("name", GROWN)
 def test_grow(name):
     state, said = GROWN[name]
-    assert [str(action) for action in (*grow(state), *grow_others(state))] == said
+    assert [str(action) for action in grow(state, in_hand(state))] == said
 
 
 PENDING = Switch(digest(2), digest(1), Lane.ROLLBACK, NOW)
@@ -186,4 +186,4 @@ def test_shrink(name):
 def test_a_tampered_snapshot_is_never_what_is_created():
     tampered = pods(1, deleting=True, name="old", snapshot=Snapshot(digest(1), template("9").text))
     state = world(bare(active(1)), sets=(tampered,), desired={"primary": None, "target": None})
-    assert (*grow(state), *grow_others(state)) == ()
+    assert grow(state, in_hand(state)) == ()

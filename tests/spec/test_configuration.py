@@ -144,6 +144,10 @@ def test_which_manifests_are_part_of_a_version(name: str) -> None:
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
 SECRET = CONFIG_MAP.replace("ConfigMap", "Secret")
 WRONG = {
+    "a name that is none": (
+        CONFIG_MAP.replace("web", "My_Settings"),
+        ["c.yaml:3: metadata.name: is no name that Kubernetes takes (use small letters, digits, - and .)"],
+    ),
     "a number": (CONFIG_MAP + "data:\n  port: 80\n", ["c.yaml:5: data.port: expected text, found a number"]),
     "a truth value": (CONFIG_MAP + "data: {x: true}\n", ["expected text, found a truth value (put it in quotes)"]),
     "nothing": (CONFIG_MAP + "data:\n  a:\n", ["data.a: expected text, found nothing"]),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gitops_bg.core.actions import ApplyCompanion, ClusterAction, DeleteCompanion
-from gitops_bg.core.companions import Companion
-from gitops_bg.core.model import Version
+from gitops_bg.core.companions import CONFIGURATION, Companion
+from gitops_bg.core.model import Snapshot, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import CompanionView
 from gitops_bg.core.world import World
@@ -53,8 +53,26 @@ def _may_be_live(view: CompanionView | None) -> bool:
 def _departures(world: World) -> Iterator[ClusterAction]:
     for one in world.record.companions if world.desired.whole and not world.suspended else ():
         view = world.companion(one)
-        if one not in world.desired.companions and view and _may_be_live(view) and not view.trouble:
+        if one in world.desired.companions or view is None or view.trouble or not _may_be_live(view):
+            continue
+        if not _is_in_use(world, one):
             yield DeleteCompanion(one, "it left Git")
+
+
+def _is_in_use(world: World, companion: Companion) -> bool:
+    """Whether pods of a version that is remembered may ask for it by its name: then it stays, or there is no way back.
+
+    Read off the text of the template, which may say so once too often, never once too seldom.
+    """
+    if companion.kind not in CONFIGURATION:
+        return False
+    snapshots = (world.snapshot(version) for version in world.record.versions)
+    return any(_refers(snapshot, companion) for snapshot in snapshots)
+
+
+def _refers(snapshot: Snapshot, companion: Companion) -> bool:
+    copied = any((ref.kind, ref.name) == (companion.kind, companion.name) for ref in snapshot.configuration)
+    return not copied and f'"{companion.name}"' in snapshot.text
 
 
 def _arrivals(world: World) -> Iterator[ClusterAction]:

@@ -1,14 +1,14 @@
 """Actions on copies of ConfigMaps and Secrets: one for each content that a version uses, immutable, named by it.
 
-A new version's copies come before its pods, which would wait for them. All others come after what traffic depends on:
-pods that run have read theirs, and the way back to a warm version is one write whatever became of them (I6). What a
+A new version's copies come before its pods, which would wait for them. All others come last: pods that run have read
+theirs, and the way back to a warm version is one write whatever became of them (I6). What a
 copy is to hold stands in Git, in the target or in ``primary.yaml``; where it does not, nothing can be made of it here.
 """
 
 from collections.abc import Iterable
 
 from gitops_bg.core.actions import ApplyConfiguration, ClusterAction, DeleteConfiguration
-from gitops_bg.core.lifecycle.scaling import in_hand
+from gitops_bg.core.lifecycle.scaling import begins, in_hand, is_new
 from gitops_bg.core.lifecycle.sizes import wanted_size
 from gitops_bg.core.model import ConfigurationRef, Snapshot, Version
 from gitops_bg.core.names import configuration_name
@@ -16,15 +16,14 @@ from gitops_bg.core.observed import ConfigurationView
 from gitops_bg.core.world import World
 
 
-def prepare(world: World) -> tuple[ApplyConfiguration, ...]:
-    """The copies for versions that get their first pods here: that never served, or not in this cluster."""
-    return _missing(world, (one for one in _using(world) if _is_new(world, one) and wanted_size(world, one)))
+def prepare(world: World, versions: Iterable[Version]) -> tuple[ApplyConfiguration, ...]:
+    """The copies for those of the versions that have yet to serve here, and get pods."""
+    return _missing(world, [version for version in versions if _gets_first_pods(world, version)])
 
 
-def mend(world: World, prepared: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
-    """The copies for all versions, as far as they are not ``prepared``: somebody deleted or replaced them."""
-    done = {action.ref for action in prepared}
-    return tuple(action for action in _missing(world, _using(world)) if action.ref not in done)
+def mend(world: World, made: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
+    """All other copies that are not ``made`` already: somebody deleted or replaced them."""
+    return _missing(world, in_hand(world), made)
 
 
 def clear(world: World) -> tuple[ClusterAction, ...]:
@@ -39,18 +38,18 @@ def clear(world: World) -> tuple[ClusterAction, ...]:
     )
 
 
-def _is_new(world: World, version: Version) -> bool:
-    """In a rebuilt cluster a version that served in the one before begins anew, and nothing serves meanwhile."""
-    return not version.was_active or not world.record.traffic
+def _gets_first_pods(world: World, version: Version) -> bool:
+    """Whether a version that uses configuration gets its first pods here, or has not served with them yet."""
+    return bool(version.snapshot.configuration) and is_new(world, version) and wanted_size(world, version) > 0
 
 
-def _using(world: World) -> tuple[Version, ...]:
-    return tuple(version for version in in_hand(world) if version.snapshot.configuration)
-
-
-def _missing(world: World, versions: Iterable[Version]) -> tuple[ApplyConfiguration, ...]:
+def _missing(
+    world: World, versions: Iterable[Version], made: tuple[ApplyConfiguration, ...] = ()
+) -> tuple[ApplyConfiguration, ...]:
     """Each copy once, for the newest of the versions that use it."""
-    wanted = {ref: version for version in versions for ref in version.snapshot.configuration}
+    done = {action.ref for action in made}
+    used = ((ref, version) for version in versions for ref in version.snapshot.configuration)
+    wanted = {ref: version for ref, version in used if ref not in done}
     if not wanted:
         return ()
     at_hand = {ref for snapshot in _in_git(world) for ref in snapshot.configuration}
@@ -64,8 +63,8 @@ def _missing(world: World, versions: Iterable[Version]) -> tuple[ApplyConfigurat
 
 
 def _would_be_seen(world: World, version: Version, ref: ConfigurationRef) -> bool:
-    """Of a kind that may not be listed, a copy is made once: before there is a ReplicaSet that uses it."""
-    return ref.kind not in world.observed.unlisted or world.replica_set(version.digest) is None
+    """Of a kind that may not be listed, a copy is made once: together with the ReplicaSet that uses it."""
+    return ref.kind not in world.observed.unlisted or begins(world, version)
 
 
 def _make(

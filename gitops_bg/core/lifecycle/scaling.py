@@ -14,24 +14,33 @@ from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
 
-def grow(world: World) -> tuple[ClusterAction, ...]:
-    """Create what traffic needs and is missing, repair what somebody changed of it, scale up what is too small."""
-    return tuple(action for version in _needed(world) for action in _grow(world, version))
+def grow(world: World, versions: tuple[Version, ...]) -> tuple[ClusterAction, ...]:
+    """Create what is missing of these, repair what somebody changed, scale up what is too small."""
+    return tuple(action for version in versions for action in _grow(world, version))
 
 
-def grow_others(world: World) -> tuple[ClusterAction, ...]:
-    """The same of the versions that traffic does not need now; the new ones come last."""
-    needed = {version.digest for version in _needed(world)}
-    others = (version for version in in_hand(world) if version.digest not in needed)
-    ordered = sorted(others, key=lambda version: not version.was_active)
-    return tuple(action for version in ordered for action in _grow(world, version))
+def in_turn(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...], tuple[Version, ...]]:
+    """The versions to care for: what traffic needs now, what else served here, and what is new in this cluster.
+
+    Traffic needs the version that it goes back to, if it does, and then the one that serves. In a rebuilt cluster all
+    begin anew, whatever served in the one before.
+    """
+    versions, back = in_hand(world), world.moving_to if world.lane is Lane.ROLLBACK else None
+    wanted = (back.digest if back else "", world.record.traffic)
+    needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
+    others = tuple(version for version in versions if version.digest not in wanted)
+    served = tuple(version for version in others if not is_new(world, version))
+    return needed, served, tuple(version for version in others if is_new(world, version))
 
 
-def _needed(world: World) -> tuple[Version, ...]:
-    """Where traffic goes back to, if it does, then what serves."""
-    back = world.moving_to if world.lane is Lane.ROLLBACK else None
-    wanted = (back,) if world.suspended else (back, world.active)
-    return tuple(version for version in wanted if version)
+def is_new(world: World, version: Version) -> bool:
+    """Whether a version has yet to serve in this cluster."""
+    return not version.was_active or not world.record.traffic
+
+
+def begins(world: World, version: Version) -> bool:
+    """Whether the ReplicaSet of a version is made now: there is none, and nothing stands in its way."""
+    return world.replica_set(version.digest) is None and bool(_grow(world, version))
 
 
 def in_hand(world: World) -> tuple[Version, ...]:

@@ -6,10 +6,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitops_bg.core import names
+from gitops_bg.core.digest import short
 from gitops_bg.sandbox.calls import Call
 from gitops_bg.sandbox.errors import forbidden
 from gitops_bg.sandbox.faults import ConnectionLost
 from tests.support.clusters import SandboxCluster
+from tests.support.configuration import PASSWORDS, SETTINGS, config_map, reading, secret
+from tests.support.paths import replica_sets
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 
@@ -24,6 +28,37 @@ def _retry_soon(*apps: App) -> None:
     agent = apps[0].scenario.agent
     assert agent is not None
     agent.wake_apps([app.key for app in apps])
+
+
+def test_without_the_right_to_secrets_only_the_version_that_needs_one_waits(
+    world: Scenario, own_sandbox: SandboxCluster
+) -> None:
+    """As `deploy/rbac.yaml` has it. What serves is scaled; the condition names the role; granted, it goes on."""
+    own_sandbox.sandbox.faults.refuse("*", "secrets")
+    world.start()
+    web = reading(world.app())
+    web.objects[SETTINGS] = config_map(color="blue")
+    web.deploy("v1")
+    web.push_object(PASSWORDS, secret(db="hunter2"))
+    refused = web.wait_condition("Refused")["message"]
+    role = f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {web.key.namespace}"
+    assert refused.startswith(f"the agent may not copy the Secrets of {web.key}: {role}; ")
+    web.replicas = 3
+    web.push_image("v1")
+    live = web.selected()
+    web.wait(lambda: _sizes(web) == {live: 3}, "live traffic has three pods, and nothing else has any")
+
+    own_sandbox.sandbox.faults.clear()
+    _retry_soon(web)
+    web.wait_offered("v1")
+    web.wait_condition("Refused", "False")
+    web.merge_offer()
+    web.wait(lambda: web.selected() == short(web.digest("v1")), "it is live")
+
+
+def _sizes(web: App) -> dict[str, int]:
+    found = web.scenario.cluster.list(replica_sets(web.key.namespace))
+    return {each["metadata"]["labels"][names.DIGEST]: each["spec"]["replicas"] for each in found}
 
 
 def test_refused_rights_are_a_condition_and_the_rollout_goes_on_once_they_are_granted(

@@ -28,6 +28,7 @@ from tests.support.companions import (
     untracked,
     wait_aim,
 )
+from tests.support.mortality import Mortals
 from tests.support.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
@@ -86,6 +87,28 @@ def test_untracked_configuration_and_budgets_come_and_go_with_their_files(web: A
     publish(web, "flags", None)
     publish(web, "budget", None)
     web.wait(lambda: not (live(web, "ConfigMap", "flags") or live(web, BUDGET, "web")), "both are gone")
+
+
+def test_configuration_that_left_git_stays_until_no_version_asks_for_it(web: App) -> None:
+    """The commit that drops it from the template and from the folder is not live before its promotion."""
+    publish(web, "flags", untracked(level="info"))
+    web.container = {"envFrom": [{"configMapRef": {"name": "flags"}}]}
+    web.promote("v2")
+    web.container = {}
+    web.strategy["scaleDownDelaySeconds"] = 0
+    web.spec["revisionHistoryLimit"] = 0
+    web.configure()
+    target = {f"{web.folder}/target.yaml": web.target_yaml("v3"), f"{web.folder}/flags.yaml": None}
+    web.scenario.publish("without flags", target)
+    web.wait_offered("v3")
+    web.scenario.wait_idle()
+    assert live(web, "ConfigMap", "flags")
+    web.merge_offer()
+    web.wait_live("v3")
+    web.scenario.wait_idle()
+    assert live(web, "ConfigMap", "flags"), "v2 is where a rollback leads"
+    web.promote("v4")
+    web.wait(lambda: live(web, "ConfigMap", "flags") is None, "it is gone with the last version that used it")
 
 
 def test_what_somebody_changes_is_repaired_when_the_agent_looks_again(scaled: App) -> None:
@@ -240,6 +263,23 @@ def test_the_way_back_takes_the_autoscaler_along_whatever_else_stands_still(
     scaled.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "smells"))
     wait_aim(scaled, "v1")
     assert scaled.live_tag() == "v1"
+
+
+def test_agents_that_die_after_every_write_end_with_the_autoscaler_at_what_serves(scaled: App) -> None:
+    """And no one of them ever aimed it at a version that the Service did not yet go to."""
+    scaled.push_image("v2")
+    scaled.wait_offered("v2")
+    scaled.wait_told()
+    scaled.scenario.stop()
+    scaled.merge_offer()
+    agents = Mortals(scaled.scenario, writes=1)
+
+    def has_arrived() -> bool:
+        assert aim(scaled) == "v1" or scaled.live_tag() == "v2"
+        return aim(scaled) == "v2" and scaled.is_told()
+
+    agents.until(has_arrived, "v2 is live and scaled")
+    assert agents.done.count("apply HorizontalPodAutoscaler") == 1
 
 
 def _yaml(manifest: Json) -> str:

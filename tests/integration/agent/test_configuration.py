@@ -177,15 +177,26 @@ def test_a_rebuilt_cluster_comes_back_with_the_promoted_configuration_not_the_ne
     assert read_by(web, promoted) == {"color": "blue"}
 
 
-def test_an_offline_rollback_is_committed_with_the_configuration_it_went_back_to(web: App) -> None:
-    """Git's files have green by now: blue comes from the live copy, and without that from main's history."""
+WHERE = {"in its live copy": False, "only in main's history": True}
+
+
+@pytest.mark.parametrize("is_lost", WHERE.values(), ids=WHERE)
+def test_an_offline_rollback_is_committed_with_the_configuration_it_went_back_to(web: App, is_lost: bool) -> None:
+    """Git's files have green by now. Once main has blue again, its copy is made again, too."""
     world, blue = web.scenario, web.digest("v1")
+    (copy_of_blue,) = copies(web)
     web.push_object(SETTINGS, config_map(color="green"))
     web.wait_offered("v1")
     web.merge_offer()
     web.wait(lambda: web.primary_digest() == web.digest("v1"), "green is promoted")
     web.wait(lambda: web.selected() == names.short(web.digest("v1")), "green is live")
     web.wait_told("promoted")
+    world.wait_idle()
+    if is_lost:
+        world.cluster.delete(f"{config_maps(web.key.namespace)}/{copy_of_blue}")
+        world.wait_idle()
+        assert copy_of_blue not in copies(web), "Git's files do not have it"
     web.ask(Request("1", Verb.ROLLBACK, "ada", world.clock(), "too slow"))
     web.wait(lambda: web.selected() == names.short(blue), "blue is live")
     web.wait(lambda: web.primary_digest() == blue, "and in Git")
+    web.wait(lambda: copy_of_blue in copies(web), "and its copy is there")

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.cache import Scope, WatchCache
+from gitops_bg.cluster.errors import Forbidden
 from gitops_bg.cluster.reduce import service_state
 from gitops_bg.cluster.states import ServiceState
+from gitops_bg.core.errors import Transient
 from gitops_bg.core.model import AppKey
 
 WEB = AppKey("shop", "web")
@@ -59,6 +61,26 @@ def test_each_scope_has_to_be_listed(cached: Cached) -> None:
     other.begin()
     other.end()
     assert cached.cache.synced
+
+
+def test_nobody_waits_for_what_the_agent_can_do_without_and_may_not_see() -> None:
+    cache = WatchCache(service_state, lambda _: WEB, lambda _: None, can_do_without=True)
+    scope = cache.scope("")
+    scope.trouble(Transient("later"))
+    assert (cache.synced, cache.blind, len(cache.troubles())) == (False, False, 1)
+    scope.trouble(Forbidden("403"))
+    assert (cache.synced, cache.blind, cache.troubles()) == (True, True, [])
+    scope.begin()
+    scope.put(service("1"))
+    scope.end()
+    scope.trouble(None)
+    assert (cache.blind, len(cache.all())) == (False, 1)
+
+
+def test_everybody_waits_for_what_the_agent_needs(cached: Cached) -> None:
+    cached.watch.trouble(Forbidden("403"))
+    assert not cached.cache.synced
+    assert len(cached.cache.troubles()) == 1
 
 
 def test_only_what_matters_wakes(cached: Cached) -> None:

@@ -128,22 +128,29 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     assert agent.subject.troubles() == []
 
 
-def test_companions_are_made_read_and_deleted(agent: Scene) -> None:
-    """Autoscaler, budget and ConfigMap; of a Secret it is said that the right is missing, where nobody granted it."""
+def test_companions_are_made_read_and_deleted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
+    """Autoscaler, budget and ConfigMap; of a Secret it is said which right is missing, until somebody grants it."""
     one = snapshot("v1")
     agent.do(ApplyApp(), create(one))
     given = {
         Companion(each["kind"], each["metadata"]["name"]): each for each in (hpa(), budget(), untracked(level="1"))
     }
-    written = replace(agent.config, companions=Companions({**given, Companion("Secret", "flags"): untracked("Secret")}))
+    secret = Companion("Secret", "flags")
+    written = replace(agent.config, companions=Companions({**given, secret: untracked("Secret")}))
     for companion in given:
         aim = (one.digest, 1) if companion.kind == "HorizontalPodAutoscaler" else ("", None)
         agent.do(ApplyCompanion(companion, "told to", *aim), config=written)
     seen = {view.companion.kind: view for view in agent.observe(written).companions}
     assert [kind for kind, view in seen.items() if view.trouble or view.drifted] == ["Secret"]
-    assert 'cannot get resource "secrets"' in seen["Secret"].trouble
-    for companion in given:
+    assert f"gitops-bg-app-secrets to the agent in namespace {agent.app.namespace}" in seen["Secret"].trouble
+
+    path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
+    control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
+    eventually(lambda: len(agent.observe(written).companions) == len(given), what="the right has arrived")
+    agent.do(ApplyCompanion(secret, "told to"), config=written)
+    for companion in (*given, secret):
         agent.do(DeleteCompanion(companion, "told to"), config=written)
+    assert agent.observe(written).companions == ()
 
 
 def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.kinds import SERVICES
@@ -56,7 +58,7 @@ Script = Callable[[Stub, Asked, int], None]
 
 
 @contextmanager
-def following(folder: Path, script: Script, pace: Pace = QUICK) -> Iterator[tuple[Heard, Stub]]:
+def following(folder: Path, script: Script, pace: Pace = QUICK, **options: bool) -> Iterator[tuple[Heard, Stub]]:
     watches = 0
 
     def serve(asked: Asked) -> None:
@@ -66,7 +68,7 @@ def following(folder: Path, script: Script, pace: Pace = QUICK) -> Iterator[tupl
 
     with stub(folder, serve) as server:
         client, heard = Client(Access(server.kubeconfig, read_timeout=2)), Heard()
-        watch = Watch(client, lambda: SERVICES, "shop", "a=b", heard, pace)
+        watch = Watch(client, lambda: SERVICES, "shop", "a=b", heard, pace, **options)
         watch.start()
         try:
             yield heard, server
@@ -157,6 +159,29 @@ def test_a_failing_server_is_left_alone_for_longer_each_time(tmp_path: Path) -> 
         assert done.wait(10)
         assert pauses == [0.375, 0.75, 1.5, 3.0, 6.0, 12.0, 22.5, 22.5]
         assert lists(server) == 1, "the version is still good"
+
+
+LONGEST = {"what the agent needs": (False, 30.0), "what it can do without": (True, 300.0)}
+
+
+@pytest.mark.parametrize(("can_do_without", "longest"), LONGEST.values(), ids=LONGEST)
+def test_what_may_not_be_listed_is_asked_for_more_rarely_where_nobody_waits(
+    tmp_path: Path, can_do_without: bool, longest: float
+) -> None:
+    limits: list[float] = []
+    done = threading.Event()
+
+    class Noting(Pace):
+        def pause(self, _failures: int, _error: GitopsBgError) -> float:
+            limits.append(self.longest_pause)
+            done.set()
+            return 30.0
+
+    with following(
+        tmp_path, lambda _, asked, __: asked.refuse(403, "Forbidden", "no"), Noting(), can_do_without=can_do_without
+    ):
+        assert done.wait(10)
+    assert limits == [longest]
 
 
 def test_a_server_that_ends_every_watch_at_once_is_not_hammered(tmp_path: Path) -> None:

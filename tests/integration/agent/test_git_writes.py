@@ -1,0 +1,97 @@
+"""What decisions want of Git, written together: one that cannot be written whole keeps no other from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gitops_bg.agent.git_writes import Wish, write
+from gitops_bg.core.actions import CommitPrimary, OfferPromotion
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model import AppKey, Color, Source, Stage, Version
+from gitops_bg.core.record import Event, Record
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.spec.configuration import Configuration, configuration_of
+from gitops_bg.spec.primary import render_primary
+from tests.fixtures.repos import texts
+from tests.support.gitremote import GitRemote
+
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+BLUE = configuration_of("ConfigMap", "settings", {"data": {"color": "blue"}})
+PASSWORDS = configuration_of("Secret", "passwords", {"data": {"db": "eA=="}})
+
+
+def version(number: int, *uses: Configuration) -> Version:
+    snapshot = snapshot_of(texts.template("web", f"{number}.0.0"), (each.ref for each in uses))
+    return Version(number, snapshot, Color.BLUE, Stage.ACTIVE, Source("9be1"), number, NOW)
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> GitRemote:
+    """Two apps that were never promoted."""
+    remote = GitRemote(tmp_path / "git")
+    files = {"gitops-bg.yaml": texts.SETTINGS, **texts.folder("shop", "web"), **texts.folder("shop", "api")}
+    remote.publish("Add web and api", {path: text.decode() for path, text in files.items()})
+    return remote
+
+
+@pytest.fixture
+def repository(remote: GitRemote, tmp_path: Path) -> Iterator[Repository]:
+    settings = RepositorySettings(url=remote.url, cluster="prod", directory=tmp_path / "mirror")
+    with Repository(settings, clock=lambda: NOW, sleep=lambda _: None) as repository:
+        repository.poll()
+        yield repository
+
+
+def commit(of: Version, *contents: Configuration, blob: str | None = None) -> Wish:
+    return Wish((CommitPrimary(of, Event.DEPLOYED, "", None, "first"),), Record(), blob, contents)
+
+
+def configuration(remote: GitRemote, app: AppKey = WEB, ref: str = "main") -> object:
+    text = remote.show(ref, f"apps/{app.namespace}/{app.name}/primary.yaml")
+    return yaml.safe_load(text).get("configuration") if text else "no primary.yaml"
+
+
+def test_what_the_versions_hold_is_written_with_them(repository: Repository, remote: GitRemote) -> None:
+    written = write(repository, {WEB: commit(version(1, BLUE, PASSWORDS), PASSWORDS, BLUE), API: commit(version(1))})
+    assert (written.errors, written.touched) == ((), {WEB, API})
+    assert configuration(remote) == [
+        {"kind": "ConfigMap", "name": "settings", "data": {"color": "blue"}},
+        {"kind": "Secret", "name": "passwords", "data": {"db": "eA=="}},
+    ]
+    assert configuration(remote, API) is None
+
+
+def test_what_is_not_at_hand_comes_from_the_primary_that_main_once_had(
+    repository: Repository, remote: GitRemote
+) -> None:
+    first, second = version(1, BLUE, PASSWORDS), version(2)
+    path = "apps/shop/web/primary.yaml"
+    remote.publish("v1", {path: render_primary(WEB, first, (BLUE, PASSWORDS))})
+    remote.publish("v2", {path: render_primary(WEB, second)})
+    repository.poll()
+    blob = remote.run("rev-parse", f"HEAD:{path}")
+    assert write(repository, {WEB: commit(first, PASSWORDS, blob=blob)}).errors == ()
+    assert remote.show("main", path) == render_primary(WEB, first, (BLUE, PASSWORDS))
+
+
+@pytest.mark.parametrize("action", [CommitPrimary, OfferPromotion])
+def test_half_a_version_is_not_written_and_keeps_no_other_app_from_it(
+    repository: Repository, remote: GitRemote, action: type[CommitPrimary] | type[OfferPromotion]
+) -> None:
+    half = Wish((action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), None, (BLUE,))
+    written = write(repository, {WEB: half, API: commit(version(1))})
+    (error,) = written.errors
+    assert isinstance(error, InvalidInput)
+    assert "apps/shop/web/primary.yaml: what Secret passwords of v1" in str(error)
+    assert "is nowhere to be found" in str(error)
+    assert configuration(remote) == "no primary.yaml"
+    assert configuration(remote, API) is None
+    assert remote.head("gitops-bg/promote/shop/web") is None
