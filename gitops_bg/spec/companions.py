@@ -15,6 +15,7 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.spec import models
 from gitops_bg.spec.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
 from gitops_bg.spec.configuration import is_tracked
+from gitops_bg.spec.configuration_checks import check_configuration
 from gitops_bg.spec.layout import APP_FILE, folder_of
 from gitops_bg.spec.objects import Loose, Object, Selector
 from gitops_bg.spec.paths import Path
@@ -48,6 +49,8 @@ class BudgetSpec(Loose):
     """The part of a PodDisruptionBudget that is read."""
 
     selector: Selector | None = None
+    min_available: Any = None
+    max_unavailable: Any = None
 
 
 class Budget(Object):
@@ -87,7 +90,7 @@ class _Reading:
         manifests: dict[Companion, Mapping[str, Any]] = {}
         for (kind, name), document in self.folder.manifests.items():
             untracked = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document)
-            if untracked or (kind == BUDGET and self._protects(document)):
+            if (untracked and self._is_sound(document)) or (kind == BUDGET and self._protects(document)):
                 manifests[Companion(kind, name)] = document.value
         autoscaler, scaled_by = self._autoscaler(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
@@ -100,6 +103,12 @@ class _Reading:
         itself = frozenset({(value["kind"], value["metadata"]["name"])})
         template = self._template()
         return is_tracked(value, itself if template is None else references(template) & itself)
+
+    def _is_sound(self, document: Document) -> bool:
+        """Whether configuration is right; that which is part of the version is checked with the target (`track`)."""
+        problems = tuple(check_configuration(document))
+        self.problems.extend(problems)
+        return not problems
 
     def _template(self) -> Any:
         target = self.folder.target
@@ -167,7 +176,7 @@ class _Reading:
         budget, problems = validate(Budget, document)
         template = self._template()
         if budget is not None and isinstance(template, Mapping):
-            problems = tuple(self._check_selector(document, budget, template))
+            problems = (*_check_limits(document, budget), *self._check_selector(document, budget, template))
         self.problems.extend(problems)
         return not problems
 
@@ -190,6 +199,11 @@ class _Reading:
         blue_green = self.folder.model.strategy.blue_green if self.folder.model else None
         roles = (blue_green.active_metadata, blue_green.preview_metadata) if blue_green else ()
         return {key for role in roles if role for key in role.labels or {}}
+
+
+def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:
+    if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
+        yield document.problem(("spec", "maxUnavailable"), "is there beside minAvailable", "keep one of the two")
 
 
 def _requirements(selector: Selector, labels: dict[str, str]) -> Iterator[tuple[Path, str, bool]]:
