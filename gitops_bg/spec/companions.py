@@ -50,6 +50,8 @@ class BudgetSpec(Loose):
     """The part of a PodDisruptionBudget that is read."""
 
     selector: Selector | None = None
+    min_available: Any = None
+    max_unavailable: Any = None
 
 
 class Budget(Object):
@@ -88,8 +90,8 @@ class _Reading:
     def read(self) -> tuple[Companions, tuple[Problem, ...]]:
         manifests: dict[Companion, Mapping[str, Any]] = {}
         for (kind, name), document in self.folder.manifests.items():
-            held = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document) and self._is_good(document)
-            if held or (kind == BUDGET and self._protects(document)):
+            untracked = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document)
+            if (untracked and self._is_sound(document)) or (kind == BUDGET and self._protects(document)):
                 manifests[Companion(kind, name)] = document.value
         autoscaler, scaled_by = self._autoscaler(manifests)
         understood = self.folder.readable and bool(self.folder.model and self.folder.target)
@@ -103,7 +105,8 @@ class _Reading:
         template = self._template()
         return is_tracked(value, itself if template is None else references(template) & itself)
 
-    def _is_good(self, document: Document) -> bool:
+    def _is_sound(self, document: Document) -> bool:
+        """Whether configuration is right; that which is part of the version is checked with the target (`track`)."""
         problems = tuple(check_configuration(document))
         self.problems.extend(problems)
         return not problems
@@ -174,7 +177,7 @@ class _Reading:
         budget, problems = validate(Budget, document)
         template = self._template()
         if budget is not None and isinstance(template, Mapping):
-            problems = tuple(self._check_selector(document, budget, template))
+            problems = (*_check_limits(document, budget), *self._check_selector(document, budget, template))
         self.problems.extend(problems)
         return not problems
 
@@ -197,6 +200,11 @@ class _Reading:
         blue_green = self.folder.model.strategy.blue_green if self.folder.model else None
         roles = (blue_green.active_metadata, blue_green.preview_metadata) if blue_green else ()
         return {key for role in roles if role for key in role.labels or {}}
+
+
+def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:
+    if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
+        yield document.problem(("spec", "maxUnavailable"), "is there beside minAvailable", "keep one of the two")
 
 
 def _requirements(selector: Selector, labels: dict[str, str]) -> Iterator[tuple[Path, str, bool]]:

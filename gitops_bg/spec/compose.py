@@ -165,12 +165,12 @@ class Composer:
 
     def _alias(self, event: Any) -> Any:
         value, size, height = self._anchors.get(event.anchor, (None, 0, 0))
-        if size == 0 and self._secret:
-            self._add(event, "this unquoted value begins with *, so it is an alias", "quote it")
-        elif size == 0:
-            self._add(event, f"*{event.anchor} has no anchor before it", f"add &{event.anchor}, or write the value out")
+        if size == 0:
+            anchor, remedy = f"*{event.anchor} has no anchor before it", f"add &{event.anchor}, or write the value out"
+            self._refuse(event, anchor, remedy, hidden="is an alias, for it begins with *, and has no anchor before it")
         elif value is _Unfinished:
-            self._add(event, f"*{event.anchor} stands inside the value it names", "write the value out")
+            inside = "stands inside the value it names"
+            self._refuse(event, f"*{event.anchor} {inside}", "write the value out", hidden=f"is an alias that {inside}")
         self._count += max(size - 1, 0)
         if self._count > MAX_NODES:
             self._too_large(event)
@@ -262,19 +262,22 @@ class Composer:
     def _report(self, message: str, remedy: str, line: int, column: int) -> None:
         self.problems.append(Problem(self.file, message, line, column, written(self._path), remedy))
 
-    def _doubt(self, event: Any, doubt: Doubt) -> None:
+    def _refuse(self, event: Any, message: str, remedy: str, hidden: str) -> None:
+        """Add a problem that repeats what is written; of a secret it says ``hidden`` instead."""
         if self._secret:
-            self._add(event, f"this unquoted value is {doubt.message}", "quote it")
+            self._add(event, f"this unquoted value {hidden}", "quote it")
         else:
-            self._add(event, f"unquoted {event.value} is {doubt.message}", doubt.remedy)
+            self._add(event, message, remedy)
+
+    def _doubt(self, event: Any, doubt: Doubt) -> None:
+        self._refuse(event, f"unquoted {event.value} is {doubt.message}", doubt.remedy, hidden=f"is {doubt.message}")
 
     def _tag(self, event: Any) -> None:
-        if self._secret:
-            self._add(event, "what begins with ! is a tag, and no tag is supported", "remove it, or quote the value")
-            return
-        self._add(
-            event, f"the tag {_short_tag(event.tag)} is not supported", "remove it; quote a value to make it text"
+        message, remedy = (
+            f"the tag {_short_tag(event.tag)} is not supported",
+            "remove it; quote a value to make it text",
         )
+        self._refuse(event, message, remedy, hidden="has a tag, for it begins with !, and tags are not supported")
 
     def _too_large(self, event: Any) -> None:
         self._add(event, f"more than {MAX_NODES} values once all aliases are written out", "use fewer aliases")

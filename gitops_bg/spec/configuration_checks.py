@@ -37,7 +37,7 @@ def check_configuration(document: Document) -> Iterator[Problem]:
     if not _NAME.fullmatch(body["metadata"]["name"]):
         remedy = "use small letters, digits, - and ."
         yield document.problem(("metadata", "name"), "is no name that Kubernetes takes", remedy)
-    found = [*_check_map(document, "data", encoded=is_secret)]
+    found = [*_check_annotation(document), *_check_map(document, "data", encoded=is_secret)]
     if is_secret:
         found += _check_map(document, "stringData", encoded=False)
         if not isinstance(body.get("type", ""), str):
@@ -62,6 +62,15 @@ def check_size(configuration: Iterable[Configuration], document: Document, templ
         message = f"its ConfigMaps and Secrets have {size:,} bytes in primary.yaml; a version may have {MAX_BYTES:,}"
         remedy = f"take large ones out of the version by the annotation {TRACKING[0]}: disabled"
         yield document.problem(template, message, remedy)
+
+
+def _check_annotation(document: Document) -> Iterator[Problem]:
+    """Our own annotation only: Flagger passes over what it does not know, and so do we for its own."""
+    annotations = document.value["metadata"].get("annotations")
+    word = annotations.get(TRACKING[0]) if isinstance(annotations, Mapping) else None
+    if word is not None and not str(word).startswith(("disable", "enable")):
+        path = ("metadata", "annotations", TRACKING[0])
+        yield document.problem(path, f"{word!r} is not allowed", "write disabled, or remove it")
 
 
 def _check_map(document: Document, name: str, *, encoded: bool) -> Iterator[Problem]:

@@ -253,6 +253,10 @@ BUDGETS = {
         budget("{minAvailable: 1}"),
         ["budget.yaml:4: spec.selector: selects no pods (write matchLabels with labels of the target's template)"],
     ),
+    "two limits, of which Kubernetes takes one": (
+        budget("{selector: {matchLabels: {app: web}}, minAvailable: 1, maxUnavailable: 1}"),
+        ["budget.yaml:4: spec.maxUnavailable: is there beside minAvailable (keep one of the two)"],
+    ),
     "an empty selector, which means nothing in v1beta1": (
         budget("{selector: {}}", "policy/v1beta1"),
         ["budget.yaml:4: spec.selector: selects no pods (write matchLabels with labels of the target's template)"],
@@ -290,6 +294,34 @@ def test_configuration_that_is_no_part_of_a_version(name: str) -> None:
     target, annotations, is_companion = CONFIGURATION[name]
     config = load(target=target, flags=config_map(annotations=annotations))
     assert (Companion("ConfigMap", "flags") in config.companions.manifests) is is_companion
+
+
+_OFF = "annotations: {gitops-bg.dev/config-tracking: disabled}"
+BROKEN_CONFIGURATION = {
+    "no base64": (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db, {_OFF}}}\ndata: {{pin: 'hunter2!'}}\n",
+        "broken.yaml:4: data.pin: is not base64 (write the text under stringData)",
+    ),
+    "encrypted by SOPS": (
+        f"apiVersion: v1\nkind: Secret\nmetadata: {{name: db, {_OFF}}}\nsops: {{mac: x}}\n",
+        "broken.yaml:4: sops: an object encrypted by SOPS cannot be used",
+    ),
+    "a misspelt annotation": (
+        config_map(annotations="{gitops-bg.dev/config-tracking: disbled}"),
+        "broken.yaml:3: metadata.annotations[\"gitops-bg.dev/config-tracking\"]: 'disbled' is not allowed "
+        "(write disabled, or remove it)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_CONFIGURATION)
+def test_broken_configuration_that_is_no_part_of_a_version_is_an_error_as_well(name: str) -> None:
+    text, complaint = BROKEN_CONFIGURATION[name]
+    config = load(broken=text)
+    assert [each[: len(complaint)] for each in complaints(config)] == [complaint]
+    assert not config.companions.manifests
+    assert not config.companions.whole  # What the cluster has of it stays.
+    assert config.target is not None
 
 
 def test_where_the_target_is_broken_nothing_becomes_a_companion_that_may_be_part_of_it() -> None:

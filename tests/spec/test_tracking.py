@@ -89,6 +89,10 @@ BROKEN = {
     ),
     "no YAML": ("a: [1", "settings.yaml:2: "),
     "no name": (SETTINGS.replace("name: settings", ""), "settings.yaml:3: metadata.name: "),
+    "a misspelt annotation": (
+        OFF.replace("disabled", "disbled"),
+        "settings.yaml:3: metadata.annotations[\"gitops-bg.dev/config-tracking\"]: 'disbled' is not allowed",
+    ),
     "SOPS": (SETTINGS + "sops: {mac: x}\n", "settings.yaml:5: sops: an object encrypted by SOPS cannot be used"),
 }
 
