@@ -1,5 +1,6 @@
 """What differs in two pod templates, as people read it: ``spec.containers[web].image: a → b``. Pure."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,10 @@ class Difference:
     def lines(self) -> Iterator[str]:
         """What people read: one line, or, where texts of several lines differ, their lines that do.
 
-        >>> list(Difference("nginx", "a\\nb\\n", "a\\nc\\n").lines)
-        ['nginx:', '    a', '  - b', '  + c']
+        >>> list(Difference("nginx", "a\\nb\\n", "a\\nc\\n").lines), list(Difference("nginx", None, "a\\nb\\n").lines)
+        (['nginx:', '    a', '  - b', '  + c'], ['nginx:', '  + a', '  + b'])
         """
-        texts = self.before, self.after
+        texts = ["" if side is None else side for side in (self.before, self.after)]
         if all(isinstance(text, str) for text in texts) and any("\n" in text for text in texts):
             yield f"{self.path}:"
             yield from (f"  {line}" for line in _line_by_line(*texts))
@@ -36,8 +37,8 @@ class Difference:
     def sentence(self) -> str:
         """One line.
 
-        >>> Difference("spec.containers[web].image", "a", "b").sentence, Difference("x", None, 1).sentence
-        ('spec.containers[web].image: a → b', 'x: + 1')
+        >>> Difference("spec.containers[web].image", "a", "b").sentence, Difference("x", None, {"y": "1\\n2"}).sentence
+        ('spec.containers[web].image: a → b', 'x: + {y: "1\\\\n2"}')
         """
         if self.before is None:
             return f"{self.path}: + {_shown(self.after)}"
@@ -159,5 +160,7 @@ def _flow(value: Any) -> Iterator[str]:
         yield "[" + ", ".join(_shown(item) for item in value) + "]"
     elif isinstance(value, bool):
         yield "true" if value else "false"
+    elif isinstance(value, str) and "\n" in value:
+        yield json.dumps(value, ensure_ascii=False)
     else:
         yield repr(value) if value == "" else str(value)

@@ -124,7 +124,7 @@ def tell(
         for wait in waits:
             output.line(f"traffic waits: {wait}", "yellow")
     for each in changes if proposed.changed else ():
-        output.line(f"it changes {each}")
+        output.line(f"it changes: {each}")
     return REFUSED if proposed.branch else OK
 
 

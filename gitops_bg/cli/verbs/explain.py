@@ -146,7 +146,7 @@ def _show(output: Output, found: _Findings) -> None:
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
         output.show(Padding(_table(found), (0, 0, 0, 2)))
         for change in found.changes:
-            output.line(f"  it changes {change}")
+            output.line(f"  it changes: {change}")
     for trouble in found.troubles:
         output.line(f"  {trouble}", "red")
         if trouble.advice:

@@ -19,6 +19,8 @@ from gitops_bg.core.world import World
 
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+WRITE_REFUSED = "WriteRefused"
+"""The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
 
 def phase_of(world: World) -> Phase:
@@ -250,7 +252,7 @@ def _foreign(world: World) -> Condition:
 
 def _refused(world: World) -> Condition:
     why = _refusal(world)
-    return Condition("Refused", bool(why), "WriteRefused" if why else "NoRefusal", why or "no write was refused")
+    return Condition("Refused", bool(why), WRITE_REFUSED if why else "NoRefusal", why or "no write was refused")
 
 
 def _diverged(world: World) -> Condition:

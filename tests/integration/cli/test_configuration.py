@@ -132,7 +132,7 @@ def test_diff_of_a_live_target_is_none(cli: Cli, web: App) -> None:
 def test_explain_and_get_name_what_comes_with_the_next_version(cli: Cli, waiting: App) -> None:
     shown = cli("explain", str(waiting.key))
     for change in CHANGES:
-        assert f"it changes {change}" in shown
+        assert f"it changes: {change}" in shown
     answer = cli.json("explain", str(waiting.key))
     assert [(each["name"], each["changed"]) for each in answer["configuration"]] == [
         ("web-settings", ["nginx.conf", "url"]),
@@ -165,11 +165,11 @@ def test_promotion_branch_and_promotion_name_objects_and_keys(cli: Cli, waiting:
 def test_promote_and_rollback_say_what_changes(cli: Cli, waiting: App) -> None:
     shown = cli("promote", str(waiting.key), "--wait")
     for change in CHANGES:
-        assert f"it changes {change}" in shown
+        assert f"it changes: {change}" in shown
     wait_live(waiting, 2)
     shown = cli("rollback", str(waiting.key), "--wait")
     for change in CHANGES:
-        assert f"it changes {change}" in shown
+        assert f"it changes: {change}" in shown
     assert_no_secret(shown)
     wait_live(waiting, 1)
 
@@ -281,3 +281,13 @@ def test_undo_of_configuration_on_both_clusters(either_world: Scenario, tmp_path
     assert (now(web, "settings"), now(web, "db")) == (config(), secret())
     web.wait_phase("Healthy")
     wait_live(web, 1)
+
+
+def test_explain_and_plan_say_why_a_copy_cannot_be_made(web: App, cli: Cli) -> None:
+    push(web, "a certificate without one", db=secret(LOUD).replace("stringData", "type: kubernetes.io/tls\nstringData"))
+    web.wait_condition("Refused")
+    shown = cli("explain", str(web.key))
+    assert f"{web.key}: Degraded" in shown
+    assert "data[tls.crt]: Required value" in shown
+    assert "Degraded" in cli("plan", str(web.key))
+    assert_no_secret(shown)
