@@ -1,8 +1,9 @@
 # Two commands to know: `make demo` and `make test`. Each sets up .venv first.
 PYTHON ?= python3
 BIN    := .venv/bin
-# Two test processes for two cores; a test never shares a port, a folder or a process with another.
-WORKERS ?= 2
+# Three test processes for two cores: they wait for a cluster as often as they compute. A test never shares a port, a
+# folder or a process with another.
+WORKERS ?= 3
 
 .PHONY: demo test lint docs bench coverage clean
 

@@ -205,7 +205,9 @@ def test_secrets_are_copied_only_where_that_was_granted(
     control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
 
     eventually(lambda: _copied(agent), what="the right has arrived")
-    agent.until(lambda seen: not seen.unlisted and len(seen.configurations) == 2, timeout=60)
+    # What the list then shows is known already: nothing changes that `until` would hear of.
+    eventually(lambda: not agent.observe().unlisted, timeout=60, what="Secrets are listed")
+    assert len(agent.observe().configurations) == 2
     agent.do(DeleteConfiguration("Secret", configuration_name(agent.app, PASSWORDS.ref)))
 
 
