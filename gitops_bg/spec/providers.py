@@ -33,7 +33,7 @@ LONGEST_TIMEOUT = 300
 def _web_address(text: str) -> str:
     parts = urlsplit(text)
     if PLACEHOLDER not in text and (parts.scheme not in ("http", "https") or not parts.hostname):
-        raise PydanticCustomError("address", "must be an address such as https://metrics.example.com")
+        raise PydanticCustomError("address", "must be an address such as https://service.example.com")
     if "@" in parts.netloc and PLACEHOLDER not in parts.netloc:
         raise PydanticCustomError("address", "must not hold a user or password: take them from a Secret, by an arg")
     return text

@@ -166,12 +166,12 @@ WRONG = {
     "no URL": (
         alerts(TOLD),
         provider(spec="type: slack, address: hooks.slack.com/services/1"),
-        "alerts/0.yaml:4: spec.address: must be an address such as https://metrics.example.com",
+        "alerts/0.yaml:4: spec.address: must be an address such as https://service.example.com",
     ),
     "no URL of a proxy": (
         alerts(TOLD),
         provider(spec="type: slack, secretRef: {name: a}, proxy: my-http-proxy.com"),
-        "alerts/0.yaml:4: spec.proxy: must be an address such as https://metrics.example.com",
+        "alerts/0.yaml:4: spec.proxy: must be an address such as https://service.example.com",
     ),
     "a placeholder": (
         alerts(TOLD),

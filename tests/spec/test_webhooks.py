@@ -122,8 +122,8 @@ WRONG = {
     "name: a": f"{PLACE}.url: is required for the type rollout (add it)",
     "name: a, type: rollback": f"{PLACE}.url: is required for the type rollback "
     "(add it; by hand, it is `gitops-bg abort`)",
-    "name: a, url: hooks.test": f"{PLACE}.url: must be an address such as https://metrics.example.com",
-    "name: a, url: 'ftp://hooks.test'": f"{PLACE}.url: must be an address such as https://metrics.example.com",
+    "name: a, url: hooks.test": f"{PLACE}.url: must be an address such as https://service.example.com",
+    "name: a, url: 'ftp://hooks.test'": f"{PLACE}.url: must be an address such as https://service.example.com",
     "name: a, url: 'http://me:pw@hooks.test'": f"{PLACE}.url: must not hold a user or password: take them from a "
     "Secret, by an arg",
     "name: a, url: 'http://hooks.test/{{args.x}}'": f"{PLACE}.url: holds {{{{…}}}} that is no secret "
