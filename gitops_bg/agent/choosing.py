@@ -23,9 +23,11 @@ def config_for(
 
     ``alerting`` is what main says of alerts, whatever is wrong with the app.
     """
+    if from_git and from_git.spec and from_git.target:
+        return from_git
     remembered = app_config_from_live(app, live, alerting) if live else None
     if from_git and from_git.spec:
-        return from_git if from_git.target else _with_ready_seconds_of(remembered, from_git, from_git.spec)
+        return _with_ready_seconds_of(remembered, from_git, from_git.spec)
     if from_git is None:
         return remembered if remembered and remembered.spec else None
     if remembered and remembered.spec:

@@ -6,6 +6,7 @@ It sends and receives bytes; what they mean is the business of `client`. Retries
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from gitops_bg import __version__
 from gitops_bg.cluster.errors import NoAccess, border, refusal
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+_CREDENTIALS_SECONDS = 1.0  # a token that has been replaced is used for so long at most; a 401 ends it at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Connection:
         self._access = access
         self._lock = threading.Lock()
         self._api = self._connect()
+        self._known: tuple[Any, float, dict[str, str]] = (None, 0.0, {})
 
     def close(self) -> None:
         """Close every idle connection."""
@@ -96,7 +100,7 @@ class Connection:
     def _send(self, api: Any, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
         config = api.configuration
         headers = {"Accept": "application/json", "User-Agent": self._access.user_agent}
-        headers |= {each["key"]: each["value"] for each in config.auth_settings().values()}
+        headers |= self._credentials(config)
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""
@@ -109,6 +113,14 @@ class Connection:
         )
         response: urllib3.HTTPResponse = answer.response
         return response
+
+    def _credentials(self, config: Any) -> dict[str, str]:
+        """The headers that say who we are; the client library goes through its whole configuration to tell them."""
+        known, until, headers = self._known
+        if known is not config or time.monotonic() >= until:
+            headers = {each["key"]: each["value"] for each in config.auth_settings().values()}
+            self._known = (config, time.monotonic() + _CREDENTIALS_SECONDS, headers)
+        return headers
 
     def _reconnect(self, stale: Any) -> Any:
         """The ApiClient with credentials read anew; built once, however many threads met the 401."""

@@ -33,7 +33,7 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Lane
 
@@ -91,11 +91,21 @@ class EventWriter:
         name = event_name(happening)
         count, since = self._counts.get(name, (0, _time(happening.at)))
         body = event(happening, name, count + 1, since, self._reporter)
-        self._client.apply(EVENTS, body, force=True)
+        if count:
+            self._client.apply(EVENTS, body, force=True)
+        else:
+            self._begin(body)
         self._counts[name] = (count + 1, since)
         self._counts.move_to_end(name)
         if len(self._counts) > _REMEMBERED:
             self._counts.popitem(last=False)
+
+    def _begin(self, body: Object) -> None:
+        """Nearly every Event is said once: created, which costs the API server less than an apply."""
+        try:
+            self._client.create(EVENTS, body)
+        except WorldChanged:
+            self._client.apply(EVENTS, body, force=True)
 
 
 def event(happening: Happening, name: str, count: int, since: str, reporter: str) -> Object:
