@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import get_args
-
-import pytest
 
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.choosing import config_for
 from gitops_bg.core.hooks.hook import Hook
 from gitops_bg.core.model import AppKey
 from gitops_bg.notify.formats import FORMATS
-from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.spec.alerts import ProviderSpec
 from tests.fixtures.repos import texts
+from tests.integration.agent import three_apps
+from tests.integration.agent.three_apps import API, CART, WEB
 from tests.support.gitremote import GitRemote
-
-WEB, API, CART = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "cart")
 
 
 def provider(name: str, channel: str = "a") -> str:
@@ -27,33 +21,13 @@ def provider(name: str, channel: str = "a") -> str:
     return f"{head}spec: {{type: slack, channel: {channel}, secretRef: {{name: chat}}}}\n"
 
 
-@pytest.fixture
-def remote(tmp_path: Path) -> GitRemote:
-    made = GitRemote(tmp_path / "remote")
-    made.write("gitops-bg.yaml", texts.SETTINGS.decode())
-    for app in (WEB, API, CART):
-        for path, content in texts.folder(app.namespace, app.name).items():
-            made.write(path, content.decode())
-    return made
-
-
-@pytest.fixture
-def catalog(remote: GitRemote, tmp_path: Path) -> Iterator[Catalog]:
-    with Repository(RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")) as repository:
-        yield Catalog(repository)
-
-
 def use(remote: GitRemote, app: AppKey, name: str) -> None:
-    text = texts.app(app.namespace, app.name).decode()
     said = f"  analysis: {{alerts: [{{name: team, providerRef: {{name: {name}}}}}]}}\n"
-    remote.write(f"apps/{app}/app.yaml", text.replace("  promotion:", said + "  promotion:"))
+    three_apps.say(remote, app, said)
 
 
 def publish(remote: GitRemote, **files: str) -> None:
-    for name, text in files.items():
-        remote.write(f"alerts/{name}.yaml", text)
-    remote.commit("Change something")
-    remote.push()
+    three_apps.publish(remote, "alerts", files)
 
 
 def default(remote: GitRemote, name: str) -> None:
@@ -62,10 +36,7 @@ def default(remote: GitRemote, name: str) -> None:
 
 
 def hooks(catalog: Catalog, app: AppKey) -> tuple[Hook, ...]:
-    entry = catalog.entry(app)
-    assert entry is not None
-    assert entry.config.spec is not None
-    return entry.config.spec.strategy.hooks
+    return three_apps.spec_of(catalog, app).strategy.hooks
 
 
 def test_a_change_of_a_provider_reaches_the_apps_that_use_it_and_no_others(catalog: Catalog, remote: GitRemote) -> None:

@@ -1,21 +1,16 @@
 """AnalysisTemplates on their way from Git to the apps that use them; the others are left alone (DESIGN §8)."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.core.analysis.metrics import AnalysisStage, Plan
 from gitops_bg.core.model import AppKey
-from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts
+from tests.integration.agent import three_apps
+from tests.integration.agent.three_apps import API, CART, WEB
 from tests.support.gitremote import GitRemote
 from tests.support.scenario import App
 
-WEB, API, CART = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "cart")
 SPEC = "{args: [{name: path, value: /}], metrics: [{name: up, provider: {web: {url: 'http://127.0.0.1:9%s'}}}]}"
 
 
@@ -24,40 +19,17 @@ def template(name: str, path: str = "/a") -> str:
     return f"{head}spec: {SPEC % path}\n"
 
 
-@pytest.fixture
-def remote(tmp_path: Path) -> GitRemote:
-    made = GitRemote(tmp_path / "remote")
-    made.write("gitops-bg.yaml", texts.SETTINGS.decode())
-    for app in (WEB, API, CART):
-        for path, content in texts.folder(app.namespace, app.name).items():
-            made.write(path, content.decode())
-    return made
-
-
-@pytest.fixture
-def catalog(remote: GitRemote, tmp_path: Path) -> Iterator[Catalog]:
-    with Repository(RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")) as repository:
-        yield Catalog(repository)
-
-
 def use(remote: GitRemote, app: AppKey, name: str) -> None:
-    text = texts.app(app.namespace, app.name).decode()
     said = f"      prePromotionAnalysis: {{templates: [{{templateName: {name}}}]}}\n"
-    remote.write(f"apps/{app}/app.yaml", text.replace("  promotion:", said + "  promotion:"))
+    three_apps.say(remote, app, said)
 
 
 def publish(remote: GitRemote, **files: str) -> None:
-    for name, text in files.items():
-        remote.write(f"analysis/{name}.yaml", text)
-    remote.commit("Change something")
-    remote.push()
+    three_apps.publish(remote, "analysis", files)
 
 
 def plan(catalog: Catalog, app: AppKey) -> Plan:
-    entry = catalog.entry(app)
-    assert entry is not None
-    assert entry.config.spec is not None
-    found = entry.config.spec.strategy.pre_promotion_analysis
+    found = three_apps.spec_of(catalog, app).strategy.pre_promotion_analysis
     assert found is not None
     return found
 
