@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,8 +27,7 @@ def alert_composer(cluster: str) -> Compose:
             raise ValueError(f"{call.hook.title} has nothing to say")
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))
         facts = (*alert.facts, *((title, value) for title, value in more if value))
-        whole = type(alert)(alert.severity, alert.text, alert.at, facts)
-        message = FORMATS[provider["type"]](app, whole, _destination(provider, secrets))
+        message = FORMATS[provider["type"]](app, replace(alert, facts=facts), _destination(provider, secrets))
         return HookRequest(
             url=message.url,
             body=json.dumps(message.body).encode(),

@@ -94,6 +94,26 @@ def test_fresh_credentials_are_read_once_after_a_401(tmp_path: Path) -> None:
         assert len(server.asked) == 2
 
 
+def test_credentials_of_before_are_not_sent_again_after_a_401(tmp_path: Path) -> None:
+    """They are kept for a moment, lest every request asks for them; a 401 ends that moment."""
+
+    def script(asked: Asked) -> None:
+        if asked.headers["authorization"].endswith(server.token.read_text()):
+            asked.answer(thing("web"))
+        else:
+            asked.refuse(401, "Unauthorized", "expired")
+
+    with stub(tmp_path, script) as server:
+        subject = client(server)
+        for token in ("second", "third"):
+            subject.get(SERVICES, "shop", "web")
+            server.token.write_text(token)
+        assert subject.get(SERVICES, "shop", "web") == thing("web")
+        subject.close()
+        said = [asked.headers["authorization"].removeprefix("Bearer ") for asked in server.asked]
+    assert said[1:] == [said[0], "second", "second", "third"]
+
+
 def test_a_second_401_is_a_refusal(tmp_path: Path) -> None:
     with stub(tmp_path, lambda asked: asked.refuse(401, "Unauthorized", "who are you")) as server:
         with pytest.raises(Unauthorized, match="who are you"):

@@ -9,6 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
+from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.events import EventWriter, Happening
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
@@ -281,6 +284,17 @@ def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
     described = scene.cluster.kubectl("describe", "bgd", "web", "-n", scene.app.namespace)
     assert described.returncode == 0, described.stderr
     assert "switch live traffic to v7" in described.stdout
+
+
+def test_event_of_an_agent_before_is_no_obstacle_to_the_same_words(scene: Scene) -> None:
+    """A new agent has not counted it, and finds its name taken."""
+    happening = Happening(scene.app, "uid", "TrafficSwitched", "switch live traffic to v7", False, NOW)
+    client = Client(Access(scene.cluster.kubeconfig))
+    for at in (NOW, LATER):
+        EventWriter(client).write(replace(happening, at=at))
+    client.close()
+    [event] = scene.cluster.list(collection("v1", "Event", scene.app.namespace))
+    assert (event["count"], event["lastTimestamp"]) == (1, f"{LATER:%Y-%m-%dT%H:%M:%SZ}")
 
 
 def test_nothing_is_written_into_an_app_that_is_not_ours(scene: Scene) -> None:
