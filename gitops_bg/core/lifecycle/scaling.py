@@ -1,6 +1,7 @@
-"""Actions on ReplicaSets: what must exist, at which size, and what may go. Growing comes first, shrinking last.
+"""Actions on ReplicaSets: what must exist, at which size, and what may go; `decide` says in which order.
 
-What traffic needs grows before all others: that a new version is refused must not hold up what serves, or the way back.
+What traffic needs grows first, what is new last: that a new version is refused must not hold up what serves, or the way
+back.
 """
 
 from gitops_bg.core.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
