@@ -5,11 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from rich.console import Group
 from rich.table import Table
 
 from gitops_bg.cli.durations import spoken
+from gitops_bg.cli.meant import drawn_together, json_of, live_conditions
 from gitops_bg.cli.output import said
-from gitops_bg.core.decision import Phase
+from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.codec import to_json
 
 _STYLES = {
@@ -40,10 +44,17 @@ class Row:
     promotion: str
     message: str
     created: str
+    demands: tuple[Condition, ...] = ()
+    """What somebody is to do something about."""
+
+    @property
+    def app(self) -> AppKey:
+        """Whose row it is."""
+        return AppKey(self.namespace, self.name)
 
     def json(self) -> dict[str, Any]:
         """For programs."""
-        return to_json(self)
+        return to_json(self) | {"demands": [json_of(each, self.app) for each in self.demands]}
 
 
 def row_of(body: Mapping[str, Any]) -> Row:
@@ -62,6 +73,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
         promotion=_promotion(status.get("gates") or []),
         message=status.get("message", ""),
         created=metadata.get("creationTimestamp") or "",
+        demands=tuple(demands(live_conditions(body))),
     )
 
 
@@ -72,6 +84,13 @@ def _promotion(gates: list[Mapping[str, Any]]) -> str:
     shut = [gate["kind"] for gate in gates if not gate["open"]]
     opened = f"{len(gates) - len(shut)}/{len(gates)}"
     return f"{opened}, waits for {shut[0]}" if shut else opened
+
+
+def list_of(rows: Iterable[Row], now: datetime) -> Group:
+    """The rows as a table, and below it what somebody is to do."""
+    shown = tuple(rows)
+    together = drawn_together((row.app, row.demands) for row in shown)
+    return Group(table_of(shown, now), *(part for group in together for part in ("", group)))
 
 
 def table_of(rows: Iterable[Row], now: datetime) -> Table:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from gitops_bg.cli.branches import Branch, root_of
 from gitops_bg.cli.glance import style_of
+from gitops_bg.cli.meant import drawn
 from gitops_bg.cli.output import said
 from gitops_bg.cli.sight import Sight
 from gitops_bg.core.decision import Phase
@@ -30,7 +31,8 @@ _SIGNS = {
 
 def picture_of(sight: Sight, now: datetime) -> Group:
     """The app as it was seen; ages and countdowns are those of ``now``."""
-    return Group(_header(sight), "", _tree(root_of(sight, now)))
+    demands = (drawn(each, sight.row.app) for each in sight.row.demands)
+    return Group(_header(sight), *demands, "", _tree(root_of(sight, now)))
 
 
 def _header(sight: Sight) -> Table:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
-from gitops_bg.core.decision import GateKind, Phase
+from gitops_bg.cli.meant import live_conditions
+from gitops_bg.core.decision import Condition, GateKind, Phase
+from gitops_bg.core.status.meanings import demands
 
 _CODES = {
     Phase.HEALTHY: OK,
@@ -28,6 +30,8 @@ class Standing:
     phase: str
     message: str
     code: int
+    demands: tuple[Condition, ...] = ()
+    """What somebody is to do something about."""
 
     def ends(self, *, until_asked: bool) -> bool:
         """Whether nothing more is to be waited for."""
@@ -38,7 +42,8 @@ def standing_of(body: Mapping[str, Any]) -> Standing:
     """The standing of a live BlueGreenDeployment."""
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
-    return Standing(phase, status.get("message", ""), _code(phase, status))
+    asked = tuple(demands(live_conditions(body)))
+    return Standing(phase, status.get("message", ""), _code(phase, status), asked)
 
 
 def _code(phase: str, status: Mapping[str, Any]) -> int:

@@ -13,21 +13,20 @@ from gitops_bg.cli.advice import advice
 from gitops_bg.cli.contents import changes_to, side_of
 from gitops_bg.cli.durations import spoken
 from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.meant import drawn, json_of
 from gitops_bg.cli.options import App, AppOptions
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.troubles import Trouble, troubles_of
 from gitops_bg.core.actions import label
-from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Phase
+from gitops_bg.core.decision import Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import ReplicaSetView
+from gitops_bg.core.status.meanings import troubles
 from gitops_bg.spec.codec import to_json
 from gitops_bg.spec.configuration_changes import ConfigurationChange
 
-_GOOD = ("Available", "Healthy", "CandidateReady", "HooksPassed", "GitReachable")
-"""The conditions that tell no trouble when they are true."""
 _OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
-_SHOWN_BY_GATES = ("Progressing", "Completed", "Paused", "AnalysisPassed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _json(found: _Findings) -> dict[str, Any]:
         ],
         "configuration": [to_json(change) for change in found.changes],
         "troubles": [to_json(trouble) for trouble in found.troubles],
-        "conditions": [to_json(condition) for condition in decision.conditions],
+        "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
         "actions": [str(action) for action in decision.actions],
         "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
     }
@@ -137,9 +136,8 @@ def _show(output: Output, found: _Findings) -> None:
     output.line(f"{found.facts.app}: {decision.phase}", "bold")
     live = _named(decision, decision.record.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
-    for condition in decision.conditions:
-        if _is_news(condition, decision):
-            output.line(f"  {condition.type}={condition.status}: {condition.message}", "yellow")
+    for condition in troubles(decision.conditions):
+        output.show(Padding(drawn(condition, found.facts.app), (0, 0, 0, 2)))
     if coming and decision.gates:
         named, serves = label(coming.number, coming.digest), coming.digest == decision.record.traffic
         stays = f"live traffic stays with {named} if this ends well:"
@@ -157,16 +155,6 @@ def _show(output: Output, found: _Findings) -> None:
         output.line(
             f"  looked at again in {spoken((decision.wake_at - found.now).total_seconds())} at the latest", "dim"
         )
-
-
-def _is_news(condition: Condition, decision: Decision) -> bool:
-    """Whether a condition is not as it is on a calm day; a restart that is scheduled is worth a line, too."""
-    if condition.type in _SHOWN_BY_GATES or condition.reason == "NoCandidate":
-        return False
-    if condition.type == "Healthy" and decision.phase is not Phase.DEGRADED:
-        return False
-    calm = condition.status == (condition.type in _GOOD)
-    return not calm or condition.reason == "Scheduled"
 
 
 def _table(found: _Findings) -> Table:

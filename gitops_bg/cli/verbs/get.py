@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from rich.console import Group
 
 from gitops_bg.cli.durations import positive_seconds
 from gitops_bg.cli.following import changes
-from gitops_bg.cli.glance import Row, row_of, table_of
+from gitops_bg.cli.glance import Row, list_of, row_of
 from gitops_bg.cli.live import Frames, JsonLines, Screen, follow, terminal
 from gitops_bg.cli.opening import access
 from gitops_bg.cli.options import LiveOptions
@@ -63,7 +63,7 @@ def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
     if output.json:
         output.data({"apps": [row.json() for row in rows]})
     elif rows:
-        output.show(table_of(rows, now))
+        output.show(list_of(rows, now))
     else:
         output.note("no apps here yet: the agent makes them from the repository")
 
@@ -100,12 +100,12 @@ def _app_screen(output: Output) -> AbstractContextManager[Screen[Sight]]:
 
 def _list_screen(output: Output) -> AbstractContextManager[Screen[tuple[Row, ...]]]:
     if output.console.is_terminal and not output.json:
-        return terminal(output, _table)
+        return terminal(output, _list)
     return _as_it_is(_Lines(output))
 
 
-def _table(rows: tuple[Row, ...], now: datetime) -> Table:
-    return table_of(rows, now)
+def _list(rows: tuple[Row, ...], now: datetime) -> Group:
+    return list_of(rows, now)
 
 
 @contextmanager
@@ -134,4 +134,6 @@ class _Lines:
             return
         candidate = f"candidate v{row.candidate} {row.candidate_image}" if row.candidate else "no candidate"
         active = f"v{row.version} {row.color} {row.image}" if row.version else "nothing live"
-        self._output.line(f"{row.namespace}/{row.name}  {row.phase}  {active}  {candidate}  {row.promotion}".rstrip())
+        demands = ", ".join(each.type for each in row.demands)
+        parts = (str(row.app), row.phase, active, candidate, row.promotion, demands)
+        self._output.line("  ".join(part for part in parts if part))

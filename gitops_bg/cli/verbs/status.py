@@ -5,10 +5,12 @@ import time
 from typing import Annotated
 
 import typer
+from rich.padding import Padding
 
 from gitops_bg.cli.durations import positive_seconds, spoken
 from gitops_bg.cli.errors import NoSuch
 from gitops_bg.cli.following import changes
+from gitops_bg.cli.meant import drawn, json_of
 from gitops_bg.cli.opening import access
 from gitops_bg.cli.options import App, LiveOptions
 from gitops_bg.cli.output import Output
@@ -82,6 +84,8 @@ class _Told:
         if self._output.json:
             at = session.now.isoformat(timespec="seconds")
             said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
-            self._output.data_line(said)
+            self._output.data_line(said | {"demands": [json_of(each, self._app) for each in found.demands]})
         else:
             self._output.line(f"{found.phase}: {found.message}" if found.message else found.phase)
+            for each in found.demands:
+                self._output.show(Padding(drawn(each, self._app), (0, 0, 0, 2)))

@@ -1,0 +1,227 @@
+"""What each condition means for traffic now, who must do what, and the command: one table for every screen.
+
+A condition that is made anywhere needs a row here, else `tests/core/test_meanings.py` fails and names it. Nothing here
+decides anything; `{app}` in a command is NAMESPACE/NAME.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.model import AppKey
+
+ANY = ""
+"""In place of a reason: every reason that has no row of its own, where reasons come from Kubernetes or from hooks."""
+
+AUTHOR = "the author of the file"
+PROMOTER = "who promotes this app"
+OPERATOR = "who operates this app"
+PLATFORM = "who runs the cluster"
+REMOTE = "who runs the Git remote"
+NOBODY = "nobody"
+"""Whose turn it is; with NOBODY it goes on by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What one condition means. ``traffic``: where requests go now. ``who`` is to do ``what``; ``command`` helps."""
+
+    traffic: str
+    who: str
+    what: str
+    command: str = ""
+
+    def of(self, app: AppKey) -> "Meaning":
+        """The same about one app."""
+        return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
+
+    @property
+    def asks(self) -> bool:
+        """Whether somebody is to do something."""
+        return self.who not in ("", NOBODY)
+
+
+CALM = Meaning("", "", "")
+"""As on a quiet day: not worth a line."""
+
+_STAYS = "stays with the live version"
+_TREE = "gitops-bg tree {app}"
+_EXPLAIN = "gitops-bg explain {app}"
+_MERGE = "git merge --no-ff origin/gitops-bg/promote/{app}"
+_WAITS = Meaning(_STAYS, NOBODY, "wait: it goes on by itself", _EXPLAIN)
+_COMES_UP = Meaning(_STAYS, NOBODY, "wait: its pods come up", _TREE)
+_LATE = Meaning(_STAYS, OPERATOR, "find out why its pods do not come up; push a better one, or abort it", _EXPLAIN)
+_NOTHING = Meaning("nothing serves yet", NOBODY, "wait: the first version goes live once its pods are available", _TREE)
+_DOWN = Meaning(
+    "fails: no pod of the live version is available", OPERATOR, "mend its pods, or go back", "gitops-bg rollback {app}"
+)
+_HELD = Meaning(
+    _STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
+)
+_SUSPENDED = Meaning(_STAYS, OPERATOR, "resume it when the reason is gone; going back works", "gitops-bg resume {app}")
+_BROKEN = Meaning(_STAYS, AUTHOR, "correct the line that is named, and push", "gitops-bg check")
+_CONFIRM = Meaning(_STAYS, PROMOTER, "see what its hooks and manual gates say; open the gate", _EXPLAIN)
+_PROMOTE = Meaning(_STAYS, PROMOTER, "merge the promotion branch, or promote it", "gitops-bg promote {app}")
+_MEASURED = Meaning(_STAYS, NOBODY, "wait: an analysis measures", _EXPLAIN)
+_UNCLEAR = Meaning(
+    _STAYS, OPERATOR, "find out why the analysis has no answer; measure anew, or abort", "gitops-bg promote {app}"
+)
+_FOUND_BAD = Meaning(
+    "stays with, or is back at, the last good version",
+    AUTHOR,
+    "push a better one; or try again",
+    "gitops-bg retry {app}",
+)
+
+MEANINGS: Mapping[tuple[str, str], Meaning] = {
+    ("Available", "Serving"): CALM,
+    ("Available", "NothingServes"): _NOTHING,
+    ("Available", "NoPodAvailable"): _DOWN,
+    # --- the phase ---
+    ("Healthy", Phase.HEALTHY): CALM,
+    ("Healthy", Phase.INVALID): _BROKEN,
+    ("Healthy", Phase.SUSPENDED): _SUSPENDED,
+    ("Healthy", Phase.DEPLOYING): _NOTHING,
+    ("Healthy", Phase.ROLLING_BACK): Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
+    ("Healthy", Phase.DEGRADED): Meaning(_STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    ("Healthy", Phase.WAITING): _CONFIRM,
+    ("Healthy", Phase.PAUSED): _UNCLEAR,
+    ("Healthy", Phase.PROMOTING): Meaning(
+        "moves to the promoted version once every gate is open", NOBODY, "wait: see its gates", _EXPLAIN
+    ),
+    ("Healthy", Phase.RESTARTING): Meaning(_STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
+    ("Healthy", Phase.PROGRESSING): _COMES_UP,
+    ("Healthy", Phase.AWAITING_PROMOTION): _PROMOTE,
+    ("Healthy", Phase.HELD): _HELD,
+    # --- how far the rollout is ---
+    ("Progressing", "ReplicaSetUpdated"): _COMES_UP,
+    ("Progressing", "RolloutProgressing"): _WAITS,
+    ("Progressing", "NewReplicaSetAvailable"): CALM,
+    ("Progressing", "RolloutPaused"): _PROMOTE,
+    ("Progressing", "RolloutAborted"): _HELD,
+    ("Progressing", "NoVersion"): _NOTHING,
+    ("Progressing", ANY): _LATE,
+    ("Completed", "RolloutCompleted"): CALM,
+    ("Completed", "NothingServes"): _NOTHING,
+    ("Completed", "RolloutNotCompleted"): _WAITS,
+    ("Completed", "AwaitingVerdict"): _MEASURED,
+    ("Paused", "NotPaused"): CALM,
+    ("Paused", "InconclusiveAnalysis"): _UNCLEAR,
+    ("Paused", "Suspended"): _SUSPENDED,
+    ("Paused", "AwaitingConfirmation"): _CONFIRM,
+    ("Paused", "AwaitingPromotion"): _PROMOTE,
+    ("Paused", "AutoPromotionCountdown"): Meaning(
+        _STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
+    ),
+    ("CandidateReady", "NoCandidate"): CALM,
+    ("CandidateReady", "Available"): CALM,
+    ("CandidateReady", "Progressing"): _COMES_UP,
+    ("CandidateReady", ANY): _LATE,
+    ("AnalysisPassed", "Successful"): CALM,
+    ("AnalysisPassed", "NoAnalysis"): CALM,
+    ("AnalysisPassed", "Skipped"): CALM,
+    ("AnalysisPassed", "NotBegun"): _WAITS,
+    ("AnalysisPassed", "Running"): _MEASURED,
+    ("AnalysisPassed", "Inconclusive"): _UNCLEAR,
+    ("AnalysisPassed", "Error"): _FOUND_BAD,
+    ("AnalysisPassed", "Failed"): _FOUND_BAD,
+    ("HooksPassed", "NothingAsked"): CALM,
+    ("HooksPassed", "Passed"): CALM,
+    ("HooksPassed", ANY): _CONFIRM,
+    ("Restarting", "NoRestart"): CALM,
+    ("Restarting", "Scheduled"): Meaning(_STAYS, NOBODY, "wait: pods are replaced at that time", _TREE),
+    ("Restarting", "Restarting"): Meaning(_STAYS, NOBODY, "wait: pods are replaced, a few at a time", _TREE),
+    ("Restarting", "EvictionRefused"): Meaning(
+        _STAYS, OPERATOR, "let the PodDisruptionBudget spare a pod", "kubectl get poddisruptionbudgets -A"
+    ),
+    ("Restarting", "PodsUnreadable"): Meaning(
+        _STAYS, PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
+    ),
+    # --- what is to be done ---
+    ("ReplicaFailure", "NoFailure"): CALM,
+    ("ReplicaFailure", ANY): Meaning(
+        _STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE
+    ),
+    ("OnHold", "NoHold"): CALM,
+    ("OnHold", "Hold"): _HELD,
+    ("Suspended", "NotSuspended"): CALM,
+    ("Suspended", "Suspended"): _SUSPENDED,
+    ("InvalidSpec", "Valid"): CALM,
+    ("InvalidSpec", "InvalidSpec"): _BROKEN,
+    ("Conflict", "NoConflict"): CALM,
+    ("Conflict", "ForeignObject"): Meaning(
+        "stays as it is: the agent writes nothing over what is not its own",
+        PLATFORM,
+        "hand the object over, or rename it, as the message says",
+        _EXPLAIN,
+    ),
+    ("Refused", "NoRefusal"): CALM,
+    ("Refused", "WriteRefused"): Meaning(
+        "stays as it is until the write goes through",
+        PLATFORM,
+        "mend what the API server names: a right, an object",
+        _EXPLAIN,
+    ),
+    ("Diverged", "InGit"): CALM,
+    ("Diverged", "CommitPending"): Meaning(
+        "goes where the rollback sent it; primary.yaml does not say so yet",
+        NOBODY,
+        "wait: the commit follows",
+        _EXPLAIN,
+    ),
+    ("Diverged", "MainRefusesCommit"): Meaning(
+        "goes where the rollback sent it; primary.yaml does not say so",
+        PROMOTER,
+        "merge the promotion branch, or let the agent push to main",
+        _MERGE,
+    ),
+    ("GitReachable", "Reachable"): CALM,
+    ("GitReachable", "Unreachable"): Meaning(
+        "stays as it is; going back works without Git",
+        REMOTE,
+        "bring the remote back; in an emergency, go back without it",
+        "gitops-bg rollback {app} --offline",
+    ),
+    ("GitReachable", "MainRefuses"): Meaning(
+        "stays as it is until somebody merges",
+        PROMOTER,
+        "merge the promotion branch: main takes none of the agent",
+        _MERGE,
+    ),
+    ("GitReachable", "Orphaned"): Meaning(
+        _STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
+    ),
+}
+
+_OF_THE_ROLLOUT = ("Healthy", "Progressing", "Completed", "Paused", "AnalysisPassed")
+"""Types that say how far a rollout is. Screens show that by phase and gates already."""
+
+
+def meaning_of(kind: str, reason: str) -> Meaning | None:
+    """The row of a condition's type and reason; None for what this version does not know."""
+    return MEANINGS.get((kind, reason)) or MEANINGS.get((kind, ANY))
+
+
+def is_calm(kind: str, reason: str) -> bool:
+    """Whether a condition is as on a quiet day. What is not known is not."""
+    return meaning_of(kind, reason) is CALM
+
+
+def troubles(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """The conditions worth a line of their own: not calm, and not told by the phase and the gates.
+
+    Where the phase is Degraded and no other condition says why, ``Healthy`` does.
+    """
+    told = tuple(one for one in conditions if not is_calm(one.type, one.reason))
+    worth = [one for one in told if one.type not in _OF_THE_ROLLOUT]
+    yield from worth
+    if not worth:
+        yield from (one for one in told if one.type == "Healthy" and one.reason == Phase.DEGRADED)
+
+
+def demands(conditions: Iterable[Condition]) -> Iterator[Condition]:
+    """Those of the `troubles` that somebody is to do something about; what is not known is among them."""
+    for one in troubles(conditions):
+        meaning = meaning_of(one.type, one.reason)
+        if meaning is None or meaning.asks:
+            yield one

@@ -1,0 +1,168 @@
+"""Every condition that can be made has a row that says what it means for traffic, who must do what, and the command."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gitops_bg
+from gitops_bg.cli.main import app as command_line
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, NOBODY, Meaning, is_calm, meaning_of, troubles
+
+ROOT = Path(gitops_bg.__file__).parent
+WIDEST = 70
+"""Columns of a sentence: with its indent and its title it stays on one line of 80."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A place where a condition is made. ``reasons`` has ANY where it depends on more than the code."""
+
+    place: str
+    type: str
+    reasons: frozenset[str]
+
+
+def made_anywhere() -> Iterator[Made]:
+    for path in sorted(set(ROOT.rglob("*.py")) - set((ROOT / "cli").rglob("*.py"))):  # Which reads what others made.
+        text = path.read_text(encoding="utf-8")
+        if "core.decision import" in text and "Condition(" in text:
+            yield from made_in(path, ast.parse(text))
+
+
+def made_in(path: Path, tree: ast.Module) -> Iterator[Made]:
+    name = ".".join(("gitops_bg", *path.relative_to(ROOT).with_suffix("").parts))
+    globals_ = vars(importlib.import_module(name))
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        for call in (node for node in ast.walk(function) if isinstance(node, ast.Call)):
+            if isinstance(call.func, ast.Name) and call.func.id == "Condition":
+                given = {keyword.arg: keyword.value for keyword in call.keywords}
+                given |= dict(zip(("type", "status", "reason", "message"), call.args, strict=False))
+                kind = values(given["type"], function, globals_)
+                place = f"{path.relative_to(ROOT.parent)}:{call.lineno}"
+                assert len(kind) == 1, f"{place}: write the type of a condition as a word, so that it can be found"
+                yield Made(place, *kind, frozenset(values(given["reason"], function, globals_)))
+
+
+def values(node: ast.expr, function: ast.FunctionDef, globals_: dict[str, Any]) -> set[str]:
+    """The words an expression may come to; ANY among them where that cannot be read off the code."""
+    parts: list[ast.expr] = []
+    match node:
+        case ast.Constant(value=str(word)):
+            return {word}
+        case ast.Name(id=name) if isinstance(globals_.get(name), str):
+            return {globals_[name]}
+        case ast.Subscript(value=ast.Name(id=name)) if isinstance(globals_.get(name), dict):
+            return set(globals_[name].values())
+        case ast.IfExp(body=one, orelse=other):
+            parts = [one, other]
+        case ast.BoolOp(values=several):
+            parts = several
+        case ast.Name(id=name):
+            parts = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and names(one) == [name]]
+    return set[str]().union(*(values(part, function, globals_) for part in parts)) if parts else {ANY}
+
+
+def names(assigned: ast.Assign) -> list[str]:
+    return [one.id for one in assigned.targets if isinstance(one, ast.Name)]
+
+
+MADE = list(made_anywhere())
+
+
+def test_the_conditions_are_found_where_they_are_made() -> None:
+    assert {"Available", "Progressing", "GitReachable"} <= {made.type for made in MADE}
+    diverged = next(made for made in MADE if made.type == "Diverged" and "CommitPending" in made.reasons)
+    assert diverged.reasons == {"CommitPending", "MainRefusesCommit"}
+
+
+@pytest.mark.parametrize("made", MADE, ids=lambda made: f"{made.type}-{'-'.join(sorted(made.reasons)) or 'any'}")
+def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
+    every = {reason for kind, reason in MEANINGS if kind == made.type}
+    open_ended = made.type in ("Healthy", "AnalysisPassed")  # Their reasons are words of an enumeration: see below.
+    missing = sorted(reason or "ANY" for reason in made.reasons - every if reason or not open_ended)
+    rows = ", ".join(f'("{made.type}", {reason!r})' for reason in missing)
+    assert not missing, (
+        f"{made.place} makes a condition without a row: add {rows} to MEANINGS of gitops_bg/core/status/meanings.py "
+        "(what it means for traffic now, who must do what, the command; CALM where nothing is to be said), "
+        "and the condition to docs/status.md"
+    )
+
+
+@pytest.mark.parametrize(("kind", "words"), [("Healthy", Phase), ("AnalysisPassed", Finding)])
+def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[Finding]) -> None:
+    assert [word for word in words if (kind, word) not in MEANINGS] == []
+
+
+def test_no_row_is_for_what_nobody_makes() -> None:
+    made = {(one.type, reason) for one in MADE for reason in one.reasons}
+    words = {("Healthy", phase) for phase in Phase} | {("AnalysisPassed", finding) for finding in Finding}
+    assert sorted(MEANINGS.keys() - made - words) == []
+
+
+SAID = {key: meaning for key, meaning in MEANINGS.items() if meaning is not CALM}
+
+
+@pytest.mark.parametrize("key", SAID, ids="-".join)
+def test_a_row_says_all_of_it_in_lines_that_fit(key: tuple[str, str]) -> None:
+    meaning = SAID[key].of(AppKey("shop", "web"))
+    assert meaning.traffic
+    assert meaning.who
+    assert meaning.what
+    assert "{" not in meaning.command
+    assert all(len(line) <= WIDEST for line in (meaning.traffic, meaning.command))
+
+
+@pytest.mark.parametrize("key", [key for key, meaning in SAID.items() if meaning.asks], ids="-".join)
+def test_where_somebody_is_to_do_something_there_is_a_command(key: tuple[str, str]) -> None:
+    assert SAID[key].command
+
+
+@pytest.mark.parametrize("key", [key for key, each in SAID.items() if "gitops-bg " in each.command], ids="-".join)
+def test_the_command_of_a_row_is_one_that_there_is(key: tuple[str, str]) -> None:
+    verbs = {verb.name or "" for verb in command_line.registered_commands}
+    groups = {group.typer_instance.info.name for group in command_line.registered_groups if group.typer_instance}
+    found = re.search(r"gitops-bg (\S+)", SAID[key].command)
+    assert found
+    assert found[1] in verbs | groups
+
+
+def test_what_a_newer_agent_says_is_shown_though_nobody_knows_what_it_means() -> None:
+    new = Condition("Eclipsed", True, "Moon", "the moon is in the way")
+    assert meaning_of("Eclipsed", "Moon") is None
+    assert not is_calm("Eclipsed", "Moon")
+    assert list(troubles([new])) == [new]
+
+
+def test_a_reason_of_somebody_else_has_the_row_of_its_type() -> None:
+    assert meaning_of("ReplicaFailure", "FailedCreate") is MEANINGS["ReplicaFailure", ANY]
+
+
+HEALTHY = Condition("Healthy", True, "Healthy", "")
+DEGRADED = Condition("Healthy", False, "Degraded", "v2 did not become available")
+HELD = Condition("OnHold", True, "Hold", "5xx")
+PAUSED = Condition("Paused", True, "AwaitingPromotion", "")
+
+
+def test_only_what_phase_and_gates_do_not_tell_is_worth_a_line() -> None:
+    assert list(troubles([HEALTHY, PAUSED])) == []
+    assert list(troubles([HEALTHY, HELD])) == [HELD]
+
+
+def test_a_degraded_app_has_its_reason_as_a_line_where_no_other_condition_says_it() -> None:
+    assert list(troubles([DEGRADED, PAUSED])) == [DEGRADED]
+    assert list(troubles([DEGRADED, HELD])) == [HELD]
+
+
+def test_a_meaning_names_the_app_in_its_command() -> None:
+    meaning = Meaning("stays", NOBODY, "wait", "gitops-bg explain {app}").of(AppKey("shop", "web"))
+    assert meaning.command == "gitops-bg explain shop/web"
+    assert not meaning.asks

@@ -1,0 +1,65 @@
+"""What a condition means is on every screen: where traffic is, who must do what, the command; in 80 columns."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console, RenderableType
+
+from gitops_bg.cli.meant import drawn, drawn_together, json_of
+from gitops_bg.core.decision import Condition
+from gitops_bg.core.model import AppKey
+from gitops_bg.core.status.meanings import MEANINGS
+from tests.integration.cli.conftest import Cli
+from tests.support.scenario import App
+
+WEB = AppKey("shop", "web")
+DIVERGED = Condition("Diverged", True, "MainRefusesCommit", "live traffic was rolled back before Git: " + "5xx " * 20)
+AWAY = Condition("GitReachable", False, "Unreachable", "no route to host")
+
+
+def in_80_columns(*renderables: RenderableType) -> list[str]:
+    console = Console(width=80, color_system=None, force_terminal=False)
+    with console.capture() as captured:
+        console.print(*renderables)
+    return captured.get().splitlines()
+
+
+def test_a_condition_is_drawn_with_its_meaning_in_80_columns() -> None:
+    lines = in_80_columns(drawn(DIVERGED, WEB))
+    assert lines[0].startswith("Diverged=True: live traffic was rolled back before Git: 5xx")
+    assert "  traffic  goes where the rollback sent it; primary.yaml does not say so" in "\n".join(lines)
+    assert any("who promotes this app: merge the promotion branch" in line for line in lines)
+    assert lines[-1].split() == ["by", "git", "merge", "--no-ff", "origin/gitops-bg/promote/shop/web"]
+
+
+@pytest.mark.parametrize("key", MEANINGS, ids="-".join)
+def test_no_meaning_is_wider_than_80_columns(key: tuple[str, str]) -> None:
+    lines = in_80_columns(drawn(Condition(key[0], True, key[1] or "Other", "why"), WEB))
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 6
+
+
+def test_many_apps_with_the_same_trouble_are_one_paragraph() -> None:
+    apps = [AppKey("shop", name) for name in ("api", "cart", "search", "web", "mail")]
+    lines = in_80_columns(*drawn_together((app, (AWAY,)) for app in apps))
+    assert lines[0].startswith("shop/api, shop/cart, shop/search and 2 more: GitReachable=False: no route")
+    assert sum("traffic" in line for line in lines) == 1
+
+
+def test_programs_get_the_meaning_beside_the_condition() -> None:
+    said = json_of(AWAY, WEB)
+    assert (said["type"], said["reason"], said["who"]) == ("GitReachable", "Unreachable", "who runs the Git remote")
+    assert said["command"] == "gitops-bg rollback shop/web --offline"
+    assert "traffic" not in json_of(Condition("OnHold", False, "NoHold", ""), WEB)
+
+
+@pytest.mark.parametrize("verb", [("explain",), ("get",), ("get", "-n"), ("status", "--until-asked")])
+def test_explain_get_and_status_say_it(cli: Cli, web: App, verb: tuple[str, ...]) -> None:
+    cli("suspend", str(web.key), "-r", "incident 4711")
+    web.scenario.wake()
+    web.wait_phase("Suspended")
+    name = web.key.namespace if verb[-1] == "-n" else str(web.key)
+    shown = cli(*verb, name, code=6 if verb[0] == "status" else 0)
+    assert "Suspended=True: Grace Hopper <grace@example.com>: incident 4711" in shown
+    assert "traffic  stays with the live version" in shown
+    assert f"gitops-bg resume {web.key}" in shown
