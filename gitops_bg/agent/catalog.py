@@ -121,7 +121,7 @@ class Catalog:
             problems=config.problems + self.settings_problems,
             in_git=entry is not None or not self.seen,
             history_rewritten=self.rewritten,
-            memory=self._repository.memory(app) if self.seen and not record.epoch else None,
+            memory=self._repository.memory(app) if self.seen and (not record.epoch or record.unrecalled) else None,
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,

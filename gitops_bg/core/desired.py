@@ -1,10 +1,10 @@
 """What Git says about one app at one commit of main, and what the ledger remembers of it."""
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.model import Snapshot, Source
+from gitops_bg.core.record import Hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,16 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerHold:
-    """A hold as the ledger remembers it, for a cluster that was rebuilt."""
-
-    digest: str
-    reason: str
-    since: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerMemory:
     """What the state branch knows of an app: read only where the record is gone (DESIGN §4.7)."""
 
     rollout: int = 0
     last_version: int = 0
     active_digests: tuple[str, ...] = ()
-    """Digests that carried live traffic before, oldest first."""
-    holds: tuple[LedgerHold, ...] = ()
+    """Digests that carried live traffic before, in the order in which they came forward."""
+    holds: tuple[Hold, ...] = ()
+    past_holds: tuple[Hold, ...] = ()
+    """Lifted ones whose digests did not serve since."""
 
 
 @dataclass(frozen=True, slots=True)

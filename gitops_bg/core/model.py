@@ -142,8 +142,10 @@ class Version:
     scale_down_at: datetime | None = None
     retiring: bool = False
     """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
+    arrived: int = 0
+    """Which movement of live traffic (``Record.moves``) brought it here last; 0 where that is not known."""
     rolled_back: bool = False
-    """Traffic was rolled back from it: not a place to go back to, until it is promoted again."""
+    """Of an older release (``core.status.upgrading``)."""
     probation: Probation | None = None
     """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     failure: str = ""

@@ -132,6 +132,8 @@ class Request:
     to_version: int | None = None
     gate: str = ""
     """The manual gate to open or close."""
+    force: bool = False
+    """Of a rollback: also to a version that is on hold, or that came forward after the one that serves."""
 
 
 @dataclass(frozen=True, slots=True)

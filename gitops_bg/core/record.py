@@ -81,13 +81,58 @@ class LedgerEntry:
     reason: str = ""
 
 
+class Cause(StrEnum):
+    """What put a hold on a digest."""
+
+    ROLLED_BACK = "rolled-back"
+    """Somebody sent traffic back from it: a revert, `rollback`."""
+    ABORTED = "aborted"
+    ANALYSIS_FAILED = "analysis-failed"
+    HOOK_REFUSED = "hook-refused"
+    PODS_FAILED = "pods-failed"
+    """Its pods failed after the switch (``core.traffic.probation``)."""
+    LATE = "late"
+    """Its pods did not become available in time (``progressDeadlineAbort``)."""
+    EXPIRED = "expired"
+    """Nobody promoted it in time (``expireAfterSeconds``)."""
+    TAKEN_BACK = "taken-back"
+    """Its promotion was taken back in Git before traffic moved."""
+    CLOSED = "closed"
+    """Somebody closed what offered it."""
+    UNKNOWN = "unknown"
+    """An older release did not write it down."""
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it speaks against the version itself, and not only against promoting it then."""
+        return self not in (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
+
+
+class Lift(StrEnum):
+    """Why a hold stops no promotion any more."""
+
+    PASSED_OVER = "passed-over"
+    """The target named a new version. Nobody said so for this digest: named again, it is on hold again."""
+    SAID_SO = "said-so"
+    """Somebody said so for this digest: `resume`, `retry`."""
+    NAMED = "named"
+    """``primary.yaml`` names it again: a promotion, through every gate."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """This digest is not to be promoted again until somebody says so."""
+    """This digest is not to be promoted again until somebody says so.
+
+    That it was bad is a fact about the digest: it stays when the hold is lifted (``Record.past_holds``), until live
+    traffic came to it again (decision 16).
+    """
 
     digest: str
     reason: str
     since: datetime
+    cause: Cause = Cause.UNKNOWN
+    lifted: Lift | None = None
+    """None while it is in force."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +145,8 @@ class Override:
     reason: str
     by: str
     at: datetime
+    cause: Cause = Cause.ROLLED_BACK
+    """What the hold on the version that traffic leaves will say."""
     diverged: bool = False
     """Main refused the commit; it is offered on the promotion branch and the ledger says so."""
 
@@ -200,8 +247,18 @@ class Record:
     switch: Switch | None = None
     override: Override | None = None
     holds: tuple[Hold, ...] = ()
+    """Those in force."""
+    past_holds: tuple[Hold, ...] = ()
+    """Lifted ones whose digests did not serve since, oldest first: no traffic goes there without gates."""
+    activations: tuple[str, ...] = ()
+    """Every digest that carried live traffic, in the order in which they came forward first; a way back changes nothing
+    in it. So "older" is what came forward before, whatever its number (decision 17)."""
     past_digests: tuple[str, ...] = ()
-    """Digests that were active before, and whose versions are forgotten or of a former life; oldest first."""
+    """Of an older release (``core.status.upgrading``)."""
+    moves: int = 0
+    """How often live traffic moved."""
+    unrecalled: bool = False
+    """It began while nobody could ask the ledger what it knows."""
     hooks: tuple[HookRun, ...] = ()
     """What hooks have answered for the rollouts that are on their way."""
     open_gates: tuple[OpenGate, ...] = ()
@@ -271,8 +328,17 @@ class Record:
         return run is not None and run.fallback == digest and (run.running or run.paused)
 
     def held(self, digest: str) -> Hold | None:
-        """The hold on this digest, or None."""
+        """The hold on this digest that is in force, or None."""
         return next((hold for hold in self.holds if hold.digest == digest), None)
+
+    def objection(self, digest: str) -> Hold | None:
+        """What speaks against this digest: the hold on it, or one that was lifted and not disproven; else None."""
+        return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
+
+    def came_before(self, digest: str, other: str) -> bool:
+        """Whether traffic came forward to one digest before it came to another; both are known to have served."""
+        order = self.activations
+        return digest in order and other in order and order.index(digest) < order.index(other)
 
     def gate(self, name: str) -> OpenGate | None:
         """The manual gate of this name, if somebody opened it."""

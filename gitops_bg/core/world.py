@@ -13,6 +13,7 @@ from gitops_bg.core.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model import Snapshot, Stage, Version
 from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.returning import leads_back, may_return_without_gates
 from gitops_bg.core.spec import AppSpec
 
 
@@ -91,11 +92,11 @@ class World:
 
     @cached_property
     def lane(self) -> Lane:
-        """Why traffic would move to ``moving_to``: forward unless it returns to an older version that served."""
+        """Why traffic would move to ``moving_to``: forward unless it returns to where it may go without gates."""
         active, coming = self.active, self.moving_to
         if active is None:
             return Lane.FIRST
-        if coming and (self.record.override or (coming.was_active and coming.number < active.number)):
+        if coming and (self.record.override or leads_back(self.record, coming)):
             return Lane.ROLLBACK
         return Lane.PROMOTION
 
@@ -109,20 +110,17 @@ class World:
 
     @cached_property
     def last_good(self) -> Version | None:
-        """Where a rollback leads: the version that served last before the active one, and was not itself left so.
+        """Where a rollback leads: the version that served last before the active one, and may be gone back to.
 
-        A hold ends with a new target; that traffic was rolled back from a version does not. And only one whose
-        snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
+        Only one whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
         """
+        record, order = self.record, {digest: place for place, digest in enumerate(self.record.activations)}
         served = [
             version
-            for version in self.record.versions
-            if version.was_active
-            and version.digest != self.record.traffic
-            and not version.rolled_back
-            and not self.record.held(version.digest)
+            for version in record.versions
+            if version.digest != record.traffic and may_return_without_gates(record, version)
         ]
-        served.sort(key=lambda version: (version.left_at or version.activated_at, version.number), reverse=True)
+        served.sort(key=lambda version: (version.arrived, order.get(version.digest, -1)), reverse=True)
         return next((version for version in served if self.snapshot(version).text), None)
 
     # --- what stops whom ------------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from gitops_bg.core.desired import LedgerHold, LedgerMemory
+from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Record
 
 KEPT_ENTRIES = 20
 _KEPT_DIGESTS = 200
@@ -32,14 +32,15 @@ class VersionState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Where an app is: what the record says and the ledger shows. ``active_digests`` are oldest first."""
+    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.activations``."""
 
     rollout: int = 0
     last_version: int = 0
     active: VersionState | None = None
     candidate: VersionState | None = None
-    holds: tuple[LedgerHold, ...] = ()
+    holds: tuple[Hold, ...] = ()
     active_digests: tuple[str, ...] = ()
+    past_holds: tuple[Hold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +100,21 @@ class Document:
     def memory(self) -> LedgerMemory:
         """What a rebuilt cluster needs to know."""
         state = self.state
-        return LedgerMemory(state.rollout, state.last_version, state.active_digests, state.holds)
+        return LedgerMemory(state.rollout, state.last_version, state.active_digests, state.holds, state.past_holds)
 
 
 def state_of(record: Record) -> AppState:
     """What the ledger shows of a record."""
     candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
     active = record.version(record.traffic) if record.traffic else None
-    was_active = sorted((v for v in record.versions if v.was_active), key=lambda v: (v.activated_at, v.number))
     return AppState(
         rollout=record.rollout,
         last_version=record.last_version,
         active=_version_state(active) if active else None,
         candidate=_version_state(candidates[-1]) if candidates else None,
-        holds=tuple(LedgerHold(hold.digest, hold.reason, hold.since) for hold in record.holds),
-        active_digests=_merged(record.past_digests, [v.digest for v in was_active]),
+        holds=record.holds,
+        active_digests=record.activations,
+        past_holds=record.past_holds,
     )
 
 
@@ -137,8 +138,9 @@ def render(document: Document) -> bytes:
         "candidate": _version_json(state.candidate),
         "epoch": document.position.epoch,
         "history": [_entry_json(told) for told in document.history],
-        "holds": [_plain({"digest": h.digest, "reason": h.reason, "since": h.since}) for h in state.holds],
+        "holds": [_hold_json(hold) for hold in state.holds],
         "lastVersion": state.last_version,
+        "pastHolds": [_hold_json(hold) for hold in state.past_holds],
         "rollout": state.rollout,
         "sequence": document.position.sequence,
     }
@@ -154,13 +156,28 @@ def parse(text: bytes) -> Document:
             last_version=int(value["lastVersion"]),
             active=_version_of(value["active"]),
             candidate=_version_of(value["candidate"]),
-            holds=tuple(LedgerHold(h["digest"], h.get("reason", ""), _time(h["since"])) for h in value["holds"]),
+            holds=tuple(_hold_of(hold) for hold in value["holds"]),
+            past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
             active_digests=tuple(str(digest) for digest in value["activeDigests"]),
         )
         history = tuple(_told(entry) for entry in value["history"])
         return Document(state, Position(str(value["epoch"]), int(value["sequence"])), history)
     except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
         raise ValueError(f"not a ledger file: {error}") from error
+
+
+def _hold_json(hold: Hold) -> dict[str, Any]:
+    cause = "" if hold.cause is Cause.UNKNOWN else hold.cause.value
+    lifted = hold.lifted.value if hold.lifted else None
+    said = {"digest": hold.digest, "reason": hold.reason, "since": hold.since, "cause": cause, "lifted": lifted}
+    return _plain(said)
+
+
+def _hold_of(value: Mapping[str, Any]) -> Hold:
+    """A cause that this release does not know is not one to forget the hold for."""
+    cause = next((one for one in Cause if one == value.get("cause")), Cause.UNKNOWN)
+    lifted = next((one for one in Lift if one == value.get("lifted")), None)
+    return Hold(value["digest"], value.get("reason", ""), _time(value["since"]), cause, lifted)
 
 
 def _version_json(version: VersionState | None) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, Primary, Problem, Target
+from gitops_bg.core.desired import Desired, LedgerMemory, Primary, Problem, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -122,6 +122,10 @@ class Simulation:
     ledger: list[LedgerEntry] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)
     seen: Desired | None = None
+    memory: LedgerMemory | None = None
+    """What the ledger knows, where the record is gone."""
+    unseen: bool = False
+    """Nobody has looked at Git yet."""
     tags: dict[str, str] = field(default_factory=dict)
     deleted: bool = False
     late_endpoints: set[str] = field(default_factory=set)
@@ -168,9 +172,9 @@ class Simulation:
         active = self.record.version(self.record.traffic)
         self.push(to, reverts=active.source.commit if active else "")
 
-    def ask(self, verb: Verb, to_version: int | None = None, gate: str = "") -> None:
+    def ask(self, verb: Verb, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
         self.commits += 1
-        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate)
+        self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate, force)
 
     def answer(self, replies: Mapping[str, int | tuple[int, str]]) -> list[Call]:
         """Every hook that is called now answers with a status and a body, those without a reply not at all; a pass."""
@@ -239,6 +243,8 @@ class Simulation:
     # --- what the agent sees --------------------------------------------------------------------------------
 
     def desired(self) -> Desired:
+        if self.unseen:
+            return Desired("", None, None)
         if self.seen is None or self.reachable:
             target = Target(template(self.target), self.replicas, self.target_source) if self.target else None
             primary = None
@@ -254,6 +260,7 @@ class Simulation:
                 problems=self.problems,
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
+                memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:
                 self.seen = replace(self.seen, companions=(self.autoscaler.copy,), autoscaler=self.autoscaler)

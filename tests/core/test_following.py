@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Hold, Override
+from gitops_bg.core.record import Cause, Hold, Override
 from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence, override
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import (
@@ -166,7 +166,7 @@ def test_ledger_says_diverged_when(name):
 
 def test_an_override_to_where_git_and_traffic_are_is_none():
     state = world(active(1), legacy(2), names_=1)
-    assert override(state, state.record.numbered(1), reason="", by="").record.override is None
+    assert override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="", by="").record.override is None
 
 
 # --- a reverted target ---

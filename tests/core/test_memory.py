@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerHold, LedgerMemory
+from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.model import Color, Snapshot, Stage
 from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.record import Event, Hold, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import Retry
 from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
 from tests.core.simulation import automatic, deployed, manual, settings, template
@@ -18,7 +18,7 @@ MEMORY = LedgerMemory(
     rollout=7,
     last_version=5,
     active_digests=(digest(1), digest(2)),
-    holds=(LedgerHold(digest(3), "bad", EARLIER),),
+    holds=(Hold(digest(3), "bad", EARLIER),),
 )
 
 
@@ -32,7 +32,7 @@ def reborn(**changes):
 
 def test_numbers_holds_and_served_digests_come_from_the_ledger():
     record = restore_memory(reborn()).record
-    assert (record.rollout, record.last_version, record.past_digests) == (7, 5, (digest(1), digest(2)))
+    assert (record.rollout, record.last_version, record.activations) == (7, 5, (digest(1), digest(2)))
     assert [(hold.digest, hold.reason, hold.since) for hold in record.holds] == [(digest(3), "bad", EARLIER)]
 
 
@@ -67,7 +67,7 @@ def test_a_retry_that_is_older_than_the_record_is_not_done_again():
 
 
 def test_a_hold_that_the_primary_overruled_in_a_former_life_does_not_come_back():
-    memory = replace(MEMORY, holds=(LedgerHold(digest(2), "bad", EARLIER),))
+    memory = replace(MEMORY, holds=(Hold(digest(2), "bad", EARLIER),))
     assert decided(reborn(desired={"memory": memory})).record.holds == ()
 
 

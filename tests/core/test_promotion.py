@@ -8,7 +8,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Snapshot
 from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.record import Event, Hold, LedgerEntry, Override
+from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Override
 from gitops_bg.core.spec import PreviewSwitch, PromoteVia, Suspension
 from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
@@ -20,6 +20,7 @@ BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
 SUSPENDED = replace(manual(), suspend=Suspension("incident"))
 PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
 BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
+SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 
 
@@ -76,11 +77,11 @@ WRITTEN = {
         [offer(1, "web 1")],
     ),
     "a forgotten version pushed again, automatic: only the offer": (
-        world(active(1), candidate(2, activated_at=NOW), spec=AUTO, record={"past_digests": (digest(2),)}),
+        world(active(1), candidate(2, activated_at=NOW), spec=AUTO, record={"activations": (digest(1), digest(2))}),
         [offer(2, "web 2")],
     ),
     "a version tried again, automatic: the commit": (
-        world(active(1), candidate(2, activated_at=NOW), spec=AUTO),
+        world(active(1), candidate(2, activated_at=NOW), spec=AUTO, record={"past_holds": (SAID_SO,)}),
         [commit(2, "web 2")],
     ),
     "Git away: nothing": (world(active(1), candidate(2), observed=git(unreachable="down")), []),
@@ -93,7 +94,7 @@ WRITTEN = {
         world(active(1), candidate(2, retiring=True), wants=1, observed=git(2)),
         [UNWANTED],
     ),
-    "held: the branch goes": (world(active(1), legacy(2, rolled_back=True), record=HELD, observed=git(2)), [UNWANTED]),
+    "held: the branch goes": (world(active(1), legacy(2), record=HELD, observed=git(2)), [UNWANTED]),
     "its gates shut for a moment: the branch stays": (world(active(1), rising(2), observed=git(2)), []),
     "suspended: the branch stays": (world(active(1), legacy(2), spec=SUSPENDED, observed=git(2)), []),
     "a broken file: the branch stays": (world(active(1), legacy(2), desired=PROBLEMS, observed=git(2)), []),

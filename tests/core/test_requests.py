@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.desired import LedgerMemory
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Hold, Override, Record
+from gitops_bg.core.record import Cause, Hold, Override, Record
 from gitops_bg.core.spec import Retry
 from gitops_bg.core.traffic.requests import answer_request, answer_retry, destination
 from tests.core.simulation import Simulation, deployed, manual
@@ -18,7 +18,7 @@ def asked(verb: Verb, to_version: int | None = None, number: str = "1") -> dict[
 
 
 def back_to(number: int, away_from: int) -> Override:
-    return Override(digest(away_from), digest(number), "because", "ada", NOW)
+    return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED)
 
 
 ABORTS = {
@@ -161,7 +161,8 @@ def test_retry_forgets_what_an_earlier_rollout_came_to():
     assert (tried.failure, tried.available_since, tried.waiting_since, tried.rollout) == ("", None, NOW, 3)
 
 
-def test_rollback_by_number_may_lead_to_a_held_version_and_lifts_its_hold_with_the_commit():
+def _left_for_2() -> Simulation:
+    """v3 was rolled back, v2 serves."""
     sim = deployed(manual())
     for tag in "23":
         sim.push(tag)
@@ -170,7 +171,15 @@ def test_rollback_by_number_may_lead_to_a_held_version_and_lifts_its_hold_with_t
         sim.settle()
     sim.ask(Verb.ROLLBACK)
     sim.settle()
+    return sim
+
+
+def test_rollback_by_number_leads_to_no_version_that_is_on_hold_unless_it_is_forced():
+    sim = _left_for_2()
     sim.ask(Verb.ROLLBACK, to_version=3)
+    sim.settle()
+    assert (sim.live, sim.primary, sim.held) == ("2", "2", {"3"})
+    sim.ask(Verb.ROLLBACK, to_version=3, force=True)
     sim.settle()
     assert (sim.live, sim.primary) == ("3", "3")
     assert "3" not in sim.held

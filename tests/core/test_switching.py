@@ -8,7 +8,7 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.record import Hold, Lane, Override, Switch
+from gitops_bg.core.record import Cause, Hold, Lane, Lift, Override, Switch
 from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import manual
@@ -164,8 +164,10 @@ def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
     record = settle_switch(settling()).record
     old, new = record.numbered(1), record.numbered(2)
     assert (record.traffic, record.switch) == (digest(2), None)
-    assert (new.stage, new.activated_at, new.left_at, new.rolled_back) == (Stage.ACTIVE, NOW, None, False)
-    assert (old.stage, old.left_at, old.retiring, old.rolled_back) == (Stage.LEGACY, NOW, True, False)
+    assert (new.stage, new.activated_at, new.left_at, new.arrived) == (Stage.ACTIVE, NOW, None, 1)
+    assert (old.stage, old.left_at, old.retiring) == (Stage.LEGACY, NOW, True)
+    assert (record.activations, record.moves) == ((digest(1), digest(2)), 1)
+    assert record.objection(digest(1)) is None
     assert (old.scale_down_at - NOW).total_seconds() == 300
     (entry,) = record.ledger
     assert (entry.event, entry.from_version, entry.to_version) == ("promoted", 1, 2)
@@ -178,14 +180,16 @@ def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
 )
 def test_the_ledger_says_why_traffic_moved(lane, event, bad):
     record = settle_switch(settling(record={"switch": replace(DECIDED, lane=lane)})).record
-    assert (record.ledger[0].event, record.numbered(1).rolled_back) == (event, bad)
+    assert (record.ledger[-1].event, record.held(digest(1)) is not None) == (event, bad)
 
 
 def test_a_version_promoted_again_is_good_again():
     again = settling()
-    again = again.with_version(replace(again.record.numbered(2), rolled_back=True, failure="late"))
-    new = settle_switch(again).record.numbered(2)
-    assert (new.rolled_back, new.failure) == (False, "")
+    bad = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.NAMED)
+    again = again.with_record(replace(again.record, past_holds=(bad,)))
+    again = again.with_version(replace(again.record.numbered(2), failure="late"))
+    record = settle_switch(again).record
+    assert (record.objection(digest(2)), record.numbered(2).failure) == (None, "")
 
 
 def test_a_switch_that_starts_and_ends_at_one_version_leaves_it_active():
@@ -196,17 +200,18 @@ def test_a_switch_that_starts_and_ends_at_one_version_leaves_it_active():
 
 # --- where a rollback leads ---
 
+BAD = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.PASSED_OVER)
 LAST_GOOD = {
     "the one that served last": (world(archived(1), legacy(2), active(3)), 2),
     "not the newest number": (
-        world(legacy(1, left_at=NOW), archived(2), active(3)),
+        world(legacy(1, arrived=3), archived(2, arrived=2), active(3, arrived=4)),
         1,
     ),
     "none that is on hold": (
         world(archived(1), legacy(2), active(3), record={"holds": (Hold(digest(2), "", NOW),)}),
         1,
     ),
-    "none that was rolled back from": (world(archived(1), legacy(2, rolled_back=True), active(3)), 1),
+    "none that was rolled back from": (world(archived(1), legacy(2), active(3), record={"past_holds": (BAD,)}), 1),
     "none that never served": (world(candidate(2), active(3), wants=2), None),
     "none whose snapshot is lost": (
         world(

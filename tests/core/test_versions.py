@@ -16,8 +16,9 @@ from gitops_bg.core.lifecycle.versions import (
 )
 from gitops_bg.core.model import Color, Snapshot, Source, Stage
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, Hold
+from gitops_bg.core.record import Event, Hold, Lane, Switch
 from gitops_bg.core.spec import Suspension
+from gitops_bg.core.traffic.switching import settle_switch
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
@@ -31,6 +32,7 @@ from tests.core.worlds import (
     pods,
     primary,
     rising,
+    service,
     source,
     world,
 )
@@ -196,16 +198,17 @@ def test_a_text_that_somebody_changed_is_not_taken_from_the_cluster():
 
 
 def test_a_forgotten_version_is_remembered_as_one_that_served():
-    state = world(archived(1), archived(2), archived(3), active(4), spec=keeping(1))
-    assert forget(state).record.past_digests == (digest(1), digest(2))
+    state = forget(world(archived(1), archived(2), archived(3), active(4), spec=keeping(1)))
+    assert state.record.version(digest(1)) is None
+    assert register(state, template("1"), source(1)).record.version(digest(1)).was_active
+
+
+def test_so_many_digests_that_served_are_remembered_and_those_of_all_known_versions():
     past = tuple(f"v1:{number}" for number in range(PAST_DIGESTS))
-    full = forget(state.with_record(replace(state.record, past_digests=past))).record.past_digests
-    assert (len(full), full[-1]) == (PAST_DIGESTS, digest(2))
-
-
-def test_a_candidate_that_never_served_is_forgotten_altogether():
-    never = archived(1, activated_at=None, left_at=None)
-    assert forget(world(never, archived(2), active(3), spec=keeping(0))).record.past_digests == ()
+    decided_switch = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+    record = {"activations": (digest(1), *past), "switch": decided_switch}
+    state = world(active(1), candidate(2), observed={"active_service": service("web", 2)}, record=record)
+    assert settle_switch(state).record.activations == (digest(1), *past[1:], digest(2))
 
 
 def test_a_revert_to_a_forgotten_version_goes_the_way_back():

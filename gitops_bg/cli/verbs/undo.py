@@ -77,9 +77,7 @@ def _before(world: World) -> Version | None:
     """The version whose rollout was the last before the target's, of those that nobody gave up."""
     record = world.record
     others = [each for each in record.versions if each.digest != world.target_digest]
-    sound = [
-        each for each in others if not (record.held(each.digest) or each.rolled_back or each.aborted or each.failure)
-    ]
+    sound = [each for each in others if not (record.objection(each.digest) or each.aborted or each.failure)]
     return max(sound, key=lambda each: each.rollout, default=None)
 
 

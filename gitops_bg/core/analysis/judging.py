@@ -13,7 +13,8 @@ from gitops_bg.core.hooks.confirmation import has_passed
 from gitops_bg.core.hooks.hook import HookType
 from gitops_bg.core.lifecycle.retention import release
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Cause, Event, Lane
+from gitops_bg.core.returning import may_return_without_gates
 from gitops_bg.core.run_history import remember
 from gitops_bg.core.traffic.draining import arrived_at, reaches_only
 from gitops_bg.core.traffic.following import override
@@ -213,27 +214,30 @@ def _conclude(world: World, run: AnalysisRun) -> World:
         return _let_fallback_go(world, run) if run.stage is POST else world
     if run.paused:
         return world.noting(Event.PAUSED, to=version, reason=reason)
-    return give_up(world, version, reason=reason) if run.stage is PRE else _roll_back(world, run, reason)
+    if run.stage is POST:
+        return _roll_back(world, run, reason)
+    return give_up(world, version, cause=Cause.ANALYSIS_FAILED, reason=reason)
 
 
 def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:
     back = _way_back(world, run)
     if back is None:
         return world.noting(Event.FAILED, to=world.active, reason=f"{reason}; there is nothing to go back to")
-    return override(world, back, reason=reason, by="")
+    return override(world, back, cause=Cause.ANALYSIS_FAILED, reason=reason, by="")
 
 
-def leave(world: World, reason: str, by: str) -> World:
+def leave(world: World, cause: Cause, reason: str, by: str) -> World:
     """Take traffic back from a version whose analysis after promotion is not over, before its verdict."""
     run = world.record.run(POST)
     back = _way_back(world, run) if run else None
-    return override(world, back, reason=reason, by=by) if back else world
+    return override(world, back, cause=cause, reason=reason, by=by) if back else world
 
 
 def _way_back(world: World, run: AnalysisRun) -> Version | None:
-    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5)."""
+    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5); never where traffic may not go."""
     fallback = world.record.version(run.fallback)
-    return fallback if fallback and world.snapshot(fallback).text else world.last_good
+    usable = fallback and world.snapshot(fallback).text and may_return_without_gates(world.record, fallback)
+    return fallback if usable else world.last_good
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:

@@ -34,7 +34,7 @@ from gitops_bg.core.hooks.hook import (
     take,
 )
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Event
+from gitops_bg.core.record import Cause, Event
 from gitops_bg.core.traffic.gates import gates_before_switch
 from gitops_bg.core.traffic.giving_up import give_up
 from gitops_bg.core.world import World
@@ -167,9 +167,9 @@ def _draw_consequences(world: World) -> World:
             continue
         reason, by = answered(world, hook, run), hook.title if hook.type is ROLLBACK else ""
         if goes_forward(world, version):
-            world = give_up(world, version, reason=reason, by=by)
+            world = give_up(world, version, cause=Cause.HOOK_REFUSED, reason=reason, by=by)
         elif is_judged_live(world, version):
-            world = leave(world, reason, by)
+            world = leave(world, Cause.HOOK_REFUSED, reason, by)
     return world
 
 

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.desired import Target
 from gitops_bg.core.lifecycle.retention import release
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
-from gitops_bg.core.record import Event
+from gitops_bg.core.record import Event, Hold, Lift
 from gitops_bg.core.traffic.holds import lift_all, put_hold
 from gitops_bg.core.world import World
 
+AGAIN = "it is the target again, and was given up: "
 PAST_DIGESTS = 100
-"""How many digests of versions that served, and were forgotten, a record keeps."""
+"""How many digests of versions that served a record keeps, beside those of the versions it knows."""
 
 
 def next_color(world: World) -> Color:
@@ -26,7 +28,7 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
     record = world.record
     if not number or record.numbered(number):
         number = record.last_version + 1
-    served = snapshot.digest in record.past_digests
+    served = snapshot.digest in record.activations
     version = Version(
         number=number,
         snapshot=snapshot,
@@ -75,12 +77,13 @@ def keep(world: World, version: Version) -> Version:
 
 
 def is_old_tag(world: World, candidate: Version) -> bool:
-    """An older version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+    """A version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
 
-    One that this record had forgotten, or never knew, is an old tag whatever number it was given.
+    Whatever its number: traffic left it, and only a person knows whether it is to come back. `retry` says so.
     """
-    older = world.active is not None and candidate.number < world.active.number
-    return candidate.was_active and (older or candidate.digest in world.record.past_digests)
+    objection = world.record.objection(candidate.digest)
+    said_so = objection is not None and objection.lifted is Lift.SAID_SO
+    return candidate.was_active and not said_so
 
 
 def choose_candidate(world: World) -> World:
@@ -94,14 +97,13 @@ def _follow_target(world: World) -> World:
     target, digest = world.target, world.target_digest
     if target is None or digest == world.record.traffic or world.record.held(digest):
         return world
-    version = world.record.version(digest)
+    version, objection = world.record.version(digest), world.record.objection(digest)
+    if version and (digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring)):
+        return world
+    if objection and objection.lifted is Lift.PASSED_OVER:
+        return _hold_again(world, target, objection)
     if version is None:
         world = register(lift_all(world), target.snapshot, target.source)
-    elif digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring):
-        return world
-    elif version.rolled_back:
-        # A newer target had lifted its hold; that this one is named again is not somebody saying so.
-        return put_hold(world, version, reason="it was rolled back, and is the target again", by=target.source.author)
     else:
         world = start_rollout(world, version, target.source)
     return world.noting(
@@ -112,6 +114,17 @@ def _follow_target(world: World) -> World:
         by=target.source.author,
         reason=target.source.subject,
     )
+
+
+def _hold_again(world: World, target: Target, objection: Hold) -> World:
+    """A newer target had lifted its hold; that this one is named again is not somebody saying so."""
+    digest = world.resolve(target.snapshot)
+    if world.record.version(digest) is None:
+        world = register(world, target.snapshot, target.source)
+    version, known = world.record.version(digest), objection.reason.removeprefix(AGAIN)
+    if version is None:
+        return world
+    return put_hold(world, version, cause=objection.cause, reason=f"{AGAIN}{known}", by=target.source.author)
 
 
 def _release_unwanted(world: World) -> World:
@@ -147,7 +160,7 @@ def forget(world: World) -> World:
     """Drop the oldest archived versions beyond ``revisionHistoryLimit``, and texts nobody needs from the record.
 
     The last good version is never dropped, and has its text: going back must stay possible (I6). That a dropped one
-    served is remembered by its digest: a revert to it still goes the way back (gitops.md §3).
+    served, or was bad, is remembered by its digest: a revert to it still goes the way it would have (gitops.md §3).
     """
     record, needed = world.record, _needed(world)
     archived = [version for version in record.versions if version.stage is Stage.ARCHIVED]
@@ -156,9 +169,7 @@ def forget(world: World) -> World:
     kept = tuple(_kept(world, version, needed) for version in record.versions if version not in excess)
     if kept == record.versions:
         return world
-    served = [one.digest for one in excess if one.was_active and one.digest not in record.past_digests]
-    past = (*record.past_digests, *served)[-PAST_DIGESTS:]
-    return world.with_record(replace(record, versions=kept, past_digests=past))
+    return world.with_record(replace(record, versions=kept))
 
 
 def _needed(world: World) -> set[str]:

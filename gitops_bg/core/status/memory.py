@@ -6,7 +6,7 @@ from gitops_bg.core.digest import is_genuine
 from gitops_bg.core.lifecycle.versions import next_color
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.observed import ReplicaSetView
-from gitops_bg.core.record import Hold
+from gitops_bg.core.status.upgrading import upgraded
 from gitops_bg.core.world import World
 
 
@@ -23,29 +23,45 @@ def restore_memory(world: World) -> World:
     """Begin a new record: take numbers, holds and past digests from the ledger, and ReplicaSets that are there.
 
     Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. What somebody asked for
-    before the record began was answered in its former life, or has nothing left to act on.
+    before the record began was answered in its former life, or has nothing left to act on. Where nobody has looked at
+    Git yet, the ledger is asked as soon as somebody has.
     """
     if world.record.epoch:
-        return world
-    memory, request = world.desired.memory, world.observed.request
+        return _recalled(upgraded(world))
+    request = world.observed.request
     record = replace(
         world.record,
         epoch=world.observed.app_uid[:8] or "0",
         request=request.id if request else "",
         retry=world.spec.retry.number if world.spec.retry else 0,
+        unrecalled=True,
     )
-    if memory:
-        record = replace(
-            record,
-            rollout=memory.rollout,
-            last_version=memory.last_version,
-            past_digests=memory.active_digests,
-            holds=tuple(Hold(hold.digest, hold.reason, hold.since) for hold in memory.holds),
-        )
-    world = world.with_record(record)
+    world = _recalled(world.with_record(record))
     for view in world.observed.replica_sets:
         world = _take_back(world, view)
     return world
+
+
+def _recalled(world: World) -> World:
+    """What the ledger knows, once it could be asked; what the record knows itself goes before."""
+    record, memory = world.record, world.desired.memory
+    if not record.unrecalled or not world.desired.commit:
+        return world
+    record = replace(record, unrecalled=False)
+    if memory is None:
+        return world.with_record(record)
+    holds = tuple(hold for hold in memory.holds if record.objection(hold.digest) is None)
+    past = tuple(hold for hold in memory.past_holds if record.objection(hold.digest) is None)
+    known = tuple(digest for digest in memory.active_digests if digest not in record.activations)
+    record = replace(
+        record,
+        rollout=max(record.rollout, memory.rollout),
+        last_version=max(record.last_version, memory.last_version),
+        activations=(*known, *record.activations),
+        holds=(*holds, *record.holds),
+        past_holds=(*past, *record.past_holds),
+    )
+    return world.with_record(record)
 
 
 def _take_back(world: World, view: ReplicaSetView) -> World:
@@ -54,7 +70,7 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
     usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
     if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
         return world
-    served = view.snapshot.digest in record.past_digests
+    served = view.snapshot.digest in record.activations
     version = Version(
         number=view.number,
         snapshot=view.snapshot,

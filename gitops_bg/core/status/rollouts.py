@@ -9,7 +9,7 @@ from datetime import datetime
 from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Ending, Event, Lane, Rollout
+from gitops_bg.core.record import Ending, Event, Lane, Lift, Rollout
 from gitops_bg.core.status.milestones import reached
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.world import World
@@ -66,7 +66,7 @@ def _finished_at(world: World, rollout: Rollout) -> datetime:
 def _left(world: World, rollout: Rollout) -> Rollout:
     """Traffic went back from what it had brought forward: it did not end well after all."""
     version = world.record.version(rollout.digest)
-    if version is None or version.rollout != rollout.number or not version.rolled_back:
+    if version is None or version.rollout != rollout.number or not _was_rolled_back(world, version):
         return rollout
     return replace(rollout, outcome=Ending.ROLLED_BACK, finished_at=version.left_at)
 
@@ -79,13 +79,23 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
     if version.digest == world.record.traffic:
         promoted = Ending.FAST_PROMOTED if rollout.hurried else Ending.PROMOTED
         return None if _is_judged(world, rollout) or _is_left(world) else promoted
-    if version.rolled_back and version.activated_at and version.activated_at >= rollout.started_at:
+    if _was_rolled_back(world, version) and version.activated_at and version.activated_at >= rollout.started_at:
         return Ending.ROLLED_BACK
     if world.record.held(version.digest):
         return Ending.ABORTED
     if not version.retiring and version.stage is Stage.CANDIDATE:
         return None
     return Ending.CANCELLED if world.target_digest == world.record.traffic else Ending.SUPERSEDED
+
+
+def _was_rolled_back(world: World, version: Version) -> bool:
+    """Whether traffic left it with a hold: one that was put while it served, and that nobody answered."""
+    objection = world.record.objection(version.digest)
+    if objection is None or objection.lifted not in (None, Lift.PASSED_OVER):
+        return False
+    if version.activated_at is None or version.left_at is None:
+        return False
+    return version.activated_at <= objection.since <= version.left_at
 
 
 def _is_hurried(world: World, rollout: Rollout) -> bool:

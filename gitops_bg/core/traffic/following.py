@@ -6,7 +6,8 @@ from gitops_bg.core.desired import Primary
 from gitops_bg.core.digest import short
 from gitops_bg.core.lifecycle.versions import keep, register, start_rollout
 from gitops_bg.core.model import Source, Stage, Version
-from gitops_bg.core.record import Event, Override
+from gitops_bg.core.record import Cause, Event, Lift, Override
+from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.holds import lift_hold, put_hold
 from gitops_bg.core.world import World
 
@@ -23,7 +24,8 @@ def follow_primary(world: World) -> World:
     world = _ensure_version(_end_override(world, named), primary, named)
     if named == before:
         return world
-    world = lift_hold(world, named, reason="primary.yaml names it again", by=primary.changed_by.author)
+    reason, by = "primary.yaml names it again", primary.changed_by.author
+    world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
     if before:
         world = _hold_reverted_promotion(world, before, primary.changed_by)
         world = world if _target_is_newer(world, primary) else _overrule_target(world)
@@ -38,7 +40,7 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
         return world
     if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
         return world
-    if version.was_active and world.active and version.number < world.active.number:
+    if leads_back(world.record, version):
         return world.with_version(keep(world, version))
     return start_rollout(world, version)
 
@@ -62,9 +64,10 @@ def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World
     """Main took a promotion back before traffic moved: without a hold it would be offered again at once."""
     version = world.record.version(before)
     taken_back = world.primary_digest == world.record.traffic and before != world.record.traffic
-    if version is None or not taken_back or version.number < (world.active.number if world.active else 0):
+    if version is None or not taken_back or leads_back(world.record, version):
         return world
-    return put_hold(world, version, reason=f"its promotion was taken back by {revert.commit[:10]}", by=revert.author)
+    reason = f"its promotion was taken back by {revert.commit[:10]}"
+    return put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=revert.author)
 
 
 def follow_target_revert(world: World) -> World:
@@ -85,7 +88,7 @@ def follow_target_revert(world: World) -> World:
     if world.goal == older.digest:
         return world
     reason = f"{target.source.commit[:10]} reverts the target commit that brought {short(active.digest)}"
-    return override(world, older, reason=reason, by=target.source.author)
+    return override(world, older, cause=Cause.ROLLED_BACK, reason=reason, by=target.source.author)
 
 
 def _target_is_newer(world: World, primary: Primary) -> bool:
@@ -101,19 +104,19 @@ def _overrule_target(world: World) -> World:
 
 
 def _may_return(world: World, older: Version, active: Version) -> bool:
-    if not older.was_active or older.number >= active.number or world.record.held(older.digest):
+    record, window = world.record, world.spec.rollback_window_revisions
+    if not leads_back(record, older, by_name=True):
         return False
-    window = world.spec.rollback_window_revisions
-    between = [v for v in world.record.versions if older.number < v.number < active.number and v.was_active]
-    return window is None or len(between) < window
+    between = record.activations.index(active.digest) - record.activations.index(older.digest) - 1
+    return window is None or between < window
 
 
-def override(world: World, to: Version, *, reason: str, by: str) -> World:
+def override(world: World, to: Version, *, cause: Cause, reason: str, by: str) -> World:
     """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5)."""
     world = _overrule_target(world.with_version(keep(world, to)))
     if world.primary_digest == to.digest == world.record.traffic:
         return world.with_record(replace(world.record, override=None))
-    made = Override(world.record.primary, to.digest, reason, by, world.now)
+    made = Override(world.record.primary, to.digest, reason, by, world.now, cause)
     return world.with_record(replace(world.record, override=made))
 
 

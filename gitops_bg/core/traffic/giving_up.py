@@ -6,17 +6,19 @@ what has just happened, so a field that is switched on later holds for what fail
 
 from gitops_bg.core.lifecycle.availability import is_coming, is_expired
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Cause, Event, Lane
 from gitops_bg.core.spec import OnExpire
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.traffic.holds import put_hold
 from gitops_bg.core.world import World
 
 
-def give_up(world: World, version: Version, *, reason: str, by: str = "") -> World:
+def give_up(world: World, version: Version, *, cause: Cause, reason: str, by: str = "") -> World:
     """Abort a version on its way: hold it, and have ``primary.yaml`` name live traffic again where it named it."""
-    world, active = put_hold(world, version, reason=reason, by=by, event=Event.ABORTED), world.active
-    return override(world, active, reason=reason, by=by) if active and world.goal == version.digest else world
+    world, active = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED), world.active
+    if active is None or world.goal != version.digest:
+        return world
+    return override(world, active, cause=cause, reason=reason, by=by)
 
 
 def give_up_late(world: World) -> World:
@@ -29,7 +31,7 @@ def give_up_late(world: World) -> World:
     reason = f"not available within {world.spec.progress_deadline_seconds} s (progressDeadlineAbort)"
     for version in world.record.versions:
         if _is_late(world, version):
-            world = give_up(world, version, reason=f"{version.failure}: {reason}")
+            world = give_up(world, version, cause=Cause.LATE, reason=f"{version.failure}: {reason}")
     return world
 
 
@@ -47,4 +49,4 @@ def give_up_expired(world: World) -> World:
     if world.frozen or world.moving_to or world.record.override or world.observed.git.unreachable:
         return world
     reason = f"nobody promoted it within {strategy.expire_after_seconds} s (expireAfterSeconds)"
-    return give_up(world, candidate, reason=reason)
+    return give_up(world, candidate, cause=Cause.EXPIRED, reason=reason)

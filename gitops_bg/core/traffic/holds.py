@@ -1,32 +1,64 @@
-"""Holds: "this digest is not to be promoted again until somebody says so" (DESIGN §2). Put and lifted here only."""
+"""Holds: "this digest is not to be promoted again until somebody says so" (DESIGN §2). Put and lifted here only.
+
+That a digest was bad is one fact with a cause. Lifting the hold lets it be promoted again, through every gate; the fact
+goes only once live traffic has come to it again (decision 16).
+"""
 
 from dataclasses import replace
 
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Event, Hold
+from gitops_bg.core.record import Cause, Event, Hold, Lift, Record
 from gitops_bg.core.world import World
 
+PAST_HOLDS = 100
+"""How many lifted holds a record keeps."""
 
-def put_hold(world: World, version: Version, *, reason: str, by: str = "", event: Event = Event.HELD) -> World:
+
+def put_hold(
+    world: World, version: Version, *, cause: Cause, reason: str, by: str = "", event: Event = Event.HELD
+) -> World:
     """Put a hold on a version, once, and say so in the ledger."""
     if world.record.held(version.digest):
         return world
-    hold = Hold(version.digest, reason, world.now)
-    world = world.with_record(replace(world.record, holds=(*world.record.holds, hold)))
+    record = without_objection(world.record, version.digest)
+    hold = Hold(version.digest, reason, world.now, cause)
+    world = world.with_record(replace(record, holds=(*record.holds, hold)))
     return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
 
 
-def lift_hold(world: World, digest: str, *, reason: str, by: str = "") -> World:
-    """End the hold on a digest, if there is one, and say so in the ledger."""
-    if not world.record.held(digest):
+def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = "") -> World:
+    """End the hold on a digest, if there is one, and say so in the ledger; the fact stays."""
+    hold = world.record.objection(digest)
+    if hold is None or hold.lifted is how:
         return world
-    holds = tuple(hold for hold in world.record.holds if hold.digest != digest)
-    world = world.with_record(replace(world.record, holds=holds))
+    world = world.with_record(_lifted(world.record, hold, how))
+    if hold.lifted is not None:
+        return world
     return world.noting(Event.HOLD_LIFTED, to=world.record.version(digest), reason=reason, by=by)
 
 
 def lift_all(world: World) -> World:
     """A new digest in the target ends every hold: what was held is not asked for any more (gitops.md §3)."""
-    for hold in world.record.holds:
-        world = lift_hold(world, hold.digest, reason="the target names a new version")
+    for hold in (*world.record.past_holds, *world.record.holds):
+        world = lift_hold(world, hold.digest, how=Lift.PASSED_OVER, reason="the target names a new version")
     return world
+
+
+def without_objection(record: Record, digest: str) -> Record:
+    """The record with nothing that speaks against a digest."""
+    if record.objection(digest) is None:
+        return record
+    holds = tuple(hold for hold in record.holds if hold.digest != digest)
+    return replace(record, holds=holds, past_holds=_others(record, digest))
+
+
+def _lifted(record: Record, hold: Hold, how: Lift) -> Record:
+    """What never spoke against the version itself is over with its hold."""
+    record = without_objection(record, hold.digest)
+    if not hold.cause.is_bad:
+        return record
+    return replace(record, past_holds=(*record.past_holds, replace(hold, lifted=how))[-PAST_HOLDS:])
+
+
+def _others(record: Record, digest: str) -> tuple[Hold, ...]:
+    return tuple(hold for hold in record.past_holds if hold.digest != digest)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model import Probation, Version
-from gitops_bg.core.record import Event
+from gitops_bg.core.record import Cause, Event
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.world import World
 
@@ -58,4 +58,4 @@ def _fail(world: World, active: Version, probation: Probation) -> World:
     reason = f"{DEADLINE_EXCEEDED}: {ready} of {probation.pods} pods available for {seconds} s after the switch"
     world = world.with_version(replace(active, probation=None, failure=DEADLINE_EXCEEDED))
     world = world.noting(Event.FAILED, to=active, reason=reason)
-    return override(world, good, reason=reason, by="")
+    return override(world, good, cause=Cause.PODS_FAILED, reason=reason, by="")

@@ -11,6 +11,7 @@ from gitops_bg.core.lifecycle.versions import is_old_tag
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.core.record import Event
+from gitops_bg.core.returning import may_return_without_gates
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.gates import all_open, gates_before_commit
 from gitops_bg.core.world import World
@@ -122,10 +123,11 @@ def _is_way_back(world: World, branch: PromotionBranch) -> bool:
     version = world.record.version(branch.digest)
     if branch.digest == world.record.offered:
         return False
-    if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED) or version.rolled_back:
+    if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
         return False
     live = version.digest in (world.record.traffic, world.primary_digest)
-    return version.was_active and not live and branch.base_digest == world.primary_digest
+    may_go = may_return_without_gates(world.record, version)
+    return bool(may_go) and not live and branch.base_digest == world.primary_digest
 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:

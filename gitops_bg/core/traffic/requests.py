@@ -8,7 +8,8 @@ from gitops_bg.core.hooks.hook import OpenGate
 from gitops_bg.core.lifecycle.versions import start_rollout
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Cause, Event, Lane, Lift
+from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.traffic.giving_up import give_up
 from gitops_bg.core.traffic.holds import lift_hold
@@ -36,10 +37,10 @@ def _abort(world: World, request: Request) -> World:
         return world
     stopped = coming if coming and active else candidate
     if stopped:
-        return give_up(world, stopped, reason=reason, by=request.by)
+        return give_up(world, stopped, cause=Cause.ABORTED, reason=reason, by=request.by)
     good = world.last_good
     if active and good and good.stage is Stage.LEGACY and good.retiring:
-        return override(world, good, reason=reason, by=request.by)
+        return override(world, good, cause=Cause.ABORTED, reason=reason, by=request.by)
     return world
 
 
@@ -52,16 +53,25 @@ def _candidate_seen_last(world: World) -> Version | None:
 
 
 def _roll_back(world: World, request: Request) -> World:
-    version = destination(world, request.to_version)
+    version = destination(world, request.to_version, forced=request.force)
     if version is None or version.digest == world.record.traffic:
         return world
-    return override(world, version, reason=request.reason or "rolled back by hand", by=request.by)
+    reason = request.reason or "rolled back by hand"
+    return override(world, version, cause=Cause.ROLLED_BACK, reason=reason, by=request.by)
 
 
-def destination(world: World, number: int | None) -> Version | None:
-    """The version a rollback leads to: the last good one, or that of ``number`` if it ever served; else None."""
-    version = world.last_good if number is None else world.record.numbered(number)
-    return version if version and version.was_active and world.snapshot(version).text else None
+def destination(world: World, number: int | None, *, forced: bool = False) -> Version | None:
+    """The version a rollback leads to: the last good one, or that of ``number`` if traffic may go there; else None.
+
+    ``forced``: to one that is on hold or came forward later, too. One that never served is never gone back to.
+    """
+    if number is None:
+        return world.last_good
+    version = world.record.numbered(number)
+    if version is None or not world.snapshot(version).text:
+        return None
+    may_go = version.was_active if forced else leads_back(world.record, version, by_name=True)
+    return version if may_go or version.digest == world.record.traffic else None
 
 
 def _open_gate(world: World, request: Request) -> World:
@@ -101,7 +111,7 @@ def answer_retry(world: World) -> World:
     if retry is None or retry.number <= world.record.retry or world.frozen:
         return world
     world = world.with_record(replace(world.record, retry=retry.number))
-    world = lift_hold(world, retry.digest, reason="retried", by=retry.by)
+    world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
     if version is not None and version.digest == world.record.traffic:
         return retry_live(world, version, retry.by)

@@ -9,11 +9,11 @@ from dataclasses import replace
 from gitops_bg.core.analysis.judging import await_verdict
 from gitops_bg.core.decision import GateKind
 from gitops_bg.core.lifecycle.retention import release
-from gitops_bg.core.lifecycle.versions import keep
+from gitops_bg.core.lifecycle.versions import PAST_DIGESTS, keep
 from gitops_bg.core.model import Probation, Stage, Version
-from gitops_bg.core.record import Event, Lane, Switch
+from gitops_bg.core.record import Cause, Event, Lane, Record, Switch
 from gitops_bg.core.traffic.gates import all_open, gates_before_switch
-from gitops_bg.core.traffic.holds import put_hold
+from gitops_bg.core.traffic.holds import put_hold, without_objection
 from gitops_bg.core.world import World
 
 EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROLLBACK: Event.ROLLED_BACK}
@@ -29,8 +29,10 @@ def settle_switch(world: World) -> World:
         return world
     world = world.with_version(_activated(world, to, switch.lane))
     if origin and origin.digest != to.digest:
-        world = world.with_version(_left(world, origin, switch.lane))
-    world = world.with_record(replace(world.record, traffic=to.digest, switch=None))
+        world = world.with_version(_left(world, origin))
+        if switch.lane is Lane.ROLLBACK and not world.record.objection(origin.digest):
+            world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
+    world = world.with_record(_moved(world.record, to.digest, switch.lane))
     world = await_verdict(world, to, world.record.version(switch.from_digest), switch.lane)
     return world.noting(
         EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
@@ -44,17 +46,26 @@ def _activated(world: World, version: Version, lane: Lane) -> Version:
         stage=Stage.ACTIVE,
         activated_at=world.now,
         routed_at=None,
+        arrived=world.record.moves + 1,
         left_at=None,
         waiting_since=None,
-        rolled_back=False,
         probation=probation,
         failure="",
     )
 
 
-def _left(world: World, version: Version, lane: Lane) -> Version:
-    leaving = release(world, version)
-    return replace(leaving, stage=Stage.LEGACY, left_at=world.now, probation=None, rolled_back=lane is Lane.ROLLBACK)
+def _moved(record: Record, digest: str, lane: Lane) -> Record:
+    """Traffic is there: nothing speaks against it any more, and what came forward is the newest of all."""
+    record, order = without_objection(record, digest), record.activations
+    if lane is Lane.PROMOTION or digest not in order:
+        order = (*(one for one in order if one != digest), digest)
+    spare = max(0, len(order) - PAST_DIGESTS)
+    known = tuple(one for place, one in enumerate(order) if place >= spare or record.version(one))
+    return replace(record, traffic=digest, switch=None, moves=record.moves + 1, activations=known)
+
+
+def _left(world: World, version: Version) -> Version:
+    return replace(release(world, version), stage=Stage.LEGACY, left_at=world.now, probation=None)
 
 
 def decide_switch(world: World) -> World:
@@ -65,7 +76,8 @@ def decide_switch(world: World) -> World:
     if coming is None:
         return _without_switch(world)
     if world.lane is Lane.ROLLBACK and world.active:
-        world = put_hold(world, world.active, reason=_rollback_reason(world), by=_decided_by(world)[1])
+        reason, by = _rollback_reason(world), _decided_by(world)[1]
+        world = put_hold(world, world.active, cause=_cause(world), reason=reason, by=by)
     world = _want(world, coming)
     gates = gates_before_switch(world, coming)
     if _has_begun(world, coming):
@@ -107,6 +119,10 @@ def _with_switch(world: World, coming: Version) -> World:
     commit, by, reason = _decided_by(world)
     switch = Switch(world.record.traffic, coming.digest, world.lane, world.now, commit, by, reason)
     return world.with_record(replace(world.record, switch=switch))
+
+
+def _cause(world: World) -> Cause:
+    return world.record.override.cause if world.record.override else Cause.ROLLED_BACK
 
 
 def _rollback_reason(world: World) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.desired import LedgerHold
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
-from gitops_bg.core.record import Event, Hold, LedgerEntry, Record
+from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Record
 from gitops_bg.repo.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.ledger_file import AppState, LedgerBatch, Position, VersionState, parse, render, state_of
 from gitops_bg.repo.repository import Repository
@@ -78,7 +78,7 @@ class TestOneEvent:
             last_version=2,
             active=VersionState(2, TWO, "green", 1, "a" * 40, NOON),
             candidate=VersionState(3, ONE),
-            holds=(LedgerHold(ONE, "bad", NOON),),
+            holds=(Hold(ONE, "bad", NOON),),
             active_digests=(ONE, TWO),
         )
         repository.publish({WEB: batch(entry(1), state=state)})
@@ -216,7 +216,7 @@ class TestExactlyOnce:
         self, repository: Repository, remote: GitRemote
     ) -> None:
         repository.publish({WEB: batch(entry(1))})
-        held = AppState(rollout=1, last_version=2, holds=(LedgerHold(TWO, "bad", NOON),))
+        held = AppState(rollout=1, last_version=2, holds=(Hold(TWO, "bad", NOON),))
         assert repository.publish({WEB: batch(state=held)}).commit
         assert repository.publish({WEB: batch(state=held)}).commit == ""
         assert repository.positions()[WEB] == Position("life-1", 1)
@@ -301,7 +301,7 @@ class TestMemory:
     def test_a_rebuilt_cluster_learns_holds_numbers_and_past_digests(
         self, opened: Opener, repository: Repository
     ) -> None:
-        hold = LedgerHold(TWO, "it was bad", NOON)
+        hold = Hold(TWO, "it was bad", NOON)
         state = AppState(rollout=4, last_version=7, holds=(hold,), active_digests=(ONE,))
         repository.publish({WEB: batch(entry(1), state=state)})
         repository.publish({WEB: batch(entry(2), state=AppState(5, 7, holds=(hold,), active_digests=(TWO,)))})
@@ -322,7 +322,8 @@ class TestMemory:
             rollout=3,
             last_version=4,
             traffic="v1:2",
-            past_digests=("v1:0",),
+            activations=("v1:0", "v1:1", "v1:2"),
+            past_holds=(Hold("v1:0", "worse", NOON, Cause.PODS_FAILED, Lift.PASSED_OVER),),
             versions=(
                 version(1, Stage.LEGACY, activated_at=NOON),
                 version(2, Stage.ACTIVE, activated_at=NOON + timedelta(hours=1)),
@@ -334,10 +335,13 @@ class TestMemory:
         state = state_of(record)
         assert (state.active.version, state.candidate.version) == (2, 4)  # type: ignore[union-attr]
         assert state.active_digests == ("v1:0", "v1:1", "v1:2")
-        assert state.holds == (LedgerHold("v1:3", "bad", NOON),)
+        assert (state.holds, state.past_holds) == (record.holds, record.past_holds)
 
     def test_a_file_is_read_back_as_it_was_written(self, repository: Repository) -> None:
-        state = AppState(1, 2, VersionState(2, TWO, "green", 1, "a", NOON), VersionState(3, ONE), (), (ONE,))
+        bad = Hold(ONE, "bad", NOON, Cause.ANALYSIS_FAILED)
+        past = replace(bad, digest=TWO, lifted=Lift.SAID_SO)
+        version = VersionState(2, TWO, "green", 1, "a", NOON)
+        state = AppState(1, 2, version, VersionState(3, ONE), (bad,), (ONE,), (past,))
         repository.publish({WEB: batch(entry(1, reason='a "b"\n ü'), state=state)})
         document = repository._ledger.document(WEB)
         assert document is not None

@@ -1,0 +1,240 @@
+"""Whether traffic may go to a version without gates, in every lane, and what is remembered of a bad one."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Cause, Hold, Lane, Lift, Record
+from gitops_bg.core.returning import leads_back, may_return_without_gates
+from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.status.memory import restore_memory
+from tests.core.simulation import Simulation, automatic, manual, template
+from tests.core.worlds import EARLIER, NOW, active, archived, candidate, digest, legacy, world
+
+
+def bad(number: int, lifted: Lift | None = None, cause: Cause = Cause.ROLLED_BACK) -> Hold:
+    return Hold(digest(number), "5xx", EARLIER, cause, lifted)
+
+
+def holding(*holds: Hold) -> dict[str, object]:
+    in_force = tuple(hold for hold in holds if hold.lifted is None)
+    return {"holds": in_force, "past_holds": tuple(hold for hold in holds if hold.lifted)}
+
+
+ANSWERS = {
+    "it served, and nothing speaks against it": ((), False, ""),
+    "it is on hold": ((bad(1),), True, "is on hold (rolled-back): 5xx"),
+    "a newer target passed its hold over": ((bad(1, Lift.PASSED_OVER),), True, "was bad on 2026-01-01 (rolled-back)"),
+    "its analysis failed": ((bad(1, Lift.PASSED_OVER, Cause.ANALYSIS_FAILED),), True, "(analysis-failed)"),
+    "primary.yaml names it again": ((bad(1, Lift.NAMED),), True, "did not serve since"),
+    "it was retried, and the agent chooses": ((bad(1, Lift.SAID_SO),), False, "did not serve since"),
+    "it was retried, and a person names it": ((bad(1, Lift.SAID_SO),), True, ""),
+    "another one is on hold": ((bad(3),), False, ""),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_way_back(name: str) -> None:
+    holds, by_name, why_not = ANSWERS[name]
+    state = world(legacy(1), active(2), record=holding(*holds))
+    answer = may_return_without_gates(state.record, state.record.versions[0], by_name=by_name)
+    assert why_not in answer.why_not
+    assert bool(answer) is not bool(why_not)
+
+
+def test_way_back_never_leads_to_a_version_that_never_served() -> None:
+    state = world(active(1), candidate(2))
+    assert may_return_without_gates(state.record, state.record.versions[1]).why_not == "never carried live traffic"
+
+
+LANES = {
+    "to the one before": (world(legacy(1), active(2), names_=1), Lane.ROLLBACK),
+    "to one with a greater number that came forward earlier": (
+        world(active(2), legacy(3), names_=3, record={"activations": (digest(3), digest(2))}),
+        Lane.ROLLBACK,
+    ),
+    "to one with a lower number that came forward later": (
+        world(legacy(1), active(2), names_=1, record={"activations": (digest(2), digest(1))}),
+        Lane.PROMOTION,
+    ),
+    "to one that is on hold": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), Lane.PROMOTION),
+    "to one that was bad": (
+        world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.NAMED))),
+        Lane.PROMOTION,
+    ),
+    "to one that was retried and did not serve since": (
+        world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.SAID_SO))),
+        Lane.PROMOTION,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LANES)
+def test_lane_of_a_changed_primary(name: str) -> None:
+    state, lane = LANES[name]
+    assert state.lane is lane
+
+
+def test_why_a_newer_version_is_not_gone_back_to_is_said() -> None:
+    state = world(active(1), legacy(2), names_=1)
+    assert "came forward after" in leads_back(state.record, state.record.versions[1]).why_not
+
+
+# --- the story that it was found by ---
+
+
+def third_after_a_bad_second(spec: AppSpec) -> Simulation:
+    """v2 was rolled back as bad; v3, which lifted its hold, is live."""
+    sim = Simulation(spec)
+    for tag in "12":
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"2"})
+    sim.push("3")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    assert (sim.live, sim.held) == ("3", set())
+    return sim
+
+
+SPECS = {
+    "manual": manual(),
+    "automatic": automatic(),
+    "nothing is kept": replace(automatic(scale_down_delay_seconds=0), revision_history_limit=0),
+}
+
+
+def revert_the_push(sim: Simulation) -> None:
+    sim.revert_target("2")
+
+
+def push_it_again(sim: Simulation) -> None:
+    sim.push("2")
+
+
+def go_back_by_number(sim: Simulation) -> None:
+    version = sim.record.version(template("2").digest)
+    sim.ask(Verb.ROLLBACK, to_version=version.number if version else 2)
+
+
+def lose_the_record_and_revert(sim: Simulation) -> None:
+    lose_the_record(sim)
+    sim.settle()
+    sim.revert_target("2")
+
+
+def lose_the_record(sim: Simulation) -> None:
+    """The status was wiped; the ledger knows what it was told."""
+    record = sim.record
+    sim.memory = LedgerMemory(record.rollout, record.last_version, record.activations, record.holds, record.past_holds)
+    sim.record = Record()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("asks", [revert_the_push, push_it_again, go_back_by_number, lose_the_record_and_revert])
+def test_nobody_gets_to_a_bad_version_by_the_way(spec: str, asks) -> None:
+    sim = third_after_a_bad_second(SPECS[spec])
+    before = list(sim.moves)
+    asks(sim)
+    sim.settle()
+    assert (sim.live, sim.moves) == ("3", before)
+    if asks is not go_back_by_number:
+        assert sim.held == {"2"}
+        assert sim.branch is None, "nor is it offered"
+
+
+def test_a_primary_that_names_a_bad_version_is_a_promotion_through_every_gate() -> None:
+    sim = third_after_a_bad_second(manual())
+    sim.bad_tags.add("2")
+    sim.pods_come_up()
+    sim.set_primary("2", "revert the promotion of 3")
+    sim.settle()
+    assert sim.live == "3", "its pods are waited for as in every promotion"
+    assert sim.record.objection(template("2").digest).lifted is Lift.NAMED
+    sim.bad_tags.clear()
+    sim.settle()
+    assert (sim.live, "promoted" in sim.events()[-2:]) == ("2", True)
+    assert sim.record.objection(template("2").digest) is None, "it serves: nothing speaks against it any more"
+    assert sim.held == set(), "and what it took the place of was not bad"
+
+
+def test_a_retry_brings_a_bad_version_back_through_its_gates_and_by_itself_where_that_is_asked_for() -> None:
+    sim = third_after_a_bad_second(automatic())
+    sim.push("2")
+    sim.settle()
+    assert sim.held == {"2"}
+    sim.retry()
+    sim.settle()
+    assert (sim.live, sim.events()[-1]) == ("2", "promoted")
+
+
+def test_an_old_tag_is_not_promoted_over_a_persons_rollback_though_its_number_is_greater() -> None:
+    sim = Simulation(automatic())
+    for tag in "123":
+        sim.push(tag)
+        sim.settle()
+    sim.ask(Verb.ROLLBACK, to_version=1)
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"3"})
+    sim.push("2")
+    sim.settle()
+    assert (sim.live, sim.branch) == ("1", "2"), "offered, for a person to merge"
+
+
+def test_a_record_without_memory_asks_the_ledger_once_somebody_has_looked_at_git() -> None:
+    sim = third_after_a_bad_second(manual())
+    lose_the_record(sim)
+    remembered, sim.memory = sim.memory, None
+    sim.unseen = True
+    sim.settle()
+    assert sim.record.unrecalled
+    sim.memory, sim.unseen = remembered, False
+    sim.settle()
+    assert sim.record.objection(template("2").digest).cause is Cause.ROLLED_BACK
+    assert not sim.record.unrecalled
+
+
+def test_a_hold_that_never_spoke_against_the_version_is_over_with_a_newer_target() -> None:
+    sim = Simulation(manual(expire_after_seconds=30))
+    sim.push("1")
+    sim.settle()
+    sim.push("2")
+    sim.settle()
+    sim.later(seconds=31)
+    sim.settle()
+    assert sim.record.held(template("2").digest).cause is Cause.EXPIRED
+    sim.push("3")
+    sim.settle()
+    sim.push("2")
+    sim.settle()
+    assert (sim.held, sim.branch) == (set(), "2")
+
+
+# --- records of older releases ---
+
+
+def test_a_version_that_an_older_release_rolled_back_has_a_hold_with_that_cause() -> None:
+    versions = (archived(1), legacy(2, rolled_back=True), legacy(3, rolled_back=True), active(4))
+    older = {"activations": (), "past_digests": (digest(0),), "holds": (Hold(digest(3), "5xx", NOW),)}
+    record = restore_memory(world(*versions, wants=4, record=older)).record
+    assert record.activations == tuple(digest(number) for number in range(5))
+    assert [(hold.digest, hold.cause) for hold in record.holds] == [(digest(3), Cause.ROLLED_BACK)]
+    assert [(hold.digest, hold.cause, hold.lifted) for hold in record.past_holds] == [
+        (digest(2), Cause.ROLLED_BACK, Lift.PASSED_OVER)
+    ]
+    assert not any(version.rolled_back for version in record.versions)
+    assert [version.arrived for version in record.versions] == [1, 2, 3, 4]
+    assert record.past_digests == ()
+    assert world(*versions).with_record(record).last_good.number == 1
+
+
+def test_a_record_of_this_release_is_left_as_it_is() -> None:
+    state = world(legacy(1), active(2))
+    assert restore_memory(state).record == state.record
