@@ -15,6 +15,7 @@ from gitops_bg.core.desired import Desired
 from gitops_bg.core.hooks.consulting import ask, calls_due, consult
 from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
+from gitops_bg.core.knowledge import Knowledge, learn
 from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
@@ -85,11 +86,14 @@ STEPS: tuple[Callable[[World], World], ...] = (
 
 def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:
     """What is to be done about one app now, and what is to be remembered. Pure; all times are UTC."""
-    world = World(spec, desired, observed, record, now)
+    world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)
+    if desired.knowledge is Knowledge.OLDER:
+        return Decision(actions=(), record=record, phase=phase_of(world), look_again=True)
     if not observed.app_uid or observed.app_foreign:
         return _answer(world, _begin(world))
     for step in STEPS:
         world = step(world)
+    world = learn(world, record)
     actions = _actions(world)
     check(world, actions)
     return _answer(world, actions)

@@ -110,5 +110,7 @@ class Decision:
     primary: Named | None = None
     calls: tuple[Call, ...] = ()
     """Hooks to call now, beside the reconciling; those being called already are named again."""
+    look_again: bool = False
+    """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
     measurements: tuple[Measure, ...] = ()
     """What is to be measured now, beside the reconciling; those under way already are named again."""

@@ -1,8 +1,9 @@
 """What Git says about one app at one commit of main, and what the ledger remembers of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.companions import Autoscaler, Companion
+from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import Snapshot, Source
 from gitops_bg.core.record import Hold
 
@@ -67,7 +68,8 @@ class Desired:
 
     ``target`` is None where the file is absent or broken, ``primary`` where nothing was promoted yet or the file is
     broken; ``problems`` says which. ``in_git`` is False once the folder of the app has left main.
-    ``history_rewritten`` holds promotions until somebody accepts the new history (reference gitops.md §3).
+    While ``history_rewritten``, main moves nothing, until it comes back or somebody accepts the new history
+    (reference gitops.md §3). Where ``knowledge`` does not count, the rest of what is said here is not acted on.
     """
 
     commit: str
@@ -77,9 +79,21 @@ class Desired:
     in_git: bool = True
     history_rewritten: str = ""
     """Empty, or what was rewritten: the commit seen before that main no longer contains."""
+    history_lasts: bool = True
+    """Whether it has been so for a while; a remote that lags for a moment is nothing for the ledger."""
     memory: LedgerMemory | None = None
     companions: tuple[Companion, ...] = ()
     """What is to be live beside the versions, the copy of the autoscaler with it."""
     autoscaler: Autoscaler | None = None
     whole: bool = True
     """Whether all of the folder could be read: a companion that is not named here has left Git then."""
+    knowledge: Knowledge = Knowledge.SAME
+    generation: int = 0
+    """Of main's history: how often somebody accepted a rewritten one."""
+    tree: str = ""
+    """The id of the app's folder at ``commit``."""
+
+    def unread(self) -> "Desired":
+        """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
+        nothing = replace(self, target=None, primary=None, problems=(), in_git=True, memory=None)
+        return replace(nothing, companions=(), autoscaler=None, whole=False)

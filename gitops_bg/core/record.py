@@ -12,6 +12,7 @@ from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.hooks.hook import Delivery, HookRun, OpenGate
+from gitops_bg.core.knowledge import NO_MAIN, Main
 from gitops_bg.core.model import Version
 
 
@@ -238,6 +239,8 @@ class Record:
     last_version: int = 0
     versions: tuple[Version, ...] = ()
     """Ordered by number."""
+    main: Main = NO_MAIN
+    """The main that this was decided from (``core.knowledge``); empty in a record of the code of before."""
     traffic: str = ""
     """The digest live traffic goes to; empty until the first switch."""
     preview: str = ""

@@ -136,6 +136,11 @@ class World:
         """Whether nothing new may start: suspended, bad input, or the app has left Git."""
         return self.suspended or bool(self.desired.problems) or not self.desired.in_git
 
+    @property
+    def main_counts(self) -> bool:
+        """Whether main may be acted on and written to: it was read, is not older than the record's, went forward."""
+        return self.desired.knowledge.counts and not self.desired.history_rewritten
+
     # --- what is live ---------------------------------------------------------------------------------------
 
     def replica_set(self, digest: str) -> ReplicaSetView | None:

@@ -233,6 +233,7 @@ def test_every_condition_is_there_from_the_start():
         "Refused",
         "Diverged",
         "GitReachable",
+        "HistoryRewritten",
     ]
 
 

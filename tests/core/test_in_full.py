@@ -156,7 +156,7 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     world = analysed(pre=PLAN, post=PLAN)
     before = world.record
     in_full(world)
-    assert replace(world.record, request=before.request) == before
+    assert replace(world.record, request=before.request, main=before.main) == before
     world.push("2")
     world.settle()
     measure(world, BAD)

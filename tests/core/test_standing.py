@@ -48,7 +48,12 @@ CHANGES = {
     ),
     "history is rewritten": (
         world(active(1), desired=REWRITTEN),
-        [("history-rewritten", "main no longer contains ffffffffff; promotions wait")],
+        [
+            (
+                "history-rewritten",
+                "main no longer contains ffffffffff; it moves nothing until that is back or accepted",
+            )
+        ],
     ),
     "history stays rewritten": (world(active(1), desired=REWRITTEN, record={"history": "f" * 40}), []),
     "history is accepted": (world(active(1), record={"history": "f" * 40}), [("history-accepted", "")]),

@@ -142,7 +142,7 @@ def world(
     }
     return World(
         spec or manual(),
-        Desired("c" * 40, **{**wanted, **(desired or {})}),
+        Desired(**{"commit": "c" * 40, **wanted, **(desired or {})}),
         Observed(**{**seen, **(observed or {})}),
         Record(**{**remembered, **(record or {})}),
         now,

@@ -62,7 +62,7 @@ NOTICES = {
     Event.HOOK_UNDELIVERED: Notice(WARN, "a hook or an alert was not delivered"),
     Event.GATE_OPENED: Notice(INFO, "a gate was opened"),
     Event.GATE_CLOSED: Notice(INFO, "a gate was closed"),
-    Event.HISTORY_REWRITTEN: Notice(ERROR, "promotions wait", "`gitops-bg accept-history` goes on"),
+    Event.HISTORY_REWRITTEN: Notice(ERROR, "main moved backwards", "`gitops-bg accept-history` goes on"),
     Event.HISTORY_ACCEPTED: Notice(INFO, "the rewritten history was accepted"),
 }
 """Every event; docs/alerts.md has the same table."""

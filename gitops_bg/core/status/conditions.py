@@ -115,6 +115,7 @@ def conditions_of(
         _refused(world),
         _diverged(world),
         _git_reachable(world),
+        _history_rewritten(world),
     )
 
 
@@ -278,6 +279,15 @@ def _git_reachable(world: World) -> Condition:
     if not world.desired.in_git:
         return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
     return Condition("GitReachable", True, "Reachable", "the remote answers")
+
+
+def _history_rewritten(world: World) -> Condition:
+    lost = world.desired.history_rewritten
+    if not lost:
+        return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")
+    what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
+    remedy = "push the former history back, or accept the new one: `gitops-bg accept-history`"
+    return Condition("HistoryRewritten", True, "MainMovedBackwards", f"{what}; {remedy}")
 
 
 def _name(version: Version) -> str:

@@ -175,6 +175,13 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         "merge the promotion branch, or let the agent push to main",
         _MERGE,
     ),
+    ("HistoryRewritten", "HistoryKept"): CALM,
+    ("HistoryRewritten", "MainMovedBackwards"): Meaning(
+        "stays where it is: main moves nothing, forward or back",
+        REMOTE,
+        "push the former history back; or, if it was meant, accept the new one",
+        "gitops-bg accept-history",
+    ),
     ("GitReachable", "Reachable"): CALM,
     ("GitReachable", "Unreachable"): Meaning(
         "stays as it is; going back works without Git",

@@ -38,6 +38,8 @@ def _suspension(world: World) -> World:
 
 
 def _validity(world: World) -> World:
+    if not world.desired.knowledge.counts:
+        return world
     problems = "; ".join(str(problem) for problem in world.desired.problems)[:LONGEST_REASON]
     if problems == world.record.invalid:
         return world
@@ -47,6 +49,8 @@ def _validity(world: World) -> World:
 
 
 def _presence(world: World) -> World:
+    if not world.desired.knowledge.counts:
+        return world
     orphaned = not world.desired.in_git
     waits = orphaned and world.spec.deletion_policy is DeletionPolicy.DELETE and not is_to_go(world)
     if orphaned == world.record.orphaned or waits:
@@ -62,10 +66,10 @@ def _presence(world: World) -> World:
 
 def _history(world: World) -> World:
     lost = world.desired.history_rewritten
-    if lost == world.record.history:
+    if lost == world.record.history or (lost and not world.desired.history_lasts):
         return world
     world = world.with_record(replace(world.record, history=lost))
     if not lost:
         return world.noting(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
-    reason = f"main no longer contains {lost[:10]}; promotions wait"
+    reason = f"main no longer contains {lost[:10]}; it moves nothing until that is back or accepted"
     return world.noting(Event.HISTORY_REWRITTEN, commit=world.desired.commit, reason=reason)

@@ -209,9 +209,10 @@ def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
         shut.append(Gate(GateKind.SPEC, False, "the app's folder has left main"))
     if desired.history_rewritten:
         lost = desired.history_rewritten[:10]
-        shut.append(
-            Gate(GateKind.HISTORY, False, f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on")
-        )
+        why = f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on"
+        shut.append(Gate(GateKind.HISTORY, False, why))
+    elif not desired.knowledge.counts:
+        shut.append(Gate(GateKind.HISTORY, False, "main, as it was seen last, cannot be read just now"))
     return tuple(shut)
 
 

@@ -18,10 +18,13 @@ from gitops_bg.core.world import World
 
 
 def write_to_git(world: World) -> tuple[GitAction, ...]:
-    """What main, the promotion branch and the ledger are to receive; nothing while the remote is away."""
+    """What main, the promotion branch and the ledger are to receive; nothing while the remote is away.
+
+    Main and the branches that lead there receive nothing while main does not count: it is not for us to build on.
+    """
     if world.observed.git.unreachable:
         return ()
-    return (*_ledger(world), *_promotion(world))
+    return (*_ledger(world), *(_promotion(world) if world.main_counts else ()))
 
 
 def note_offer(world: World) -> World:

@@ -1,0 +1,63 @@
+"""Which main a record was decided from, and how the main that an agent knows stands to it. Pure data, and one step.
+
+Several agents may look at one app with different knowledge: by mistake, after a freeze, from replicas of the remote
+that lag. The record's lock puts what they know in an order: it says which main it was decided from, and who knows an
+older one decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent has seen). Ancestry is Git's
+business: the edge works the relation out and gives it to the engine as data.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gitops_bg.core.record import Record
+    from gitops_bg.core.world import World
+
+
+class Knowledge(StrEnum):
+    """How the main of `Desired` stands to the one that the record was decided from."""
+
+    SAME = "same"
+    """It is the record's, or the record names none yet."""
+    NEWER = "newer"
+    """It contains the record's, or is of a later generation."""
+    OLDER = "older"
+    """It does not contain the record's, and a look at the remote may bring one that does: nothing is decided."""
+    REWRITTEN = "rewritten"
+    """The remote was asked, and its main does not contain the record's, or what was seen before: it does not count."""
+    UNKNOWN = "unknown"
+    """Main was not read, or is older and the remote does not answer: it does not count."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether what main says may be acted on."""
+        return self in (Knowledge.SAME, Knowledge.NEWER)
+
+
+@dataclass(frozen=True, slots=True)
+class Main:
+    """A main: its head, the generation of its history, and the folder of one app in it (equal trees: equal files).
+
+    Within a generation a commit is newer than those that it contains; `accept-history` begins the next generation.
+    """
+
+    commit: str = ""
+    generation: int = 0
+    tree: str = ""
+
+
+NO_MAIN = Main()
+
+
+def learn(world: "World", before: "Record") -> "World":
+    """The record names the main it was decided from: where it is saved anyway, or where the app's own files changed.
+
+    Not where main moved for other apps only: a commit must not cost a write for every app there is.
+    """
+    desired, known = world.desired, world.record.main
+    if not desired.knowledge.counts or not desired.commit:
+        return world
+    now = Main(desired.commit, max(desired.generation, known.generation), desired.tree)
+    moved = world.record != before or desired.tree != known.tree or now.generation != known.generation
+    return world.with_record(replace(world.record, main=now)) if moved and now != known else world

@@ -1,0 +1,164 @@
+"""Agents of different knowledge: who knows an older main than the record decides nothing; the record learns of newer.
+
+Main that moved backwards moves nothing either, in no direction; what the record itself asks for still goes.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.actions import CommitPrimary, OfferPromotion, SwitchTraffic
+from gitops_bg.core.decide import decide
+from gitops_bg.core.knowledge import NO_MAIN, Knowledge, Main
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Event
+from gitops_bg.core.world import World
+from gitops_bg.spec.codec import from_json, to_json
+from tests.core.simulation import Simulation, automatic, manual
+from tests.core.worlds import active, legacy, world
+
+OLD, NEW = "a" * 40, "b" * 40
+HEAD = Main(NEW)
+BLIND = [Knowledge.OLDER, Knowledge.REWRITTEN, Knowledge.UNKNOWN]
+TRUSTED = [Knowledge.SAME, Knowledge.NEWER]
+
+
+def _decided(one: World):
+    return decide(one.spec, one.desired, one.observed, one.record, one.now)
+
+
+def _merged(knowledge: Knowledge, record: Main = NO_MAIN, desired: Main = HEAD) -> World:
+    """`primary.yaml` names the warm version 1 again; by a main of this knowledge."""
+    told = {
+        "knowledge": knowledge,
+        "commit": desired.commit,
+        "generation": desired.generation,
+        "tree": desired.tree,
+    }
+    return world(legacy(1), active(2), names_=1, desired=told, record={"main": record})
+
+
+@pytest.mark.parametrize("knowledge", TRUSTED)
+def test_main_that_counts_moves_traffic(knowledge: Knowledge):
+    decision = _decided(_merged(knowledge))
+    assert decision.record.switch is not None
+    assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
+
+
+@pytest.mark.parametrize("knowledge", BLIND)
+def test_main_that_does_not_count_moves_nothing(knowledge: Knowledge):
+    decision = _decided(_merged(knowledge, Main(NEW), Main(OLD)))
+    assert decision.record.switch is None
+    assert not [one for one in decision.actions if isinstance(one, SwitchTraffic | CommitPrimary | OfferPromotion)]
+    assert decision.record.main == Main(NEW)
+
+
+def test_an_older_main_decides_nothing_but_to_look_again():
+    before = _merged(Knowledge.OLDER, Main(NEW), Main(OLD))
+    decision = _decided(before)
+    assert (decision.actions, decision.record, decision.look_again) == ((), before.record, True)
+    assert not _decided(_merged(Knowledge.NEWER)).look_again
+
+
+LEARNT = {
+    "what the record decides names the main": (
+        _merged(Knowledge.NEWER, Main(OLD), Main(NEW, 0, "t")),
+        Main(NEW, 0, "t"),
+    ),
+    "the app's own files changed": (
+        world(active(1), desired={"commit": NEW, "tree": "u"}, record={"main": Main(OLD, 0, "t")}),
+        Main(NEW, 0, "u"),
+    ),
+    "somebody accepted a rewritten history": (
+        world(active(1), desired={"commit": NEW, "tree": "t", "generation": 1}, record={"main": Main(OLD, 0, "t")}),
+        Main(NEW, 1, "t"),
+    ),
+    "the generation never goes back": (
+        world(active(1), desired={"commit": NEW, "tree": "u", "generation": 0}, record={"main": Main(OLD, 2, "t")}),
+        Main(NEW, 2, "u"),
+    ),
+    "a record of the code of before learns it at once": (
+        world(active(1), desired={"commit": NEW, "tree": "t"}),
+        Main(NEW, 0, "t"),
+    ),
+    "main was not read": (
+        world(active(1), desired={"commit": "", "knowledge": Knowledge.UNKNOWN}, record={"main": Main(OLD, 0, "t")}),
+        Main(OLD, 0, "t"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEARNT)
+def test_what_the_record_learns_of_main(case: str):
+    before, after = LEARNT[case]
+    assert _decided(before).record.main == after
+
+
+def test_a_main_that_moved_for_other_apps_only_leaves_the_record_as_it_is():
+    before = world(active(1), desired={"commit": OLD, "tree": "t"})
+    before = before.with_record(_decided(before).record)
+    moved = replace(before, desired=replace(before.desired, commit=NEW, knowledge=Knowledge.NEWER))
+    assert _decided(moved).record == before.record
+    assert before.record.main == Main(OLD, 0, "t")
+
+
+def test_a_record_without_a_main_is_read_and_written_as_before():
+    record = world(active(1)).record
+    assert "main" not in to_json(record)
+    assert from_json(type(record), to_json(record)).main == Main()
+
+
+# --- main moved backwards ---
+
+
+def _promoted(sim: Simulation) -> None:
+    for tag in ("v1", "v2"):
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    assert sim.live == "v2", "the story begins with v2"
+
+
+@pytest.mark.parametrize("spec", [manual(), automatic()])
+@pytest.mark.parametrize("lasts", [False, True])
+def test_a_rewritten_main_offers_and_commits_nothing(spec, lasts: bool):
+    sim = Simulation(spec)
+    _promoted(sim)
+    sim.push("v3")
+    sim.history_rewritten = "f" * 40
+    sim.settle()
+    sim.later(hours=1)
+    sim.settle()
+    assert (sim.live, sim.primary, sim.branch) == ("v2", "v2", None)
+
+
+def test_a_short_rewind_is_told_to_people_and_not_to_the_ledger():
+    rewound = {"history_rewritten": "f" * 40, "history_lasts": False}
+    decision = _decided(world(active(1), desired=rewound))
+    shown = {condition.type: condition.status for condition in decision.conditions}
+    assert shown["HistoryRewritten"] is True
+    assert decision.record.ledger == ()
+    lasting = _decided(world(active(1), desired={**rewound, "history_lasts": True}))
+    assert [entry.event for entry in lasting.record.ledger] == [Event.HISTORY_REWRITTEN]
+
+
+def test_a_main_that_does_not_count_says_nothing_about_the_standing_of_an_app():
+    """It is neither valid again nor back in main because nobody can read main."""
+    broken = world(active(1), desired={"knowledge": Knowledge.REWRITTEN}, record={"invalid": "x", "orphaned": True})
+    decision = _decided(broken)
+    assert (decision.record.ledger, decision.record.invalid, decision.record.orphaned) == ((), "x", True)
+
+
+@pytest.mark.parametrize("rewritten", ["", "f" * 40])
+@pytest.mark.parametrize("knowledge", [Knowledge.UNKNOWN, Knowledge.REWRITTEN])
+def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowledge: Knowledge):
+    sim = Simulation(manual())
+    _promoted(sim)
+    sim.ask(Verb.ROLLBACK)
+    observed = sim.observed()
+    desired = replace(sim.desired(), knowledge=knowledge, history_rewritten=rewritten)
+    decision = decide(sim.spec, desired, observed, sim.record, sim.now)
+    assert decision.record.override is not None
+    assert decision.record.switch is not None
+    assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
