@@ -1,4 +1,8 @@
-"""The user's own git: the origin of the current directory, and who they are. Never reads a secret."""
+"""The user's own git: the origin of the current directory, and who they are. Never reads a secret.
+
+It is theirs, so it sees their environment. But variables that name a repository in place of the current directory
+(git sets them for hooks), or change what git does there, stay out: the current directory is what is meant.
+"""
 
 import os
 import re
@@ -6,6 +10,13 @@ import subprocess
 from pathlib import Path
 
 from gitops_bg.cli.errors import Unclear
+
+_THEIRS = {
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),
+    *("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY"),
+}
+"""Where their settings are, and how they reach their remote."""
 
 _PERSON = re.compile(r"\s*([^<>]*[^<>\s])\s*<([^<>\s]+)>\s*")
 
@@ -61,7 +72,8 @@ def succeeds(*arguments: str) -> bool:
 
 def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.CompletedProcess[str] | None:
     """Run git; None where there is none, or none that answers."""
-    env = os.environ | environment
+    theirs = {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}
+    env = theirs | environment
     try:
         return subprocess.run(
             ["git", *arguments], capture_output=True, text=True, timeout=seconds, check=False, env=env

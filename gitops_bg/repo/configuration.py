@@ -16,6 +16,7 @@ def configuration(settings: RepositorySettings, url: str) -> str:
             "bare": "true",
             "hooksPath": "/dev/null",
             "fsmonitor": "false",
+            "attributesFile": "/dev/null",
             "quotePath": "false",
             "logAllRefUpdates": "false",
         },

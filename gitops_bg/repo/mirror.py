@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 
-from git.exc import GitError
-
 from gitops_bg.repo.configuration import PARTIAL, configuration
 from gitops_bg.repo.directory import MirrorDirectory
 from gitops_bg.repo.errors import AuthenticationFailed, BranchMissing, MirrorBroken, RemoteTimedOut, RemoteUnreachable
@@ -58,26 +56,18 @@ class Mirror:
         self.close()
 
     def close(self) -> None:
-        """Release the directory and every process."""
-        self.git.close()
+        """Release the directory."""
         self._directory.release()
 
     def rebuild(self) -> None:
         """Throw the mirror away and begin an empty one; the next fetch fills it."""
-        self.git.close()
         self._tracked = None
         self._directory.wipe()
         self.git = self._opened()
 
     def _opened(self) -> Git:
-        text = configuration(self.settings, self._transport.url)
-        self._directory.prepare(text)
-        try:
-            return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
-        except GitError:
-            self._directory.wipe()
-            self._directory.prepare(text)
-            return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
+        self._directory.prepare(configuration(self.settings, self._transport.url))
+        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
 
     # What the remote says.
 

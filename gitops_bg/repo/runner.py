@@ -4,7 +4,6 @@ Nothing of the machine's git configuration gets in, no prompt ever waits, and da
 through options (reference pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
 """
 
-import os
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,22 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from git import Repo
-from git.cmd import Git as GitCommand
-
+from gitops_bg.repo.environment import LOCKED_DOWN, no_git_variables, without_the_machine
 from gitops_bg.repo.transport import Transport
 
-_LOCKED_DOWN = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_ATTR_NOSYSTEM": "1",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_REPLACE_OBJECTS": "1",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_ASKPASS": "true",
-}
-_HARMLESS = {"GIT_EXEC_PATH"}
+with no_git_variables():
+    from git.cmd import Git as GitCommand
+
 _LONGEST_SUMMARY = 600
 _PATIENCE = 10
 """Deadlines for what moves data, as a multiple of one for a question: a first clone takes longer than ls-remote."""
@@ -64,17 +53,16 @@ class GitFailed(Exception):
 
 
 class Git:
-    """Git in one bare repository; ``close`` it at the end."""
+    """Git in one bare repository. It holds nothing between two commands.
+
+    Not GitPython's ``Repo``: that one reads ``GIT_OBJECT_DIRECTORY`` and others of the process's environment itself.
+    """
 
     def __init__(self, directory: Path, transport: Transport, timeout_seconds: float) -> None:
         self._transport = transport
         self._timeout = timeout_seconds
-        self._environment = {**_LOCKED_DOWN, "GIT_DIR": str(directory), **transport.environment}
-        self._repo = Repo(directory, expand_vars=False)
-
-    def close(self) -> None:
-        """Release what GitPython holds."""
-        self._repo.close()
+        self._environment = {**LOCKED_DOWN, "GIT_DIR": str(directory), **transport.environment}
+        self._git = GitCommand(str(directory))
 
     def run(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
         """Run a command and return its output; raise ``GitFailed`` where it fails."""
@@ -94,13 +82,14 @@ class Git:
     def _execute(
         self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], seconds: float
     ) -> Finished:
+        ours = {**self._environment, **environment}
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
             source.seek(0)
-            status, output, complaint = self._repo.git.execute(
-                self._command(arguments),
+            status, output, complaint = self._git.execute(
+                _command(arguments, ours),
                 istream=cast(BinaryIO, source),
-                env={**self._environment, **environment},
+                env=ours,
                 with_extended_output=True,
                 with_exceptions=False,
                 stdout_as_string=False,
@@ -113,7 +102,7 @@ class Git:
     @contextmanager
     def lines(self, *arguments: str) -> Iterator[Iterator[bytes]]:
         """The output of a local command line by line, for who stops reading early."""
-        running = self._repo.git.execute(self._command(arguments), env=self._environment, as_process=True)
+        running = self._git.execute(_command(arguments, self._environment), env=self._environment, as_process=True)
         process = running.proc
         assert process is not None
         assert process.stdout is not None
@@ -128,16 +117,13 @@ class Git:
         if status not in (0, -signal.SIGPIPE):
             raise GitFailed(arguments[0], Finished(status, b"", complaint.decode(errors="replace")))
 
-    def _command(self, arguments: tuple[str, ...]) -> list[str]:
-        return [*_without_foreign(self._environment), "git", *arguments]
-
 
 def initialise(directory: Path, timeout_seconds: float) -> None:
     """Make an empty bare repository, from no template. Raises ``GitFailed``."""
     directory.mkdir(parents=True, exist_ok=True)
-    environment = {**_LOCKED_DOWN, "GIT_DIR": str(directory)}
+    environment = {**LOCKED_DOWN, "GIT_DIR": str(directory)}
     status, _, complaint = GitCommand(str(directory)).execute(
-        [*_without_foreign(environment), "git", "init", "--quiet", "--bare", "--template=", "."],
+        _command(("init", "--quiet", "--bare", "--template=", "."), environment),
         env=environment,
         with_extended_output=True,
         with_exceptions=False,
@@ -147,7 +133,5 @@ def initialise(directory: Path, timeout_seconds: float) -> None:
         raise GitFailed("init", Finished(int(status), b"", str(complaint)))
 
 
-def _without_foreign(ours: Mapping[str, str]) -> list[str]:
-    """What to put before a command so that GIT_ variables of our own environment do not reach it."""
-    foreign = [name for name in os.environ if name.startswith("GIT_") and name not in ours and name not in _HARMLESS]
-    return ["env", *(part for name in foreign for part in ("-u", name))] if foreign else []
+def _command(arguments: tuple[str, ...], ours: Mapping[str, str]) -> list[str]:
+    return [*without_the_machine(ours), "git", *arguments]

@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 from gitops_bg.cli.main import app
 from tests.fixtures.repos.build import build
 from tests.fixtures.repos.texts import SETTINGS, folder
+from tests.support.gitremote import locked_down_env
 
 
 def run(*arguments: str, code: int = 0, cache: Path | None = None) -> Result:
@@ -42,7 +43,8 @@ def test_init_lists_its_files_as_json(tmp_path: Path) -> None:
 
 
 def test_init_fills_an_empty_git_repository(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "--quiet", str(tmp_path / "made")], check=True)
+    env = locked_down_env(tmp_path)
+    subprocess.run(["git", "init", "--quiet", str(tmp_path / "made")], check=True, env=env)
     run("init", str(tmp_path / "made"))
     assert (tmp_path / "made/gitops-bg.yaml").is_file()
 

@@ -18,6 +18,7 @@ from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.kinds import APPS
 from tests.integration.demo.conftest import is_open
+from tests.support.gitremote import locked_down_env
 
 _COMMAND = """
 import signal
@@ -78,7 +79,8 @@ def test_keep_prints_what_works_and_stops_on_ctrl_c(tmp_path: Path) -> None:
 
         remote = re.search(r"git clone (\S+)", printed)
         assert remote
-        subprocess.run(["git", "clone", "--quiet", remote[1], str(tmp_path / "mine")], check=True, timeout=30)
+        clone = ["git", "clone", "--quiet", remote[1], str(tmp_path / "mine")]
+        subprocess.run(clone, check=True, timeout=30, env=locked_down_env(tmp_path))
         assert (tmp_path / "mine/apps/shop/web/primary.yaml").is_file()
 
         process.send_signal(signal.SIGINT)

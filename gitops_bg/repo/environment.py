@@ -1,0 +1,58 @@
+"""What of the machine's environment may reach git: a short list of names, each with its reason. All else stays out.
+
+GitPython hands its own process's environment down whole and reads variables of its own, so what is not on the list
+is taken away in front of each command, by name: a value may be a secret, and arguments are visible to everybody.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+_PROXIES = {f"{scheme}_PROXY": "how to get out" for scheme in ("HTTP", "HTTPS", "ALL", "NO")}
+LET_THROUGH: Mapping[str, str] = {
+    "PATH": "where git and ssh are",
+    "LD_LIBRARY_PATH": "where their libraries are",
+    "TMPDIR": "where temporary files may be",
+    "HOME": "ssh's helpers (ProxyCommand) and curl's .netrc; git's own files in it are shut off one by one",
+    "SSH_AUTH_SOCK": "the keys of a user's ssh agent",
+    "KRB5CCNAME": "single sign-on of ssh and https",
+    "KRB5_CONFIG": "single sign-on of ssh and https",
+    "SSL_CERT_FILE": "the certificates this machine trusts",
+    "SSL_CERT_DIR": "the certificates this machine trusts",
+    "NIX_SSL_CERT_FILE": "the certificates this machine trusts",
+    **_PROXIES,
+    **{name.lower(): why for name, why in _PROXIES.items()},
+}
+"""No ``GIT_…`` and no ``XDG_…``: what the agent's git does is said by its own settings alone."""
+
+LOCKED_DOWN: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ASKPASS": "true",
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
+"""What every git command is told: no file of the machine, no question to anybody, one language."""
+
+
+def without_the_machine(ours: Mapping[str, str]) -> list[str]:
+    """The words before a command that take away what is neither ours nor let through (reference pitfalls.md §2.1)."""
+    foreign = (name for name in os.environ if name not in ours and name not in LET_THROUGH)
+    return ["env", *(part for name in foreign for part in ("-u", name))]
+
+
+@contextmanager
+def no_git_variables() -> Iterator[None]:
+    """For the moment in which GitPython is imported: it reads ``GIT_PYTHON_…`` and runs git then."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith("GIT_")}
+    for name in kept:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
