@@ -22,6 +22,7 @@ from gitops_bg.agent.alerting import alert_composer
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.closed_refs import ClosedRefs
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.logs import fields, mask
 from gitops_bg.agent.measuring import Measurements
@@ -40,6 +41,8 @@ from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
 
+REFUSED_FIRST = 2.0
+"""Seconds after which a branch that the remote refused is tried again; twice as long each time."""
 POLL_JITTER = 0.2
 """Polls of many agents must not meet: each interval is up to this part longer or shorter."""
 
@@ -76,7 +79,8 @@ class Agent:
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
-        self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff)
+        closed = ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), clock)
+        self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff, closed)
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
         self.measurements = Measurements(
@@ -191,7 +195,7 @@ class Agent:
         asked = state.reconcile if state else ""
         if asked and asked != self._asked.get(app):
             self._asked[app] = asked
-            self.git.poll_soon()
+            self.git.try_again()
         self.queue.add(app)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:

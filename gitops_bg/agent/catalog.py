@@ -13,6 +13,7 @@ from gitops_bg.core.model import AppKey, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
 from gitops_bg.repo.files import File
+from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import Position
 from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.polling import Poll
@@ -81,6 +82,8 @@ class Catalog:
         self._lost = ""
         self.unreachable = ""
         self.main_refused = ""
+        self.refusal_of: Callable[[str], str] = lambda _: ""
+        """Why the remote does not take a branch, or empty; told by whoever writes (`agent.closed_refs`)."""
 
     # --- read by workers --------------------------------------------------------------------------------------
 
@@ -134,6 +137,8 @@ class Catalog:
             promotion=self._promotions.get(app),
             main_refused=self.main_refused,
             unreachable=self.unreachable,
+            offer_refused=self.refusal_of(promotion_branch(app)),
+            ledger_refused=self.refusal_of(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
         )

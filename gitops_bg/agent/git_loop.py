@@ -6,17 +6,20 @@ Traffic never waits for it. It schedules nothing itself: how long until the next
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
-from gitops_bg.agent.git_writes import Wish, write
+from gitops_bg.agent.closed_refs import ClosedRefs
+from gitops_bg.agent.git_writes import Wish, Written, branch_of, write
+from gitops_bg.agent.logs import fields
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.core.actions import GitAction
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model import AppKey
+from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -54,6 +57,7 @@ class GitLoop:
         metrics: Metrics,
         clock: Callable[[], datetime],
         backoff: Backoff[str],
+        closed: ClosedRefs,
     ) -> None:
         self._repository = repository
         self._catalog = catalog
@@ -61,6 +65,8 @@ class GitLoop:
         self._metrics = metrics
         self._clock = clock
         self._backoff = backoff
+        self._closed = closed
+        catalog.refusal_of = closed.why
         self._changed = threading.Condition()
         self._wishes: dict[AppKey, Wish] = {}
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
@@ -89,9 +95,10 @@ class GitLoop:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits to be read or written."""
+        """Whether nothing waits to be read or written, but for branches that the remote did not take lately."""
         with self._changed:
-            return not (self._wishes or self._poll_due or self._busy)
+            ready = any(self._split(app, wish)[0] for app, wish in self._wishes.items())
+            return not (ready or self._poll_due or self._busy)
 
     def poll_soon(self) -> None:
         """Look at the remote as soon as the thread is free; many calls are one poll."""
@@ -99,11 +106,19 @@ class GitLoop:
             self._poll_due = True
             self._changed.notify_all()
 
+    def try_again(self) -> None:
+        """Look at the remote, and try also what it refused, as soon as the thread is free: somebody asked."""
+        self._closed.forgive()
+        with self._changed:
+            self._flush_at = self._clock()
+        self.poll_soon()
+
     def submit(self, app: AppKey, wish: Wish) -> bool:
         """What the newest decision about an app wants of Git, in place of what an older one wanted.
 
         Returns whether it is another wish than that of the decision before.
         """
+        self._forget_branches(app, wish)
         with self._changed:
             is_new = self._asked.get(app, ()) != wish.actions
             if not wish.actions:
@@ -116,6 +131,12 @@ class GitLoop:
             self._flush_at = min(self._flush_at or due, due)
             self._changed.notify_all()
             return is_new
+
+    def _forget_branches(self, app: AppKey, wish: Wish) -> None:
+        """What nobody wants to write any more is not in trouble any more."""
+        unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in wish.actions}
+        if self._closed.taken(unwanted):
+            self._listener.wake([app])
 
     # --- the thread -------------------------------------------------------------------------------------------
 
@@ -146,9 +167,31 @@ class GitLoop:
             poll, self._poll_due = self._poll_due and not self._stopping, False
             wishes: dict[AppKey, Wish] = {}
             if self._stopping or self._is_due():
-                wishes, self._wishes, self._flush_at = self._wishes, {}, None
+                wishes = self._take_open()
             self._busy = True
             return poll, wishes, self._stopping
+
+    def _take_open(self) -> dict[AppKey, Wish]:
+        """What may be written now; the rest stays until its branches are to be tried again."""
+        wishes, self._wishes, self._flush_at = self._wishes, {}, None
+        split = {app: self._split(app, wish) for app, wish in wishes.items()}
+        for app, (_, later) in split.items():
+            self._put_back(app, replace(wishes[app], actions=later))
+        return {app: replace(wishes[app], actions=ready) for app, (ready, _) in split.items() if ready}
+
+    def _split(self, app: AppKey, wish: Wish) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
+        """The actions that may be carried out now, and those whose branch was not taken lately."""
+        later = tuple(each for each in wish.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
+        return tuple(each for each in wish.actions if each not in later), later
+
+    def _put_back(self, app: AppKey, wish: Wish) -> None:
+        """Keep what is to be tried again, unless a newer decision wants something by now."""
+        if not wish.actions:
+            return
+        opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in wish.actions)
+        due = min((moment for moment in opens if moment), default=self._clock())
+        self._flush_at = min(self._flush_at or due, due)
+        self._wishes.setdefault(app, wish)
 
     def _is_due(self) -> bool:
         return bool(self._wishes) and self._flush_at is not None and self._flush_at <= self._clock()
@@ -184,6 +227,9 @@ class GitLoop:
         if self._catalog.unreachable:
             LOGGER.info("the Git remote answers again")
             self._catalog.unreachable = ""
+            self._closed.forgive()
+            with self._changed:
+                self._flush_at = self._clock()
             dirty = dirty | self._catalog.apps()
         if self._refused_at and self._clock() - self._refused_at >= REFUSED_FOR:
             self._refused_at, self._catalog.main_refused = None, ""
@@ -197,20 +243,51 @@ class GitLoop:
         if written.refused:
             LOGGER.warning("main refuses the agent's commit: %s", written.refused)
             self._refused_at, self._catalog.main_refused = self._clock(), written.refused
+        concerned = self._take_note(wishes, written)
         if written.touched:
             self._poll()
-        self._listener.wake(written.touched | self._catalog.read_positions())
-        if written.errors:
-            self._try_again(wishes, written.errors)
+        self._listener.wake(written.touched | self._catalog.read_positions() | concerned)
+        if written.failed:
+            self.poll_soon()
+        if written.incomplete:
+            self._decide_again(written.incomplete)
+        else:
+            self._backoff.succeeded("incomplete")
+
+    def _take_note(self, wishes: Mapping[AppKey, Wish], written: Written) -> frozenset[AppKey]:
+        """Remember which branches are taken and which are not; the apps to which that is news."""
+        moved = {name: each for name, each in written.failed.items() if isinstance(each, WorldChanged)}
+        closed = {name: error for name, error in written.failed.items() if name not in moved}
+        reopened, refused = self._closed.taken(written.taken), self._closed.failed(closed)
+        for name, error in written.failed.items():
+            LOGGER.log(logging.WARNING if refused else logging.DEBUG, "%s cannot be written: %s", name, error)
+            self._metrics.push_failed(self._kind(name), error.reason)
+        main = {"main": 1} if self._catalog.main_refused else {}
+        self._metrics.refs_refused({**self._closed.counts(self._kind), **main})
+        apps = {app for app, wish in wishes.items() if self._writes_one_of(app, wish, written.failed)}
+        with self._changed:
+            for app in apps:
+                late = (each for each in wishes[app].actions if branch_of(self._repository, app, each) in closed)
+                self._put_back(app, replace(wishes[app], actions=tuple(late)))
+        if moved:
+            self._listener.wake_later(apps, self._backoff.failed("write"))
         else:
             self._backoff.succeeded("write")
+        return frozenset(wishes) if reopened or refused else frozenset()
 
-    def _try_again(self, wishes: Iterable[AppKey], errors: tuple[GitopsBgError, ...]) -> None:
+    def _writes_one_of(self, app: AppKey, wish: Wish, branches: Container[str]) -> bool:
+        return any(branch_of(self._repository, app, action) in branches for action in wish.actions)
+
+    def _kind(self, branch: str) -> str:
+        """In a word, for metrics."""
+        settings = self._repository.settings
+        return {settings.branch: "main", settings.state_branch: "ledger"}.get(branch, "offer")
+
+    def _decide_again(self, incomplete: Mapping[AppKey, GitopsBgError]) -> None:
         """The apps decide again later: what they want of Git may be another thing by then."""
-        for error in errors:
-            LOGGER.warning("writing to Git failed: %s", error)
-        self._listener.wake_later(wishes, self._backoff.failed("write"))
-        self.poll_soon()
+        for app, error in incomplete.items():
+            LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
+        self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))
 
     def _count(self, wishes: dict[AppKey, Wish], seconds: float) -> None:
         kinds = Counter(type(action).__name__ for wish in wishes.values() for action in wish.actions)

@@ -4,7 +4,8 @@ Only the last decision about an app counts. Nothing here decides; what Git answe
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import assert_never
 
 from gitops_bg.agent.contents import completed
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
@@ -12,6 +13,7 @@ from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.repo.errors import PushRefused
+from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.messages import Movement
 from gitops_bg.repo.promotion import PrimaryChange
@@ -39,14 +41,34 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What became of a batch. ``touched``: apps whose branches may be different now; look at the remote again.
-
-    ``refused`` is why main took no commit; ``errors`` are of parts that are to be tried again.
-    """
+    """What became of a batch. ``touched``: apps whose branches may be different now; look at the remote again."""
 
     touched: frozenset[AppKey] = frozenset()
     refused: str = ""
-    errors: tuple[GitopsBgError, ...] = ()
+    """Why main took no commit, or empty."""
+    taken: frozenset[str] = frozenset()
+    """The branches that are as they were wanted."""
+    failed: Mapping[str, GitopsBgError] = field(default_factory=dict)
+    """Why, of branches that are not; main is among them only where trying again may help."""
+    incomplete: Mapping[AppKey, GitopsBgError] = field(default_factory=dict)
+    """Why, of apps of whose change a part is not at hand."""
+
+    @property
+    def errors(self) -> tuple[GitopsBgError, ...]:
+        """All that is to be tried again, once each."""
+        return tuple(dict.fromkeys((*self.failed.values(), *self.incomplete.values())))
+
+
+def branch_of(repository: Repository, app: AppKey, action: GitAction) -> str:
+    """The branch that an action writes."""
+    match action:
+        case CommitPrimary():
+            return repository.settings.branch
+        case OfferPromotion() | WithdrawPromotion():
+            return promotion_branch(app)
+        case PublishLedger():
+            return repository.settings.state_branch
+    assert_never(action)
 
 
 def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
@@ -54,51 +76,55 @@ def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
 
     A part that fails does not keep the others from being written. Every part may be repeated after any failure.
     """
-    errors: list[GitopsBgError] = []
-    commits = list(_changes(repository, wishes, CommitPrimary, errors))
-    offers = list(_changes(repository, wishes, OfferPromotion, errors))
+    incomplete: dict[AppKey, GitopsBgError] = {}
+    commits = list(_changes(repository, wishes, CommitPrimary, incomplete))
+    offers = list(_changes(repository, wishes, OfferPromotion, incomplete))
     withdrawn, batch = _apps(wishes, WithdrawPromotion), dict(_ledger(wishes))
-    refused = ""
-    if commits:
-        try:
-            repository.commit_primaries(commits)
-        except PushRefused as error:
-            refused = str(error)
-        except GitopsBgError as error:
-            errors.append(error)
-    parts: tuple[tuple[object, Callable[[], object]], ...] = (
-        (offers, lambda: repository.offer(offers)),
-        (withdrawn, lambda: repository.withdraw(withdrawn)),
-        (batch, lambda: repository.publish(batch)),
+    main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
+    parts: tuple[tuple[object, set[str], Callable[[], object]], ...] = (
+        (commits, main, lambda: repository.commit_primaries(commits)),
+        (offers, {promotion_branch(change.app) for change in offers}, lambda: repository.offer(offers)),
+        (withdrawn, set(map(promotion_branch, withdrawn)), lambda: repository.withdraw(withdrawn)),
+        (batch, ledger, lambda: repository.publish(batch)),
     )
-    for content, part in parts:
+    failed: dict[str, GitopsBgError] = {}
+    tried: set[str] = set()
+    for content, branches, part in parts:
         if content:
-            errors.extend(_failure(part))
+            failed |= _failures(branches, part)
+            tried |= branches
+    refusal = failed.get(repository.settings.branch)
+    refused = failed.pop(repository.settings.branch) if isinstance(refusal, PushRefused) else None
     touched = {change.app for change in (*commits, *offers)} | withdrawn
-    return Written(frozenset(touched), refused, tuple(errors))
+    taken = tried - failed.keys() - (main if refused else set())
+    return Written(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete)
 
 
-def _failure(part: Callable[[], object]) -> Iterator[GitopsBgError]:
+def _failures(branches: set[str], part: Callable[[], object]) -> dict[str, GitopsBgError]:
+    """Why, of those of the branches that the part did not write."""
     try:
         part()
+    except PushRefused as error:
+        return dict.fromkeys(branches & error.words.keys() or branches, error)
     except GitopsBgError as error:
-        yield error
+        return dict.fromkeys(branches, error)
+    return {}
 
 
 def _changes(
     repository: Repository,
     wishes: Mapping[AppKey, Wish],
     kind: type[CommitPrimary] | type[OfferPromotion],
-    errors: list[GitopsBgError],
+    incomplete: dict[AppKey, GitopsBgError],
 ) -> Iterator[PrimaryChange]:
-    """The changes of all apps; what cannot be written whole is not written, and is among the errors."""
+    """The changes of all apps; what cannot be written whole is not written, and is in ``incomplete``."""
     for app, wish in wishes.items():
         for action in wish.actions:
             if isinstance(action, kind):
                 try:
                     yield _change(repository, app, action, wish)
                 except GitopsBgError as error:
-                    errors.append(error)
+                    incomplete[app] = error
 
 
 def _change(repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, wish: Wish) -> PrimaryChange:

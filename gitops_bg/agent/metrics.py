@@ -6,7 +6,7 @@ and requests, 2,000 apps would be 100,000 series.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -135,6 +135,15 @@ class Metrics:
         self._process.commits.labels(kind).inc(count)
         self._process.push_seconds.labels(kind).observe(seconds)
 
+    def push_failed(self, kind: str, reason: str) -> None:
+        """A branch was not written; ``kind`` is ``main``, ``ledger`` or ``offer``."""
+        self._process.push_failures.labels(kind, reason).inc()
+
+    def refs_refused(self, counts: Mapping[str, int]) -> None:
+        """So many branches of each kind are not taken by the remote; one that is not named: none."""
+        for kind in ("main", "ledger", "offer"):
+            self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
+
     def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
         """One request to the API server; ``code`` is the status, or a word where none came back."""
         self._process.requests.labels(verb, str(code)).inc()
@@ -242,6 +251,15 @@ class _ProcessSeries:
         self.apps = gauge("apps", "Apps the agent looks after.")
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
+        self.push_failures = counter(
+            "git_push_failures", "Branches that could not be written, by what they are for.", "kind", "reason"
+        )
+        self.refs_refused = Gauge(
+            "gitops_bg_git_refs_refused",
+            "Branches that the remote does not take now, by what they are for.",
+            ["kind"],
+            registry=registry,
+        )
         self.requests = counter("kubernetes_requests", "Requests to the API server.", "verb", "code")
         self.decision_seconds = seconds("decision", "Time to decide about one app.", _FAST)
         self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")

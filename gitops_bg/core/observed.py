@@ -153,6 +153,10 @@ class GitView:
     """Why main refuses the agent's pushes (a protected branch), or empty."""
     unreachable: str = ""
     """Why the remote cannot be reached, or empty."""
+    offer_refused: str = ""
+    """Why the remote does not take the promotion branch of this app, in its words, or empty."""
+    ledger_refused: str = ""
+    """Why it does not take the ledger of this cluster, or empty."""
     ledger_epoch: str = ""
     ledger_sequence: int = 0
     """The last ledger entry of this app that is in Git, with the epoch it belongs to."""

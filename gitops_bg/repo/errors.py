@@ -1,5 +1,7 @@
 """What can go wrong with the remote and the mirror, by who must act; no message here ever holds a secret."""
 
+from collections.abc import Mapping
+
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
 
 
@@ -31,6 +33,11 @@ class PushRefused(Refused):
     """The remote understood the push and said no: a protected branch, a hook, a token that may only read."""
 
     reason = "PushRefused"
+
+    def __init__(self, message: str, words: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.words: Mapping[str, str] = words or {}
+        """What the remote said, by branch, of those that it refused; all others of the same push were taken."""
 
 
 class RemoteMoved(WorldChanged):

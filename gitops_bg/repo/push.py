@@ -5,8 +5,9 @@ GitLab and Gitea each have their own (reference gitops.md "Measured", §4.9).
 """
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteTimedOut
@@ -15,6 +16,8 @@ from gitops_bg.repo.runner import Finished
 
 _AT_ONCE = 400
 """Branches in one push: their names are arguments."""
+_MOST_SPLITS = 6
+"""How often a push is halved: one bad branch of 64 is found; where the remote takes none, it is asked 13 times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,16 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A verdict for each branch, and what the server said."""
+    """A verdict for each branch, and what the server said about it."""
 
     verdicts: Mapping[str, Verdict]
-    message: str = ""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """By branch; none for those that were taken."""
+
+    @property
+    def message(self) -> str:
+        """All that the server said, once."""
+        return "; ".join(dict.fromkeys(filter(None, self.words.values())))
 
 
 class Attempts:
@@ -67,11 +76,11 @@ class Attempts:
 
         A remote that is read without trouble and twice breaks off a push takes none (a token that may only read).
         """
-        left = set(answer.verdicts.values()) - {Verdict.TAKEN}
-        self._unanswered += Verdict.UNANSWERED in left
-        if left == {Verdict.REFUSED} or self._unanswered > 1:
-            names = ", ".join(name for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN)
-            raise PushRefused(f"the remote refuses the push to {names}: {answer.message}")
+        left = {name: verdict for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN}
+        self._unanswered += Verdict.UNANSWERED in left.values()
+        if set(left.values()) == {Verdict.REFUSED} or self._unanswered > 1:
+            words = {name: answer.words.get(name, "") for name in left}
+            raise PushRefused(f"the remote refuses the push to {', '.join(left)}: {answer.message}", words)
 
     @staticmethod
     def given_up() -> RemoteMoved:
@@ -92,14 +101,24 @@ class Pusher:
         return Attempts(self._sleep, self._attempts)
 
     def push(self, updates: Sequence[Update]) -> Answer:
-        """Push all updates, each for itself. Raises the errors of a remote that cannot even be read."""
-        verdicts: dict[str, Verdict] = {}
-        messages: list[str] = []
-        for start in range(0, len(updates), _AT_ONCE):
-            answer = self._pushed(updates[start : start + _AT_ONCE])
-            verdicts |= answer.verdicts
-            messages += [answer.message] if answer.message else []
-        return Answer(verdicts, "; ".join(messages))
+        """Push all updates, each for itself. Raises the errors of a remote that cannot even be read.
+
+        A remote may judge a push as a whole (a pre-receive hook does): one that is refused whole is tried again in
+        halves, so that a branch which is refused keeps no other from being taken.
+        """
+        answers: list[Answer] = []
+        splits = 0
+        parts = deque(updates[start : start + _AT_ONCE] for start in range(0, len(updates), _AT_ONCE))
+        while parts:
+            part = parts.popleft()
+            answer = self._pushed(part)
+            if len(part) > 1 and splits < _MOST_SPLITS and set(answer.verdicts.values()) == {Verdict.REFUSED}:
+                splits += 1
+                parts += (part[: len(part) // 2], part[len(part) // 2 :])
+            else:
+                answers.append(answer)
+        verdicts = {name: verdict for answer in answers for name, verdict in answer.verdicts.items()}
+        return Answer(verdicts, {name: words for answer in answers for name, words in answer.words.items()})
 
     def _pushed(self, updates: Sequence[Update]) -> Answer:
         leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
@@ -117,7 +136,8 @@ class Pusher:
         remote = self._mirror.remote_branches()
         answered = _answered(finished.output)
         verdicts = {update.branch: _verdict(update, remote.get(update.branch), answered) for update in updates}
-        return Answer(verdicts, server_message(finished.complaint))
+        said = server_message(finished.complaint)
+        return Answer(verdicts, {name: said for name, verdict in verdicts.items() if verdict is not Verdict.TAKEN})
 
 
 def server_message(complaint: str) -> str:

@@ -11,7 +11,7 @@ from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.observed import GitView, Observed
-from gitops_bg.core.record import Hold, Override, Record
+from gitops_bg.core.record import Event, Hold, LedgerEntry, Override, Record
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.conditions import conditions_of, phase_of
 from tests.core.simulation import APP, Simulation, automatic, deployed, manual
@@ -25,6 +25,10 @@ FAILED = rising(2, failure="ProgressDeadlineExceeded")
 THEIRS = service("web", 1, ours=False, owner="Service web belongs to helm; delete it or label it")
 NO_RIGHTS = {"refused": "create replicasets: 403"}
 BACK = Override(digest(2), digest(1), "5xx", "ada", NOW)
+
+NO_OFFER = GitView(ledger_epoch="5eed", offer_refused="protected by rule 7")
+NO_LEDGER = GitView(ledger_epoch="5eed", ledger_refused="protected by rule 7")
+UNTOLD = {"ledger": (LedgerEntry(1, NOW, Event.PROMOTED),), "sequence": 1}
 
 # From the most urgent to the calmest: where several fit, the first is said.
 PHASES = {
@@ -42,6 +46,16 @@ PHASES = {
         world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)}),
         Phase.HEALTHY,
     ),
+    "a candidate that cannot be offered": (
+        world(active(1), candidate(2), observed={"git": NO_OFFER}),
+        Phase.DEGRADED,
+    ),
+    "a candidate that comes up, and could not be offered": (
+        world(active(1), rising(2), observed={"git": NO_OFFER}),
+        Phase.PROGRESSING,
+    ),
+    "a history that nobody can read": (world(active(1), observed={"git": NO_LEDGER}, record=UNTOLD), Phase.DEGRADED),
+    "a ledger that is refused, with nothing to tell": (world(active(1), observed={"git": NO_LEDGER}), Phase.HEALTHY),
     "nothing serves yet": (world(rising(1)), Phase.DEPLOYING),
     "nothing at all yet": (world(), Phase.DEPLOYING),
     "traffic on its way forward": (world(active(1), candidate(2), names_=2), Phase.PROMOTING),
@@ -142,6 +156,30 @@ CONDITIONS = {
         world(active(1), observed={"app_foreign": "it belongs to helm"}),
         ("Conflict", True, "ForeignObject", "it belongs to helm"),
     ),
+    "OfferWritable: it is": (
+        world(active(1), candidate(2)),
+        ("OfferWritable", True, "Writable", "the remote takes the promotion branch"),
+    ),
+    "OfferWritable: the remote's own words": (
+        world(active(1), candidate(2), observed={"git": NO_OFFER}),
+        ("OfferWritable", False, "PushRefused", "protected by rule 7"),
+    ),
+    "LedgerWritable: the remote's own words": (
+        world(active(1), observed={"git": NO_LEDGER}, record=UNTOLD),
+        ("LedgerWritable", False, "PushRefused", "protected by rule 7"),
+    ),
+    "LedgerWritable: with nothing to tell": (
+        world(active(1), observed={"git": NO_LEDGER}),
+        ("LedgerWritable", True, "Writable", "the remote takes the ledger"),
+    ),
+    "Healthy: a history that nobody can read": (
+        world(active(1), observed={"git": NO_LEDGER}, record=UNTOLD),
+        ("Healthy", False, "Degraded", "the ledger cannot be written: protected by rule 7"),
+    ),
+    "Healthy: an offer that nobody can merge": (
+        world(active(1), candidate(2), observed={"git": NO_OFFER}),
+        ("Healthy", False, "Degraded", "the promotion branch cannot be written: protected by rule 7"),
+    ),
     "Diverged: not": (world(active(1)), ("Diverged", False, "InGit", "primary.yaml says where live traffic goes")),
     "Diverged: the commit is on its way": (
         world(active(1), legacy(2), record={"override": BACK}),
@@ -234,6 +272,8 @@ def test_every_condition_is_there_from_the_start():
         "Diverged",
         "GitReachable",
         "HistoryRewritten",
+        "OfferWritable",
+        "LedgerWritable",
     ]
 
 

@@ -25,6 +25,24 @@ if [ "$1" = "refs/heads/{branch}" ] && [ -z "${{{permit}:-}}" ]; then
 fi
 """
 
+_REFUSING_HOOK = """#!/bin/sh
+case "$1" in refs/heads/{pattern})
+  echo "$1" >> "{log}"
+  echo "rule 7: robots may not write $1" >&2
+  exit 1;;
+esac
+"""
+
+_PRE_RECEIVE_HOOK = """#!/bin/sh
+while read -r _ _ ref; do
+  case "$ref" in refs/heads/{pattern})
+    echo "$ref" >> "{log}"
+    echo "rule 7: robots may not write $ref" >&2
+    exit 1;;
+  esac
+done
+"""
+
 
 class Commit(NamedTuple):
     """One line of a log."""
@@ -222,9 +240,25 @@ class GitRemote:
         hook.write_text(_UPDATE_HOOK.format(branch=branch or self.branch, permit=MERGE_PERMIT))
         hook.chmod(0o755)
 
+    def refuse(self, pattern: str, *, whole: bool = False) -> None:
+        """Refuse every push to branches of a shell pattern; ``whole``: all of a push that has one of them."""
+        hook = self.bare / "hooks" / ("pre-receive" if whole else "update")
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text((_PRE_RECEIVE_HOOK if whole else _REFUSING_HOOK).format(pattern=pattern, log=self._refusals))
+        hook.chmod(0o755)
+
+    def refusals(self) -> list[str]:
+        """The branches that `refuse` refused, one for each time."""
+        return self._refusals.read_text().splitlines() if self._refusals.exists() else []
+
+    @property
+    def _refusals(self) -> Path:
+        return self.folder / "refusals"
+
     def unprotect(self) -> None:
         """Let every push in again."""
-        (self.bare / "hooks" / "update").unlink(missing_ok=True)
+        for name in ("update", "pre-receive"):
+            (self.bare / "hooks" / name).unlink(missing_ok=True)
 
     def go_down(self) -> None:
         """The remote stops answering: from now on every fetch and push fails."""

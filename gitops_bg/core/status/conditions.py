@@ -17,6 +17,9 @@ from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.world import World
 
+OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
+PUSH_REFUSED = "PushRefused"
+"""The reason of these two where the remote does not take the branch; the message is what it says."""
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
 WRITE_REFUSED = "WriteRefused"
@@ -42,8 +45,10 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
     yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
+    yield Phase.DEGRADED, candidate is not None and bool(world.observed.git.offer_refused)
     yield Phase.AWAITING_PROMOTION, candidate is not None
     yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
+    yield Phase.DEGRADED, bool(_unwritten(world))
     yield Phase.HEALTHY, True
 
 
@@ -63,6 +68,14 @@ def _judged(world: World, finding: Finding) -> bool:
 def _degraded(world: World) -> str:
     """Why the app is degraded, or empty."""
     return foreign_object(world) or _refusal(world) or _failure(world) or _unavailable(world)
+
+
+def _unwritten(world: World) -> str:
+    """What does not reach Git, or empty: no app is Healthy whose history or offer nobody can read."""
+    offer, untold = world.observed.git.offer_refused, _untold(world)
+    if offer:
+        return f"the promotion branch cannot be written: {offer}"
+    return f"the ledger cannot be written: {untold}" if untold else ""
 
 
 def _refusal(world: World) -> str:
@@ -116,6 +129,8 @@ def conditions_of(
         _diverged(world),
         _git_reachable(world),
         _history_rewritten(world),
+        _offer_writable(world),
+        _ledger_writable(world),
     )
 
 
@@ -131,7 +146,8 @@ def _available(world: World) -> Condition:
 def _healthy(world: World, phase: Phase) -> Condition:
     if phase is Phase.HEALTHY:
         return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
-    return Condition("Healthy", False, phase.value, _degraded(world) or _story(world))
+    why = _degraded(world) or (_unwritten(world) if phase is Phase.DEGRADED else "")
+    return Condition("Healthy", False, phase.value, why or _story(world))
 
 
 def _story(world: World) -> str:
@@ -262,6 +278,27 @@ def _diverged(world: World) -> Condition:
         return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
     reason = "MainRefusesCommit" if override.diverged else "CommitPending"
     return Condition("Diverged", True, reason, f"live traffic was rolled back before Git: {override.reason}")
+
+
+def _offer_writable(world: World) -> Condition:
+    """Said about an app that has something to offer, or to withdraw."""
+    why = world.observed.git.offer_refused
+    if why:
+        return Condition(OFFER_WRITABLE, False, PUSH_REFUSED, why)
+    return Condition(OFFER_WRITABLE, True, "Writable", "the remote takes the promotion branch")
+
+
+def _ledger_writable(world: World) -> Condition:
+    """Said about an app that has something to tell: all others are left in peace."""
+    why = _untold(world)
+    if why:
+        return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
+    return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
+
+
+def _untold(world: World) -> str:
+    """Why the app's history does not reach Git, or empty."""
+    return world.observed.git.ledger_refused if world.record.ledger else ""
 
 
 def _has_to_commit(world: World) -> bool:

@@ -198,6 +198,20 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("GitReachable", "Orphaned"): Meaning(
         _STAYS, AUTHOR, "bring the folder back; or, to delete the app, set deletionPolicy first", "git revert COMMIT"
     ),
+    ("OfferWritable", "Writable"): CALM,
+    ("OfferWritable", "PushRefused"): Meaning(
+        "stays with the live version: nobody can merge a promotion",
+        REMOTE,
+        "let the agent push gitops-bg/promote/*; it tries again by itself, and at once when asked",
+        "gitops-bg reconcile {app}",
+    ),
+    ("LedgerWritable", "Writable"): CALM,
+    ("LedgerWritable", "PushRefused"): Meaning(
+        "is not affected: it moves, and the record keeps what is to be told",
+        REMOTE,
+        "let the agent push gitops-bg/state/*; it tries again by itself, and at once when asked",
+        "gitops-bg reconcile {app}",
+    ),
 }
 
 _OF_THE_ROLLOUT = ("Healthy", "Progressing", "Completed", "Paused", "AnalysisPassed")
