@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Problem
-from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
 from gitops_bg.repo.files import File
@@ -35,6 +35,9 @@ from gitops_bg.spec.settings import default_settings, read_settings
 from gitops_bg.spec.yamlio import read_one
 
 NOWHERE = Position("", 0)
+_Offered = tuple[str, tuple[ServicePorts, ...]]
+"""The digest that a ``primary.yaml`` names, and the ports."""
+_NOTHING: _Offered = ("", ())
 _CONFIGURATION = (b"ConfigMap", b"Secret")
 
 
@@ -74,7 +77,7 @@ class Catalog:
         self._good_settings: bytes | None = None
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
-        self._parsed_offers: dict[tuple[AppKey, str], str] = {}
+        self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
         self.commit = ""
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
@@ -128,6 +131,7 @@ class Catalog:
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,
+            ports=config.ports,
         )
 
     def git_view(self, app: AppKey) -> GitView:
@@ -247,17 +251,18 @@ class Catalog:
         return {app for app in touched if before.get(app) != self._promotions.get(app)}
 
     def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
-        return PromotionBranch(self._digest(app, offer.primary), self._digest(app, offer.base_primary))
+        (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
+        return PromotionBranch(digest, base, services)
 
-    def _digest(self, app: AppKey, file: File | None) -> str:
-        """The digest that a ``primary.yaml`` names; empty where it is absent or broken."""
+    def _named(self, app: AppKey, file: File | None) -> _Offered:
+        """What a ``primary.yaml`` names; nothing where it is absent or broken."""
         if file is None or not isinstance(file.content, bytes):
-            return ""
+            return _NOTHING
         key = (app, file.blob)
         if key not in self._parsed_offers:
             document, _ = read_one(app_file(app, PRIMARY_FILE), file.content)
             primary = read_primary(document, app)[0] if document else None
-            self._parsed_offers[key] = primary.snapshot.digest if primary else ""
+            self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
         return self._parsed_offers[key]
 
     def _lost_before_us(self) -> str:

@@ -142,7 +142,7 @@ def _change(repository: Repository, app: AppKey, action: CommitPrimary | OfferPr
         reason=action.reason,
     )
     contents = completed(repository, app, version, wish.contents)
-    return PrimaryChange(render_primary(app, version, contents).encode(), wish.primary_blob, movement)
+    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.primary_blob, movement)
 
 
 def _apps(wishes: Mapping[AppKey, Wish], kind: type[GitAction]) -> set[AppKey]:

@@ -17,6 +17,7 @@ from gitops_bg.core.actions import label
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.ports import services_of
 from gitops_bg.core.world import World
 from gitops_bg.repo.errors import PushRefused
 from gitops_bg.repo.layout import promotion_branch
@@ -41,7 +42,7 @@ def content_of(session: Session, facts: Facts, world: World, version: Version) -
     """primary.yaml of a version: its checked snapshot, and what its ConfigMaps and Secrets hold."""
     full = replace(version, snapshot=world.snapshot(version))
     contents = side_of(session, facts, version.snapshot, version.source.commit).contents
-    return render_primary(facts.app, full, contents).encode()
+    return render_primary(facts.app, full, contents, services_of(world, version)).encode()
 
 
 def change_to(

@@ -4,6 +4,7 @@ Before a write that traffic depends on, the objects are read live; where they ar
 decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
+import json
 from dataclasses import replace
 from typing import assert_never
 
@@ -27,6 +28,7 @@ from gitops_bg.cluster.patches import (
     change_annotation,
     change_replicas,
     change_selector,
+    replace_ports,
     replace_selector,
 )
 from gitops_bg.cluster.pods import Pods
@@ -178,11 +180,13 @@ class Actor:
     def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService) -> None:
         existing = self._own(SERVICES, app, action.name)
         if existing is not None and not git_says(config, action.name):
-            as_it_is = service_manifest(app, self._uid(app), action.name, action.digest, existing, snapshot="")
+            uid = self._uid(app)
+            as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
             self._writer.json_patch(SERVICES, app.namespace, action.name, adopt_service(existing, as_it_is))
             return
-        manifest = self._service(app, config, action.name, action.digest)
+        manifest = self._service(app, config, action)
         if existing is not None:
+            existing = self._with_ports(app, existing, manifest)
             # A lock: whoever moves the selector meanwhile is not overruled.
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
@@ -193,17 +197,25 @@ class Actor:
             answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole)
         self._settle_service(answer, manifest)
 
-    def _point(self, app: AppKey, action: PointPreview) -> None:
-        self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action))
+    def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
+        """A Service with the ports and the selector of its manifest, in one write where it has others."""
+        change = replace_ports(live, manifest)
+        name = live["metadata"]["name"]
+        return self._writer.json_patch(SERVICES, app.namespace, name, change) if change else live
+
+    def _point(self, app: AppKey, action: SwitchTraffic | PointPreview) -> None:
+        state = self._reader.service(app.namespace, action.name)
+        live = json.loads(state.content)["spec"] if state is not None else {}
+        self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action, live))
 
     def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic) -> None:
         self._require_available(app, action)
         if not action.create:
-            self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action))
+            self._point(app, action)
             return
         if self._own(SERVICES, app, action.name) is not None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
-        self._writer.apply(SERVICES, self._service(app, config, action.name, action.digest), force=False)
+        self._writer.apply(SERVICES, self._service(app, config, action), force=False)
 
     def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
         """I1, read live: the pods that traffic is to go to are there."""
@@ -259,9 +271,10 @@ class Actor:
             raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone")
         return state.meta.uid
 
-    def _service(self, app: AppKey, config: AppConfig | None, name: str, digest: str) -> Object:
+    def _service(self, app: AppKey, config: AppConfig | None, action: ApplyService | SwitchTraffic) -> Object:
         known = dict(snapshots(config, self._reader.replica_sets(app)))
-        return desired_service(app, self._uid(app), name, short(digest), config, known)
+        uid, digest = self._uid(app), short(action.digest)
+        return desired_service(app, uid, action.name, digest, config, known, action.ports)
 
     def _settle_service(self, answer: Object, manifest: Object) -> None:
         state = service_state(answer)

@@ -68,21 +68,33 @@ def git_says(config: AppConfig | None, name: str) -> bool:
 
 
 def desired_service(
-    app: AppKey, app_uid: str, name: str, digest: str, config: AppConfig | None, known: Mapping[str, str]
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    config: AppConfig | None,
+    known: Mapping[str, str],
+    ports: str = "",
 ) -> Object:
-    """The manifest of a Service with the selector of ``digest`` (short or full).
+    """The manifest of a Service with the selector of ``digest`` (short or full), and with its ``ports`` if known.
 
     Raises `InvalidInput` where nothing says which ports it has.
     """
     given = config.services.get(name) if config is not None else None
-    return service_manifest(app, app_uid, name, digest, given, known.get(short(digest), ""))
+    return service_manifest(app, app_uid, name, digest, given, known.get(short(digest), ""), ports)
 
 
 def desired_service_if_known(
-    app: AppKey, app_uid: str, name: str, digest: str, config: AppConfig | None, known: Mapping[str, str]
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    config: AppConfig | None,
+    known: Mapping[str, str],
+    ports: str = "",
 ) -> Object | None:
     """The manifest, or None where nothing says which ports it has."""
     try:
-        return desired_service(app, app_uid, name, digest, config, known)
+        return desired_service(app, app_uid, name, digest, config, known, ports)
     except InvalidInput:
         return None

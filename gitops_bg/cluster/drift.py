@@ -59,6 +59,15 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
     return bool(live == desired) or (field in QUANTITIES and same_quantity(live, desired))
 
 
+def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
+    """Whether the ports of a Service are those that are desired, and no others.
+
+    >>> ports_are([{"port": 80, "protocol": "TCP", "targetPort": 80}], [{"port": 80}])
+    True
+    """
+    return len(live) == len(desired) and contains(live, desired, "ports")
+
+
 def same_quantity(one: object, other: object) -> bool:
     """Whether two resource quantities are the same amount.
 
@@ -87,8 +96,8 @@ def _merge_keys(desired: Sequence[Any], field: str) -> tuple[str, ...]:
     return _MERGE_KEYS.get(field, ())
 
 
-def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
-    return tuple(item.get(key) or ("TCP" if key == "protocol" else None) for key in keys)
+def _key(item: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(repr(item.get(key) or ("TCP" if key == "protocol" else None)) for key in keys)
 
 
 def _amount(value: object) -> Decimal | None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from gitops_bg.cluster import wearing
 from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
-from gitops_bg.cluster.drift import contains
+from gitops_bg.cluster.drift import contains, ports_are
 from gitops_bg.cluster.kinds import CONFIGURATION, REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.pods import Pods
@@ -30,10 +30,13 @@ from gitops_bg.cluster.states import (
     SliceState,
 )
 from gitops_bg.core import names
+from gitops_bg.core.desired import Desired
+from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey, Color, Version
 from gitops_bg.core.observed import CompanionView, ConfigurationView, Observed, PodView, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
+from gitops_bg.core.traffic.ports import choose, sources_of, written
 from gitops_bg.spec.load import AppConfig
 
 _S = TypeVar("_S", AppState, ServiceState)
@@ -120,7 +123,7 @@ def app_drifted(state: AppState, manifest: Object) -> bool:
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
     """Whether a Service differs from its manifest, the selector apart; also by a port that left Git."""
     live = json.loads(state.content)
-    if len(live["spec"].get("ports") or ()) != len(manifest["spec"].get("ports") or ()):
+    if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
     metadata = {key: manifest["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
@@ -190,16 +193,17 @@ class _Look:
             return None
         owner = owner_of(SERVICES, state.meta, self.app)
         digest = digest_in(self.app, dict(state.selector))
-        return ServiceView(
+        view = ServiceView(
             name=state.meta.name,
             digest=digest,
             selector=state.selector,
             ours=not owner,
             owner=owner,
-            drifted=not owner and self._service_drifted(state, digest),
             ready_endpoints=self._ready(state.meta.name),
             other_endpoints=self._has_others(state.meta.name, digest),
+            ports=written(json.loads(state.content)["spec"].get("ports") or ()),
         )
+        return view if owner else replace(view, drifted=self._service_drifted(state, view))
 
     def _version(self, state: ReplicaSetState) -> Version | None:
         """The version a ReplicaSet runs: by its annotation, else by its name."""
@@ -224,17 +228,28 @@ class _Look:
         controller = meta.controller
         return not self.uid or (controller is not None and controller.uid == self.uid)
 
-    def _service_drifted(self, state: ServiceState, digest: str) -> bool:
+    def _service_drifted(self, state: ServiceState, view: ServiceView) -> bool:
         if not self.uid:
             return False
-        if not git_says(self.config, state.meta.name):
+        name, known = state.meta.name, snapshots(self.config, self.contents.replica_sets)
+        ports = self._ports(view, known.get(view.digest, ""))
+        if not git_says(self.config, name):
             as_it_is = json.loads(state.content)
-            return service_drifted(
-                state, service_manifest(self.app, self.uid, state.meta.name, digest, as_it_is, snapshot="")
-            )
-        known = snapshots(self.config, self.contents.replica_sets)
-        manifest = desired_service_if_known(self.app, self.uid, state.meta.name, digest, self.config, known)
-        return manifest is not None and self._unsettled(state, manifest, service_drifted)
+            manifest = service_manifest(self.app, self.uid, name, view.digest, as_it_is, "", ports or view.ports)
+            return service_drifted(state, manifest)
+        wanted = desired_service_if_known(self.app, self.uid, name, view.digest, self.config, known, ports)
+        return wanted is not None and self._unsettled(state, wanted, service_drifted)
+
+    def _ports(self, view: ServiceView, template: str) -> str:
+        """The ports that a Service is to have with the version that it selects; empty for one that nobody knows."""
+        version = next((each for each in self.record.versions if short(each.digest) == view.digest), None)
+        if version is None or self.config is None or self.config.spec is None:
+            return ""
+        is_preview = view.name == self.config.spec.strategy.preview_service
+        routed = self.record.preview if is_preview else self.record.traffic
+        full = replace(version, snapshot=replace(version.snapshot, text=template))
+        desired = Desired("", self.config.target, self.config.primary, ports=self.config.ports)
+        return choose(sources_of(desired, full, view.name, view, serving=routed == version.digest))
 
     def _unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
         return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))

@@ -4,22 +4,33 @@ A JSON patch is carried out as a whole or not at all; its ``test`` makes the API
 no longer what was decided on (reference pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
+import json
+from collections.abc import Sequence
+
+from gitops_bg.cluster.drift import ports_are
 from gitops_bg.cluster.kinds import Object
+from gitops_bg.cluster.render import with_protocols
 from gitops_bg.core import names
 from gitops_bg.core.actions import PointPreview, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.model import AppKey
 
 _SELECTOR = "/spec/selector"
+_PORTS = "/spec/ports"
 _REPLICAS = "/spec/replicas"
 
 
-def change_selector(app: AppKey, action: SwitchTraffic | PointPreview) -> list[Object]:
-    """Move a Service of ours from exactly the expected selector to the pods of another version."""
+def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
+    """Move a Service of ours from exactly the expected selector to the pods of another version, and its ports along.
+
+    ``live`` is the spec that the Service was seen with: ports that are right stay untouched.
+    """
     expected = dict(action.expected_selector) or None
+    wanted = {"ports": json.loads(action.ports)} if action.ports else {}
     return [
         *_still_ours(app),
         {"op": "test", "path": _SELECTOR, "value": expected},
         {"op": "add", "path": _SELECTOR, "value": names.selector(app, action.digest)},
+        *_replace_ports(live, with_protocols(wanted)),
     ]
 
 
@@ -32,8 +43,24 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
     ]
 
 
+def replace_ports(live: Object, manifest: Object) -> list[Object]:
+    """Make the ports of a Service exactly those of its manifest, with its selector, unless anybody wrote it meanwhile.
+
+    Server-side apply merges ports by number and protocol: where somebody changed the number of a port, it would have
+    two of one name then, and is refused. Empty where they are right.
+    """
+    ports = _replace_ports(live["spec"], manifest["spec"])
+    if not ports:
+        return []
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+        *ports,
+    ]
+
+
 def adopt_service(live: Object, manifest: Object) -> list[Object]:
-    """Give a Service our labels, owner and selector, unless anybody wrote it meanwhile; leave the rest of it alone."""
+    """Give a Service our labels, owner, selector and ports, unless anybody wrote it meanwhile; leave the rest alone."""
     metadata, ours = live["metadata"], manifest["metadata"]
     others = [each for each in metadata.get("ownerReferences") or () if not each.get("controller")]
     return [
@@ -41,7 +68,22 @@ def adopt_service(live: Object, manifest: Object) -> list[Object]:
         {"op": "add", "path": "/metadata/labels", "value": {**(metadata.get("labels") or {}), **ours["labels"]}},
         {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, *ours["ownerReferences"]]},
         {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+        *_replace_ports(live["spec"], manifest["spec"]),
     ]
+
+
+def _replace_ports(live: Object, wanted: Object) -> list[Object]:
+    """The whole list, where the live one differs; both are specs of a Service."""
+    before, ports = live.get("ports") or [], wanted.get("ports") or []
+    if not ports or ports_are(before, ports):
+        return []
+    return [{"op": "add", "path": _PORTS, "value": [_with_node_port(port, before) for port in ports]}]
+
+
+def _with_node_port(port: Object, before: Sequence[Object]) -> Object:
+    """A port with the number on each node that it had under its name: clients outside the cluster know it."""
+    had = next((each for each in before if each.get("name") == port.get("name") and each.get("nodePort")), None)
+    return {**port, "nodePort": had["nodePort"]} if had and "nodePort" not in port else port
 
 
 def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:

@@ -16,6 +16,7 @@ from gitops_bg.core.actions import CreateReplicaSet
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model import AppKey, Snapshot
+from gitops_bg.core.traffic.ports import derived_ports
 from gitops_bg.spec.configuration import Configuration, text_of
 from gitops_bg.spec.references import redirected
 
@@ -72,7 +73,7 @@ def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> 
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
     for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
-        container.update(_with_protocols(container))
+        container.update(with_protocols(container))
     return template
 
 
@@ -94,9 +95,18 @@ def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[st
 
 
 def service_manifest(
-    app: AppKey, app_uid: str, name: str, digest: str, given: Mapping[str, Any] | None, snapshot: str
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    given: Mapping[str, Any] | None,
+    snapshot: str,
+    ports: str = "",
 ) -> Object:
-    """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot."""
+    """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot.
+
+    ``ports`` are those of the version (JSON), where they may be others than Git's or the snapshot's.
+    """
     manifest = _head(SERVICES, app, name)
     source = given or {}
     theirs = source.get("metadata") or {}
@@ -105,19 +115,17 @@ def service_manifest(
     if theirs.get("annotations"):
         metadata["annotations"] = dict(theirs["annotations"])
     metadata["ownerReferences"] = [owner_reference(app, app_uid)]
-    spec = dict(source.get("spec") or {}) or {"ports": derived_ports(name, snapshot)}
-    manifest["spec"] = {**_with_protocols(spec), "selector": names.selector(app, digest)}
+    spec = dict(source.get("spec") or {})
+    listed = json.loads(ports) if ports else None if spec else _derived_ports(name, snapshot)
+    if listed:
+        spec["ports"] = listed
+    manifest["spec"] = {**with_protocols(spec), "selector": names.selector(app, digest)}
     return manifest
 
 
-def derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> list[Object]:
-    """One Service port for each container port, named, so that versions may differ in the number behind the name.
-
-    Raises `InvalidInput` where the template declares no port: a Service needs one.
-    """
-    template = json.loads(snapshot) if snapshot else {}
-    containers = (template.get("spec") or {}).get("containers") or []
-    ports = [_service_port(port) for container in containers for port in container.get("ports") or []]
+def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> list[Object]:
+    """Raises `InvalidInput` where the template declares no port: a Service needs one."""
+    ports = derived_ports(snapshot)
     if not ports:
         raise InvalidInput(
             Problem(
@@ -127,7 +135,8 @@ def derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> lis
                 remedy=f"declare a containerPort, or add a manifest of Service {service} to the folder",
             )
         )
-    return ports
+    found: list[Object] = json.loads(ports)
+    return found
 
 
 def owner_reference(app: AppKey, uid: str) -> Object:
@@ -155,7 +164,7 @@ def _head(kind: Kind, app: AppKey, name: str) -> Object:
     return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata}
 
 
-def _with_protocols(holder: Mapping[str, Any]) -> Object:
+def with_protocols(holder: Mapping[str, Any]) -> Object:
     """Ports with their protocol spelled out: server-side apply merges them by it and knows no default.
 
     https://github.com/kubernetes-sigs/structured-merge-diff/issues/130
@@ -171,9 +180,3 @@ def with_quantities(value: Any, field: str = "") -> Any:
     if isinstance(value, list):
         return [with_quantities(item) for item in value]
     return str(value) if field in QUANTITIES and isinstance(value, (int, float)) else value
-
-
-def _service_port(port: Mapping[str, Any]) -> Object:
-    number, protocol = port["containerPort"], port.get("protocol", "TCP")
-    name = port.get("name") or f"{protocol.lower()}-{number}"
-    return {"name": name, "port": number, "protocol": protocol, "targetPort": port.get("name") or number}

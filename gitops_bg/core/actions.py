@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 from gitops_bg.core.companions import Companion
 from gitops_bg.core.digest import short
-from gitops_bg.core.model import NO_METADATA, Apart, Color, ConfigurationRef, PodMetadata, Snapshot, Version
+from gitops_bg.core.model import (
+    NO_METADATA,
+    Apart,
+    Color,
+    ConfigurationRef,
+    PodMetadata,
+    ServicePorts,
+    Snapshot,
+    Version,
+)
 from gitops_bg.core.record import Event, Lane, LedgerEntry
 
 
@@ -156,12 +165,16 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class ApplyService:
-    """Create a Service, or repair what somebody else changed on it, with the selector of ``digest``."""
+    """Create a Service, or repair what somebody else changed on it, with the selector of ``digest``.
+
+    ``ports`` are those that this version is served with, as JSON; empty: as Git or its template says, or as they are.
+    """
 
     role: str
     name: str
     digest: str
     reason: str
+    ports: str = ""
 
     def __str__(self) -> str:
         return f"apply the {self.role} Service {self.name} -> {short(self.digest)}: {self.reason}"
@@ -169,11 +182,12 @@ class ApplyService:
 
 @dataclass(frozen=True, slots=True)
 class PointPreview:
-    """Move the preview Service: one write, compare-and-swap on ``expected_selector``."""
+    """Move the preview Service with its ports: one write, compare-and-swap on ``expected_selector``."""
 
     name: str
     expected_selector: tuple[tuple[str, str], ...]
     digest: str
+    ports: str = ""
 
     def __str__(self) -> str:
         return f"point the preview Service {self.name} to {short(self.digest)}"
@@ -181,7 +195,7 @@ class PointPreview:
 
 @dataclass(frozen=True, slots=True)
 class SwitchTraffic:
-    """Move live traffic: one write, compare-and-swap on ``expected_selector`` (DESIGN §4.3).
+    """Move live traffic: selector and ports in one write, compare-and-swap on ``expected_selector`` (DESIGN §4.3).
 
     Carried out only if the ReplicaSet of ``digest`` still has ``needs_available`` available pods when read live.
     ``create`` where there is no active Service yet.
@@ -198,6 +212,8 @@ class SwitchTraffic:
     create: bool = False
     several: bool = False
     """Other Services move, too; each is a write of its own, and all of them are one switch."""
+    ports: str = ""
+    """Those that the version is served with, as JSON; empty: they stay as they are."""
 
     def __str__(self) -> str:
         origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
@@ -241,6 +257,8 @@ class CommitPrimary:
     from_number: int | None
     reason: str
     by: str = ""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic is to have with it."""
 
     def __str__(self) -> str:
         return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
@@ -256,6 +274,8 @@ class OfferPromotion:
     from_number: int | None
     reason: str
     by: str = ""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic is to have with it."""
 
     def __str__(self) -> str:
         return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"

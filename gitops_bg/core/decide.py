@@ -40,6 +40,7 @@ from gitops_bg.core.traffic.following import follow_primary, follow_target_rever
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.traffic.in_full import end_full
+from gitops_bg.core.traffic.ports import note_ports
 from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
@@ -74,6 +75,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_delays,  # somebody changed a delay: it holds for versions let go before, too
     archive,  # warm versions whose time is up
     choose_preview,  # where the preview Service points
+    note_ports,  # what each version is served with
     forget,  # history beyond its limit
     forget_runs,  # analyses beyond theirs
     note_divergence,  # main refuses the commit of an emergency

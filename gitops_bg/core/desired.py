@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.knowledge import Knowledge
-from gitops_bg.core.model import Snapshot, Source
+from gitops_bg.core.model import ServicePorts, Snapshot, Source
 from gitops_bg.core.record import Hold
 
 
@@ -29,6 +29,8 @@ class Primary:
     version: int
     source: Source
     changed_by: Source
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic was promoted with, as far as they are not those of the template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,10 @@ class Desired:
     """Of main's history: how often somebody accepted a rewritten one."""
     tree: str = ""
     """The id of the app's folder at ``commit``."""
+    ports: tuple[ServicePorts, ...] = ()
+    """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
 
     def unread(self) -> "Desired":
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
         nothing = replace(self, target=None, primary=None, problems=(), in_git=True, memory=None)
-        return replace(nothing, companions=(), autoscaler=None, whole=False)
+        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=())

@@ -61,6 +61,14 @@ class ConfigurationRef:
         return f"{self.kind} {self.name}"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ServicePorts:
+    """The ports of one Service, by its name: JSON of its ``spec.ports`` as written in Git."""
+
+    service: str
+    ports: str
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One immutable pod template with the configuration it uses, and the digest of both (``core.digest``)."""
@@ -150,6 +158,8 @@ class Version:
     """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
+    ports: tuple[ServicePorts, ...] = ()
+    """The ports that it was served with last, where they are not those of its template (``core.traffic.ports``)."""
 
     @property
     def digest(self) -> str:

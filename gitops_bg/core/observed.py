@@ -7,7 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.companions import Companion
 from gitops_bg.core.hooks.hook import Called
-from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, Snapshot
+from gitops_bg.core.model import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,8 @@ class ServiceView:
     """Ready addresses in its EndpointSlices."""
     other_endpoints: bool = False
     """Among them are some that are not pods of the version it selects."""
+    ports: str = ""
+    """Its ports, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,8 @@ class PromotionBranch:
 
     digest: str
     base_digest: str
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that it would promote with the digest."""
 
 
 @dataclass(frozen=True, slots=True)

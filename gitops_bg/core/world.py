@@ -3,6 +3,7 @@
 Steps take a World and return one in which only the record differs; actions are then read off the result.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -165,11 +166,11 @@ class World:
             return version.snapshot
         return replace(version.snapshot, text=next(filter(None, self._texts(version.digest)), ""))
 
-    def _texts(self, digest: str) -> list[str]:
+    def _texts(self, digest: str) -> Iterator[str]:
         documents = (self.desired.primary, self.desired.target)
-        from_git = [one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest]
+        yield from (one.snapshot.text for one in documents if one and self.resolve(one.snapshot) == digest)
         views = (view.snapshot for view in self.observed.replica_sets if view.snapshot.digest == digest)
-        return from_git + [snapshot.text for snapshot in views if is_genuine(snapshot)]
+        yield from (snapshot.text for snapshot in views if is_genuine(snapshot))
 
     @property
     def active_services(self) -> tuple[tuple[str, ServiceView | None], ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from gitops_bg.core.desired import Primary, Problem, Target
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.hooks.hook import Hook
-from gitops_bg.core.model import AppKey, ConfigurationRef, Source
+from gitops_bg.core.model import AppKey, ConfigurationRef, ServicePorts, Source
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.spec import models
 from gitops_bg.spec.alerts import Alerting, alerts_of
@@ -32,6 +32,7 @@ from gitops_bg.spec.plans import Plans, plans_of
 from gitops_bg.spec.pod_metadata import check_pod_metadata
 from gitops_bg.spec.primary import read_primary
 from gitops_bg.spec.references import Named
+from gitops_bg.spec.service_ports import check_service, ports_in_git
 from gitops_bg.spec.target import TargetFile, read_target, selected_labels
 from gitops_bg.spec.tracking import Tracked, track
 from gitops_bg.spec.validation import validate
@@ -71,6 +72,11 @@ class AppConfig:
     """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
     companions: Companions = NO_COMPANIONS
     """What belongs to the app and not to a version."""
+
+    @property
+    def ports(self) -> tuple[ServicePorts, ...]:
+        """What Git says of the ports of its Services."""
+        return tuple(ports_in_git(self.spec.strategy, self.services, whole=self.whole)) if self.spec else ()
 
 
 def load_app(
@@ -118,7 +124,7 @@ class _Folder:
         usable = target_document if target else None
         companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
-        self._check_services(spec, services)
+        self._check_services(spec, services, target_file, target)
         tracked = self._track(target_document, manifests, readable) if target_document and target else None
         return AppConfig(
             app=self.app,
@@ -219,7 +225,8 @@ class _Folder:
         if primary is None:
             return None
         self.configuration |= {each.ref: each for each in primary.configuration}
-        return Primary(primary.snapshot, primary.version, primary.source, changed_by=source(PRIMARY_FILE))
+        changed_by = source(PRIMARY_FILE)
+        return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
 
     def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
         """The manifests beside the three files by kind and name, and whether every one of them could be read."""
@@ -269,15 +276,16 @@ class _Folder:
             message = f"{found.kind} {found.metadata.name} is in the folder twice"
             self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
 
-    def _check_services(self, spec: AppSpec | None, services: Mapping[str, Document]) -> None:
+    def _check_services(
+        self, spec: AppSpec | None, services: Mapping[str, Document], target_file: str, target: TargetFile | None
+    ) -> None:
         if spec is None:
             return
+        template = target.snapshot.text if target else ""
         for name in (*spec.strategy.active_services, spec.strategy.preview_service):
             document = services.get(name) if name else None
-            content = document.value.get("spec") if document else None
-            if document and isinstance(content, dict) and content.get("type") == "ExternalName":
-                message = "ExternalName has no pods behind it, so its traffic cannot be moved"
-                self.problems.append(document.problem(("spec", "type"), message, "write ClusterIP"))
+            if document is not None:
+                self.problems.extend(check_service(document, target_file, template))
 
 
 def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:

@@ -348,6 +348,12 @@ class PrimaryConfiguration(Model):
     binary_data: dict[str, str] | None = None
 
 
+class PrimaryService(Model):
+    """What live traffic uses of one Service, as in its manifest."""
+
+    ports: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
 class Primary(Model):
     """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
 
@@ -358,6 +364,7 @@ class Primary(Model):
     digest: Digest
     source: Origin
     template: Annotated[dict[str, Any], Field(min_length=1)]
+    services: dict[str, PrimaryService] | None = None
     configuration: list[PrimaryConfiguration] | None = None
 
 

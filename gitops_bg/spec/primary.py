@@ -4,15 +4,17 @@ Whoever changes the file does it through here, so that a promotion's diff is the
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import PREFIX, Json, short, snapshot_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, ConfigurationRef, Snapshot, Source, Version
+from gitops_bg.core.model import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version
 from gitops_bg.core.names import API_VERSION
+from gitops_bg.core.traffic.ports import written
 from gitops_bg.spec import models
 from gitops_bg.spec.configuration import Configuration, configuration_of, find, listing
 from gitops_bg.spec.emit import to_yaml
@@ -36,13 +38,17 @@ class PrimaryFile:
     source: Source
     configuration: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets of the snapshot hold."""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic uses with it; no part of its digest."""
 
 
-def render_primary(app: AppKey, version: Version, contents: Iterable[Configuration] = ()) -> str:
+def render_primary(
+    app: AppKey, version: Version, contents: Iterable[Configuration] = (), services: Iterable[ServicePorts] = ()
+) -> str:
     """The text of primary.yaml for a version: the same version gives the same bytes.
 
     Of ``contents`` it takes what the version uses. Raises `InvalidInput` where some of that is not there: half a
-    version is none.
+    version is none. ``services`` are the ports of live traffic that its template does not say.
     """
     contents = tuple(contents)
     configuration = [_required(app, version, ref, contents) for ref in version.snapshot.configuration]
@@ -55,7 +61,9 @@ def render_primary(app: AppKey, version: Version, contents: Iterable[Configurati
         "source": _origin(version.source),
         "template": json.loads(version.snapshot.text),
     }
-    return HEADER + to_yaml(content | ({"configuration": listing(configuration)} if configuration else {}))
+    ports: dict[str, Json] = {each.service: {"ports": json.loads(each.ports)} for each in sorted(services)}
+    more: dict[str, Json] = {"services": ports} if ports else {}
+    return HEADER + to_yaml(content | more | ({"configuration": listing(configuration)} if configuration else {}))
 
 
 def _required(
@@ -102,7 +110,13 @@ def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, t
         return None, problems
     origin = model.source
     source = Source(origin.commit, origin.author, _utc(origin.date))
-    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents), ()
+    services = tuple(_ports_in(document.value.get("services") or {}))
+    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services), ()
+
+
+def _ports_in(services: Mapping[str, Any]) -> Iterator[ServicePorts]:
+    for name in sorted(services):
+        yield ServicePorts(name, written(services[name]["ports"]))
 
 
 def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Problem:

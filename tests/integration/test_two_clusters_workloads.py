@@ -163,6 +163,18 @@ def test_an_endpoint_slice_names_service_pods_and_ports(cluster: TestCluster, na
     assert (target["kind"], target["name"]) == ("Pod", cluster.list(pods(namespace))[0]["metadata"]["name"])
 
 
+def test_a_named_target_port_that_no_container_has_is_left_out_of_the_slice(
+    cluster: TestCluster, namespace: str
+) -> None:
+    written = manifests.service(namespace, app="web")
+    dangling = {"name": "metrics", "port": 9090, "protocol": "TCP", "targetPort": "metrics"}
+    cluster.apply({**written, "spec": {**written["spec"], "ports": [*written["spec"]["ports"], dangling]}})
+    cluster.apply(manifests.replica_set(namespace))
+    eventually(lambda: cluster.ready_addresses(namespace, "web"), what="an address")
+    slices = cluster.list(cluster.endpoint_slices(namespace), labelSelector="kubernetes.io/service-name=web")
+    assert [[port["name"] for port in each["ports"]] for each in slices] == [["http"]]
+
+
 def test_what_an_object_owns_goes_with_it(cluster: TestCluster, namespace: str) -> None:
     cluster.apply(manifests.service(namespace, app="web"))
     cluster.apply(manifests.replica_set(namespace, replicas=2))

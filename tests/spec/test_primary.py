@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.model import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version
 from gitops_bg.spec.configuration import configuration_of
 from gitops_bg.spec.emit import scalar, to_yaml
 from gitops_bg.spec.primary import PrimaryFile, read_primary, render_primary
@@ -267,3 +267,20 @@ def test_only_what_the_version_uses_is_written() -> None:
 def test_half_a_version_is_not_written() -> None:
     with pytest.raises(InvalidInput, match=r"what ConfigMap web of v7 .* held is nowhere to be found"):
         render_primary(WEB, version(USING, Source("9be1")), CONFIGURATION[:1] + CONFIGURATION[2:])
+
+
+PORTS = (
+    ServicePorts("web", '[{"name":"http","port":80,"targetPort":"http"}]'),
+    ServicePorts("web-grpc", '[{"port":9000}]'),
+)
+
+
+def test_ports_of_live_traffic_stand_there_as_in_git_and_are_no_part_of_the_digest() -> None:
+    promoted = version(snapshot_of({"a": "b"}), Source("9be1"))
+    text = render_primary(WEB, promoted, services=PORTS)
+    assert "services:\n  web:\n    ports:\n      - name: http\n        port: 80\n        targetPort: http\n" in text
+    primary, problems = read_back(text)
+    assert not problems
+    assert primary is not None
+    assert (primary.services, primary.snapshot.digest) == (PORTS, promoted.digest)
+    assert "services" not in render_primary(WEB, promoted)

@@ -57,3 +57,39 @@ def test_service_without_pods_behind_it_cannot_be_one_of_several() -> None:
     external = SERVICE.replace("name: web", "name: web-grpc").replace("spec:", "spec:\n  type: ExternalName")
     (problem,) = load("activeServices: [web, web-grpc]", external).problems
     assert "ExternalName has no pods behind it" in problem.message
+
+
+def two_ports(*targets: str) -> str:
+    ports = "".join(
+        f"    - {{name: p{place}, port: {place + 80}, targetPort: {one}}}\n" for place, one in enumerate(targets)
+    )
+    return f"apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec:\n  ports:\n{ports}"
+
+
+PORTS = "ports: [{name: http, containerPort: 8080}, {name: metrics, containerPort: 9090}]"
+DANGLING = {
+    "htp": "service.yaml:7: spec.ports[1].targetPort: no container of target.yaml has a TCP port named htp, so no "
+    "request would arrive (write http, or name a containerPort htp in target.yaml)",
+    "admin": "service.yaml:7: spec.ports[1].targetPort: no container of target.yaml has a TCP port named admin, so no "
+    "request would arrive; it has http, metrics (name a containerPort admin in target.yaml)",
+}
+
+
+@pytest.mark.parametrize("name", DANGLING)
+@pytest.mark.parametrize("field", ["activeService: web", "activeService: other\n      previewService: web"])
+def test_named_target_port_that_no_container_has_is_refused_with_its_line(field: str, name: str) -> None:
+    target = TARGET.replace("image:", f"{PORTS}\n          image:")
+    files = {"app.yaml": APP.replace("activeService: web", field), "target.yaml": target}
+    files["service.yaml"] = two_ports("http", name)
+    config = load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
+    assert [str(problem).removeprefix("apps/shop/web/") for problem in config.problems] == [DANGLING[name]]
+    assert config.services
+
+
+@pytest.mark.parametrize("name", ["http", "metrics", "8080", "9999"])
+def test_target_port_that_a_container_has_or_that_is_a_number_is_taken(name: str) -> None:
+    files = {"app.yaml": APP, "target.yaml": TARGET.replace("image:", f"{PORTS}\n          image:")}
+    files["service.yaml"] = two_ports("http", name)
+    config = load_app(WEB, {name: text.encode() for name, text in files.items()}, source_of)
+    assert config.problems == ()
+    assert [each.service for each in config.ports] == ["web"]

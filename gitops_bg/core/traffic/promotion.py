@@ -14,6 +14,7 @@ from gitops_bg.core.record import Event
 from gitops_bg.core.returning import may_return_without_gates
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.gates import all_open, gates_before_commit
+from gitops_bg.core.traffic.ports import services_of
 from gitops_bg.core.world import World
 
 
@@ -47,7 +48,7 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
         return ()
     wanted = wanted or _promotion_of_candidate(world)
     if isinstance(wanted, OfferPromotion):
-        return () if _is_offered(world, wanted.version, branch) else (wanted,)
+        return () if _is_offered(world, wanted, branch) else (wanted,)
     if isinstance(wanted, CommitPrimary) and branch and branch.digest == wanted.version.digest:
         return (wanted,)  # The offer stands until main has the commit: it may be refused again.
     stale = _stale_branch(world, branch)
@@ -87,7 +88,8 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
         return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
-    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason)
+    ports = services_of(world, candidate)
+    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, services=ports)
 
 
 def _waits_its_turn(world: World) -> bool:
@@ -101,18 +103,19 @@ def _promotes_on_expiry(world: World, candidate: Version) -> bool:
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
     """To main, or, where main refuses the agent, as an offer on the promotion branch."""
+    ports = services_of(world, to)
     if world.observed.git.main_refused:
-        return OfferPromotion(to, event, *_origin(origin), reason, by)
-    return CommitPrimary(to, event, *_origin(origin), reason, by)
+        return OfferPromotion(to, event, *_origin(origin), reason, by, ports)
+    return CommitPrimary(to, event, *_origin(origin), reason, by, ports)
 
 
 def _origin(version: Version | None) -> tuple[str, int | None]:
     return (version.digest, version.number) if version else ("", None)
 
 
-def _is_offered(world: World, version: Version, branch: PromotionBranch | None) -> bool:
+def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | None) -> bool:
     """Also where main writes its digest with a prefix that the record does not know it by."""
-    if branch is None or branch.digest != version.digest:
+    if branch is None or (branch.digest, branch.services) != (wanted.version.digest, wanted.services):
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
     return branch.base_digest in (named, world.primary_digest)

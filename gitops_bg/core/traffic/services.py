@@ -8,6 +8,7 @@ from gitops_bg.core.lifecycle.sizes import needed_to_switch
 from gitops_bg.core.model import Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.record import Switch
+from gitops_bg.core.traffic.ports import ports_of
 from gitops_bg.core.world import World
 
 
@@ -49,6 +50,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
         needs_available=needed_to_switch(world),
         create=service is None,
         several=len(world.active_services) > 1,
+        ports=ports_of(world, version, name),
     )
 
 
@@ -57,7 +59,7 @@ def _keep_active(world: World) -> tuple[ClusterAction, ...]:
     if not world.record.traffic:
         return ()
     services = _left_half_way(world) if world.suspended else world.active_services
-    kept = (_keep(Role.ACTIVE, name, view, world.record.traffic) for name, view in services)
+    kept = (_keep(world, Role.ACTIVE, name, view, world.record.traffic) for name, view in services)
     return tuple(action for actions in kept for action in actions)
 
 
@@ -75,17 +77,26 @@ def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
         return ()
     moved = service is not None and service.digest not in ("", short(digest))
     if service and moved and service.ours and not service.drifted:
-        return (PointPreview(name, service.selector, digest),)
-    return _keep(Role.PREVIEW, name, service, digest)
+        return (PointPreview(name, service.selector, digest, _ports(world, name, digest)),)
+    return _keep(world, Role.PREVIEW, name, service, digest)
 
 
-def _keep(role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
+def _keep(world: World, role: str, name: str, service: ServiceView | None, digest: str) -> tuple[ClusterAction, ...]:
+    why = _why_applied(service, digest)
+    return (ApplyService(role, name, digest, why, _ports(world, name, digest)),) if why else ()
+
+
+def _why_applied(service: ServiceView | None, digest: str) -> str:
+    """Why a Service is to be written, or empty."""
     if service is None:
-        return (ApplyService(role, name, digest, "it does not exist"),)
+        return "it does not exist"
     if not service.ours:
-        return ()
+        return ""
     if service.digest != short(digest):
-        return (ApplyService(role, name, digest, "somebody changed its selector"),)
-    if service.drifted:
-        return (ApplyService(role, name, digest, "it differs from what Git asks for"),)
-    return ()
+        return "somebody changed its selector"
+    return "it differs from what Git asks for" if service.drifted else ""
+
+
+def _ports(world: World, name: str, digest: str) -> str:
+    version = world.record.version(digest)
+    return ports_of(world, version, name) if version else ""

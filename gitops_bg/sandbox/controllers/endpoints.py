@@ -1,7 +1,7 @@
 """Endpoints of Services: one EndpointSlice each, and the old Endpoints object. It must carry no traffic.
 
 Rules: kubernetes `staging/src/k8s.io/endpointslice/{reconciler,utils}.go`. A Service with very many pods
-still has one slice here.
+still has one slice here, and so has one whose pods differ in the numbers behind a port's name.
 """
 
 from __future__ import annotations
@@ -102,22 +102,29 @@ def _slice_name(service: str) -> str:
     return f"{service}-sandbox"
 
 
-def _port_number(port: Manifest, pods: list[Manifest]) -> int:
+def _port_number(port: Manifest, pods: list[Manifest]) -> int | None:
+    """The number of the pods' port that a Service's port leads to; None where no container has one of that name."""
     target = port.get("targetPort", port["port"])
     if isinstance(target, int):
         return target
-    for pod in pods:
-        for container in pod["spec"]["containers"]:
-            for own in container.get("ports") or ():
-                if own.get("name") == target:
-                    return int(own["containerPort"])
-    return int(port["port"])
+    named = (own for pod in pods for own in _container_ports(pod) if own.get("name") == target)
+    found = next((own for own in named if own.get("protocol", "TCP") == port["protocol"]), None)
+    return int(found["containerPort"]) if found else None
+
+
+def _container_ports(pod: Manifest) -> list[Manifest]:
+    spec = pod["spec"]
+    sidecars = [each for each in spec.get("initContainers") or () if each.get("restartPolicy") == "Always"]
+    return [port for container in (*spec["containers"], *sidecars) for port in container.get("ports") or ()]
 
 
 def _ports(service: Manifest, pods: list[Manifest]) -> list[Manifest]:
+    """Those that lead somewhere: a name that no container has is left out, and the addresses stay."""
+    numbers = [(port, _port_number(port, pods)) for port in service["spec"].get("ports") or ()]
     return [
-        {"name": port.get("name", ""), "port": _port_number(port, pods), "protocol": port["protocol"]}
-        for port in service["spec"].get("ports") or ()
+        {"name": port.get("name", ""), "port": number, "protocol": port["protocol"]}
+        for port, number in numbers
+        if number is not None
     ]
 
 
@@ -156,6 +163,8 @@ def _endpoints(service: Manifest, pods: list[Manifest]) -> Manifest:
         found = [pod for pod in living if is_pod_ready(pod) == wanted]
         if found:
             subset[name] = [{"ip": pod["status"]["podIP"], "targetRef": _reference(pod)} for pod in found]
-    if subset:
-        subset["ports"] = _ports(service, pods)
-    return {"metadata": metadata, "subsets": [subset] if subset else []}
+    ports = _ports(service, pods)
+    if ports:
+        subset["ports"] = ports
+    reached = bool(ports) or not service["spec"].get("ports")
+    return {"metadata": metadata, "subsets": [subset] if subset and reached else []}

@@ -42,4 +42,7 @@ class LateRoutes:
 
 
 def _ready(slice_: Manifest) -> list[str]:
-    return [each["targetRef"]["name"] for each in slice_["endpoints"] if each["conditions"]["ready"]]
+    """None where its ports lead nowhere: no connection gets an answer then."""
+    return [
+        each["targetRef"]["name"] for each in slice_["endpoints"] if each["conditions"]["ready"] and slice_["ports"]
+    ]

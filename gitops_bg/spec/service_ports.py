@@ -1,0 +1,54 @@
+"""What Git says of the ports of an app's Services, and whether the pods of its target can serve them. Changes nothing.
+
+Which of it live traffic gets, and when, is the core's to say (``core.traffic.ports``).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitops_bg.core.desired import Problem
+from gitops_bg.core.model import ServicePorts
+from gitops_bg.core.spec import Strategy
+from gitops_bg.core.traffic.ports import container_ports, unservable, written
+from gitops_bg.spec.paths import Path
+from gitops_bg.spec.validation import nearest
+from gitops_bg.spec.yamlio import Document
+
+
+def ports_in_git(
+    strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
+) -> Iterator[ServicePorts]:
+    """The ports of each Service of an app, from its manifests; empty where they are to be derived from its pods.
+
+    Unless the folder could be read as a ``whole``, nothing is said of a Service that is not among them.
+    """
+    for name in (*strategy.active_services, strategy.preview_service):
+        if name and (whole or name in services):
+            yield ServicePorts(name, _ports(services.get(name) or {}))
+
+
+def _ports(manifest: Mapping[str, Any]) -> str:
+    spec = manifest.get("spec")
+    return written(spec.get("ports") or []) if spec else ""
+
+
+def check_service(document: Document, target_file: str, template: str) -> Iterator[Problem]:
+    """All that would keep the pods of a template (empty: it is not known) from getting the traffic of a Service."""
+    spec = document.value.get("spec") or {}
+    if spec.get("type") == "ExternalName":
+        message = "ExternalName has no pods behind it, so its traffic cannot be moved"
+        yield document.problem(("spec", "type"), message, "write ClusterIP")
+    for place, port in enumerate(spec.get("ports") or ()) if template else ():
+        for name, protocol in unservable(template, written([port])):
+            if isinstance(name, str):
+                yield _dangling(document, place, name, protocol, target_file, template)
+
+
+def _dangling(document: Document, place: int, name: str, protocol: str, target_file: str, template: str) -> Problem:
+    known = sorted(key for key, of in container_ports(template) if isinstance(key, str) and of == protocol)
+    guess = nearest(name, known) or (known[0] if len(known) == 1 else "")
+    field: Path = ("spec", "ports", place, "targetPort")
+    message = f"no container of {target_file} has a {protocol} port named {name}, so no request would arrive"
+    remedy = f"write {guess}, or name a containerPort {name}" if guess else f"name a containerPort {name}"
+    others = f"; it has {', '.join(known)}" if known and not guess else ""
+    return document.problem(field, message + others, f"{remedy} in {target_file}")

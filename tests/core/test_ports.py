@@ -1,0 +1,168 @@
+"""Which ports a Service has while it selects a version: Git's if that version can serve them (DESIGN §3, §4.2)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import Primary
+from gitops_bg.core.digest import snapshot_of
+from gitops_bg.core.model import ServicePorts, Snapshot
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.observed import PromotionBranch
+from gitops_bg.core.record import Lane, Switch
+from gitops_bg.core.traffic.ports import Sources, choose, derived_ports, note_ports, unservable, written
+from gitops_bg.core.traffic.services import switch
+from tests.core.simulation import APP
+from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
+
+
+def calling(*names: str) -> Snapshot:
+    """A version whose container has ports of these names, 8080 and up."""
+    ports = [{"name": name, "containerPort": 8080 + place} for place, name in enumerate(names)]
+    return snapshot_of({"spec": {"containers": [{"image": "web", **({"ports": ports} if ports else {})}]}})
+
+
+def to(*targets: str | int, protocol: str = "TCP") -> str:
+    return written({"port": 80 + place, "protocol": protocol, "targetPort": one} for place, one in enumerate(targets))
+
+
+HTTP, WEB, BOTH, BARE = calling("http").text, calling("web").text, calling("http", "web").text, calling().text
+SIDECAR = snapshot_of(
+    {
+        "spec": {
+            "containers": [{"ports": [{"name": "http", "containerPort": 8080}]}],
+            "initContainers": [
+                {"restartPolicy": "Always", "ports": [{"name": "mesh", "containerPort": 15000}]},
+                {"ports": [{"name": "setup", "containerPort": 1}]},
+            ],
+        }
+    }
+).text
+
+SERVES = {
+    "a name that a container has": (HTTP, to("http"), ()),
+    "a name that none has": (HTTP, to("web"), (("web", "TCP"),)),
+    "one of two": (HTTP, to("http", "web"), (("web", "TCP"),)),
+    "a name of another protocol": (HTTP, to("http", protocol="UDP"), (("http", "UDP"),)),
+    "a number that is declared": (HTTP, to(8080), ()),
+    "a number that is not": (HTTP, to(9090), ((9090, "TCP"),)),
+    "any number, where nothing is declared": (BARE, to(9090), ()),
+    "a name, where nothing is declared": (BARE, to("http"), (("http", "TCP"),)),
+    "a port without a target is its own": (HTTP, '[{"port":8080}]', ()),
+    "the name of a sidecar's port": (SIDECAR, to("mesh"), ()),
+    "not that of an init container's, which ends": (SIDECAR, to("setup"), (("setup", "TCP"),)),
+    "no ports at all": (HTTP, "[]", ()),
+}
+
+
+@pytest.mark.parametrize("name", SERVES)
+def test_what_pods_serve(name):
+    template, ports, missing = SERVES[name]
+    assert unservable(template, ports) == missing
+
+
+LIVE = Sources(git=to("http"), template=HTTP, kept="", promoted="", live="", serving=True, wanted=False)
+OLD, OLDER = to("http", "http"), to("http", 8080)
+CHOSEN = {
+    "Git's, which it serves": (LIVE, to("http")),
+    "Git's, though it was promoted with others": (replace(LIVE, promoted=OLD, kept=OLD), to("http")),
+    "what it serves with, where Git's are for another": (replace(LIVE, git=to("web"), kept=OLD, promoted=OLDER), OLD),
+    "what it was promoted with, where nothing is remembered": (replace(LIVE, git=to("web"), promoted=OLD), OLD),
+    "what it has, where nothing else is known": (replace(LIVE, git=to("web"), live=OLD), OLD),
+    "a number of its own that is declared nowhere": (
+        replace(LIVE, git=to("http", 9090), kept=to(9090)),
+        to("http", 9090),
+    ),
+    "for what is to serve: what it is promoted with": (
+        replace(LIVE, git=to("web"), kept=OLD, promoted=OLDER, serving=False),
+        OLDER,
+    ),
+    "for what is to serve again, where main is not back yet": (
+        replace(LIVE, git=to("web"), kept=OLD, serving=False),
+        OLD,
+    ),
+    "for the target's version: Git's, a number that nobody declares too": (
+        replace(LIVE, git=to("http", 9090), serving=False, wanted=True),
+        to("http", 9090),
+    ),
+    "for another, of which nothing is known: those of its template": (
+        replace(LIVE, git=to("web"), serving=False),
+        derived_ports(HTTP),
+    ),
+    "those of its template, where Git has no manifest": (replace(LIVE, git="", kept=OLD), derived_ports(HTTP)),
+    "what it serves with, where main cannot be read": (replace(LIVE, git=None, kept=OLD), OLD),
+    "none are better known than those it has": (replace(LIVE, git=None, template=BARE), ""),
+    "none, as Git says": (replace(LIVE, git="[]", kept=OLD), "[]"),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_chosen(name):
+    known, ports = CHOSEN[name]
+    assert choose(known) == ports
+
+
+# --- in a world: v1 calls its port http, v2 calls it web ---
+
+V1, V2 = calling("http"), calling("web")
+SERVED = (ServicePorts("web", to("http")),)
+
+
+def moving(*versions, **more):
+    """Main has v2's target and the Service for it."""
+    shown = {"version1": V1, "version2": V2}
+    versions = tuple(replace(one, snapshot=shown[f"version{one.number}"]) for one in versions)
+    live = next(one for one in versions if one.stage == "active")
+    state = world(*versions, sets=())
+    record = replace(
+        state.record, traffic=live.digest, preview=live.digest, primary=live.digest, **more.pop("record", {})
+    )
+    named = more.pop("named", live)
+    wanted = {"target": replace(target(2), snapshot=V2), "primary": promoted(named), **more}
+    desired = replace(state.desired, ports=(ServicePorts("web", to("web")),), **wanted)
+    view = replace(service("web", 1), digest=live.digest[3:13], ports=to("http"))
+    sets = tuple(
+        replace(pods(one.number), name=replica_set_name(APP, one.digest), snapshot=one.snapshot) for one in versions
+    )
+    observed = replace(state.observed, active_service=view, replica_sets=sets)
+    return replace(state, record=record, desired=desired, observed=observed)
+
+
+def promoted(version, *services: ServicePorts) -> Primary:
+    return replace(primary(version.number), snapshot=version.snapshot, services=services)
+
+
+def remembered(state, number=1):
+    return note_ports(state).record.numbered(number).ports
+
+
+def test_what_serves_is_remembered_with_the_ports_it_has():
+    assert remembered(moving(active(1), candidate(2))) == SERVED
+    assert remembered(moving(active(1), candidate(2)), 2) == ()
+
+
+def test_nothing_is_remembered_of_ports_that_the_template_says():
+    state = moving(active(1), candidate(2))
+    assert remembered(replace(state, desired=replace(state.desired, ports=(ServicePorts("web", ""),)))) == ()
+
+
+def test_selector_and_ports_move_in_one_write():
+    state = moving(active(1, ports=SERVED), candidate(2))
+    decided_one = Switch(V1.digest, V2.digest, Lane.PROMOTION, NOW)
+    (write,) = switch(state.with_record(replace(state.record, switch=decided_one)))
+    assert (write.digest, write.ports) == (V2.digest, to("web"))
+
+
+def test_way_back_brings_the_ports_back():
+    state = moving(legacy(1, ports=SERVED), active(2))
+    back = Switch(V2.digest, V1.digest, Lane.ROLLBACK, NOW)
+    (write,) = switch(state.with_record(replace(state.record, switch=back)))
+    assert (write.digest, write.ports) == (V1.digest, to("http"))
+
+
+@pytest.mark.parametrize(("services", "offered"), [((), True), ((ServicePorts("web", to("web")),), False)])
+def test_offer_whose_ports_are_old_is_made_again(services, offered):
+    state = moving(active(1, ports=SERVED), candidate(2))
+    git = replace(state.observed.git, promotion=PromotionBranch(V2.digest, V1.digest, services))
+    state = replace(state, observed=replace(state.observed, git=git))
+    assert any(line.startswith("offer") for line in map(str, decided(state).actions)) is offered
