@@ -18,6 +18,7 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.digest import short
 from gitops_bg.core.masking import MASK, forms, pattern_of
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.printable import printable
 
 ROOT = "gitops_bg"
 """Every logger of ours is below this one: ``logging.getLogger(__name__)``."""
@@ -105,7 +106,8 @@ class JsonFormatter(logging.Formatter):
         }
         line |= {key: value for key, value in _fields(record).items() if key not in line}
         error = _error(self, record)
-        return json.dumps(line | ({"error": error} if error else {}), ensure_ascii=False)
+        text = json.dumps(line | ({"error": error} if error else {}), ensure_ascii=False)
+        return text.encode(errors="backslashreplace").decode()  # a lone surrogate, as JSON writes it
 
 
 class TextFormatter(logging.Formatter):
@@ -118,7 +120,7 @@ class TextFormatter(logging.Formatter):
         tail = " ".join(f"{key}={_brief(key, value)}" for key, value in named.items())
         line = f"{_time(record)} {record.levelname:<7} {app}{_message(record)}" + (f"  ({tail})" if tail else "")
         error = _error(self, record)
-        return _one_line(line) + "".join(f"\n    {_one_line(row)}" for row in error.splitlines())
+        return printable(line) + "".join(f"\n    {printable(row)}" for row in error.split("\n") if row)
 
 
 class _Handler(logging.StreamHandler[TextIO]):
@@ -171,11 +173,6 @@ def _brief(key: str, value: object) -> str:
     if key.endswith("commit"):
         return str(value)[:10]
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _one_line(text: str) -> str:
-    """``text`` with control characters escaped: what others wrote must not forge lines or drive a terminal."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import ServicePorts, Snapshot, Source
+from gitops_bg.core.printable import printable
 from gitops_bg.core.record import Hold
 
 
@@ -35,7 +36,10 @@ class Primary:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a file: where, what, and what would be right. Lines and columns count from 1."""
+    """One thing wrong with a file: where, what, and what would be right. Lines and columns count from 1.
+
+    As text it can be shown anywhere, whatever the file and its name hold.
+    """
 
     file: str
     message: str
@@ -48,7 +52,7 @@ class Problem:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         subject = f"{self.field}: " if self.field else ""
         hint = f" ({self.remedy})" if self.remedy else ""
-        return f"{place}: {subject}{self.message}{hint}"
+        return printable(f"{place}: {subject}{self.message}{hint}")
 
 
 @dataclass(frozen=True, slots=True)

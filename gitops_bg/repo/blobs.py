@@ -1,13 +1,32 @@
 """Reads the contents of many blobs: what is missing is fetched in one exchange, what is huge is not read at all."""
 
+import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 
-from gitops_bg.repo.errors import RemoteUnreachable
+from gitops_bg.repo.errors import MirrorBroken, RemoteUnreachable
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import lines, text
 
 LARGEST_BYTES = 1024 * 1024
 _AT_ONCE = 2000
+_HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What ``cat-file --batch`` says before the bytes of an object."""
+
+    name: str
+    kind: str
+    size: int
+
+    @classmethod
+    def of(cls, line: bytes) -> "_Header | None":
+        """None for every other answer, after which no bytes come: missing, ambiguous, submodule."""
+        found = _HEADER.fullmatch(line)
+        return cls(text(found[1]), text(found[2]), int(found[3])) if found else None
 
 
 class Blobs:
@@ -54,8 +73,8 @@ class Blobs:
         if not blobs:
             return {}
         output = self._mirror.local("cat-file", "--batch-check", stdin=_lines(blobs))
-        parts = (line.split(" ") for line in output.decode().splitlines())
-        return {part[0]: int(part[2]) for part in parts if len(part) == 3}
+        found = (_Header.of(line) for line in lines(output))
+        return {header.name: header.size for header in found if header is not None}
 
 
 def blobs_in_tree(tree: bytes, id_bytes: int) -> dict[str, str]:
@@ -63,7 +82,7 @@ def blobs_in_tree(tree: bytes, id_bytes: int) -> dict[str, str]:
     entries, at = {}, 0
     while at < len(tree):
         end = tree.index(b"\0", at)
-        name = tree[at:end].partition(b" ")[2].decode(errors="replace")
+        name = text(tree[at:end].partition(b" ")[2])
         entries[name] = tree[end + 1 : end + 1 + id_bytes].hex()
         at = end + 1 + id_bytes
     return entries
@@ -77,20 +96,21 @@ def _contents(output: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     while at < len(output):
         end = output.index(b"\n", at)
-        blob, _, size = output[at:end].decode().split(" ")
-        at = end + 1 + int(size) + 1
-        yield blob, output[end + 1 : at - 1]
+        header = _Header.of(output[at:end])
+        if header is None:
+            raise MirrorBroken(f"git cat-file: {text(output[at:end])}, which was there a moment ago")
+        at = end + 1 + header.size + 1
+        yield header.name, output[end + 1 : at - 1]
 
 
 def _trees(names: list[str], output: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     for name in names:
         end = output.index(b"\n", at)
-        header = output[at:end]
+        header = _Header.of(output[at:end])
         at = end + 1
-        if header.endswith(b" missing"):
+        if header is None:
             continue
-        _, kind, size = header.decode().split(" ")
-        if kind == "tree":
-            yield name, output[at : at + int(size)]
-        at += int(size) + 1
+        if header.kind == "tree":
+            yield name, output[at : at + header.size]
+        at += header.size + 1

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gitops_bg.repo.messages import one_line
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import lines, text
 
 _BUILD_REF = "refs/gitops-bg/build"
 
@@ -51,7 +52,7 @@ class Committer:
             self._mirror.local(
                 "fast-import", "--quiet", "--force", "--done", f"--export-marks={marks}", stdin=stream + b"done\n"
             )
-            commits = _in_order(marks.read_text(encoding="ascii"))
+            commits = _in_order(marks.read_bytes())
         return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
 
     def _identity(self) -> str:
@@ -69,7 +70,7 @@ class Committer:
                 "commit-tree", "-S", f"{commit}^{{tree}}", *arguments,
                 stdin=draft.message.encode(), environment=environment,
             )  # fmt: skip
-            signed.append(output.decode().strip())
+            signed.append(text(output.strip()))
         return signed
 
     def _identity_environment(self) -> dict[str, str]:
@@ -90,25 +91,25 @@ def blob_id(content: bytes, like: str) -> str:
 def _commit(number: int, draft: Draft, stamp: str) -> bytes:
     message = draft.message.encode()
     start = b"" if draft.parent is not None else f"reset {_BUILD_REF}\n\n".encode()
-    lines = [
+    parts = [
         start,
         f"commit {_BUILD_REF}\nmark :{number + 1}\nauthor {stamp}\ncommitter {stamp}\n".encode(),
         b"data %d\n%s\n" % (len(message), message),
     ]
     if draft.parent is not None:
         parent = f":{draft.parent + 1}" if isinstance(draft.parent, int) else draft.parent
-        lines.append(f"from {parent}\n".encode())
+        parts.append(f"from {parent}\n".encode())
     for path, content in sorted(draft.files.items()):
         if content is None:
-            lines.append(f"D {path}\n".encode())
+            parts.append(f"D {path}\n".encode())
         else:
-            lines.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
-    return b"".join(lines)
+            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
+    return b"".join(parts)
 
 
-def _in_order(marks: str) -> list[str]:
-    pairs = (line.split(" ") for line in marks.splitlines())
-    return [commit for _, commit in sorted((int(mark[1:]), commit) for mark, commit in pairs)]
+def _in_order(marks: bytes) -> list[str]:
+    pairs = (line.split(b" ") for line in lines(marks))
+    return [text(commit) for _, commit in sorted((int(mark[1:]), commit) for mark, commit in pairs)]
 
 
 def _plain(text: str) -> str:

@@ -1,5 +1,6 @@
 """The files of apps at a commit, as bytes; what must not be read (links, submodules, huge files) is a Problem."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from gitops_bg.repo.tree import listing
 from gitops_bg.spec.layout import APPS_FOLDER, app_of, folder_of, is_manifest
 
 _FEW = 50
+_NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
 _LINK, _SUBMODULE, _TREE = "120000", "160000", "040000"
 
 
@@ -29,6 +31,8 @@ class Entry:
             return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
         if self.mode == _SUBMODULE:
             return Problem(self.path, "is a submodule; submodules are not read", remedy="commit the files themselves")
+        if _NOT_UTF_8.search(self.path):
+            return Problem(self.path, "has a name that is not UTF-8", remedy="rename it")
         return None
 
 

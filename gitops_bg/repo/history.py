@@ -10,6 +10,7 @@ from gitops_bg.core.record import LedgerEntry
 from gitops_bg.repo.blobs import Blobs
 from gitops_bg.repo.ledger_file import Position, Told, parse
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import parts, text
 from gitops_bg.repo.sources import WALK, changes
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file
 
@@ -61,14 +62,14 @@ class History:
         """The newest ``primary.yaml`` of this digest, or of this version number, up to a commit; None without one."""
         for content in self.primaries(app, commit):
             found = _DIGEST.search(content) if digest else _VERSION.search(content)
-            if found and found[1].decode() == (digest or str(version)):
+            if found and text(found[1]) == (digest or str(version)):
                 return content
         return None
 
     def _revisions(self, path: str, tip: str) -> list[tuple[str, str]]:
         """Commit and blob of every change of a file, newest first; deletions left out."""
-        lines = self._mirror.local(*WALK, tip, "--", path).splitlines()
-        found = ((commit, blob) for commit, name, blob in changes(lines) if name == path)
+        walked = parts(self._mirror.local(*WALK, tip, "--", path))
+        found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
         return [(commit, blob) for commit, blob in found if blob.strip("0")]
 
     def _told(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[Told, ...]]]:

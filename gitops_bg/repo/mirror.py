@@ -18,6 +18,8 @@ from gitops_bg.repo.layout import (
     app_of_branch,
     is_commit_id,
 )
+from gitops_bg.repo.messages import one_line
+from gitops_bg.repo.output import lines, text
 from gitops_bg.repo.runner import Finished, Git, GitFailed
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.transport import transport_for
@@ -97,7 +99,7 @@ class Mirror:
         branch = self.settings.branch
         if not there:
             return BranchMissing(f"the remote is empty; push a first commit to its branch {branch}")
-        shown = ", ".join(there[:5]) + (" …" if len(there) > 5 else "")
+        shown = ", ".join(map(one_line, there[:5])) + (" …" if len(there) > 5 else "")
         return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
 
     def _asked(self, *arguments: str) -> bytes:
@@ -116,8 +118,8 @@ class Mirror:
 
     def _read_tracked(self) -> dict[str, str]:
         output = self.local("for-each-ref", "--format=%(objectname) %(refname)", TRACKING_PREFIX)
-        lines = (line.split(" ", 1) for line in output.decode().splitlines())
-        return {name.removeprefix(TRACKING_PREFIX): commit for commit, name in lines}
+        refs = (line.partition(b" ") for line in lines(output))
+        return {text(name).removeprefix(TRACKING_PREFIX): text(commit) for commit, _, name in refs}
 
     def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
         """Bring what is tracked up to ``remote`` and return what was really fetched, which may be newer."""
@@ -132,8 +134,7 @@ class Mirror:
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
         self._tracked = None
-        lines = (f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches)
-        self._fetched("".join(lines))
+        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches))
 
     def fetch_blobs(self, blobs: Iterable[str]) -> None:
         """Fetch these objects in one exchange."""
@@ -141,13 +142,13 @@ class Mirror:
 
     def forget(self, branches: Iterable[str]) -> None:
         """Stop tracking branches that the remote no longer has."""
-        lines = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
-        if lines:
+        deletions = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
+        if deletions:
             self._tracked = None
-            self.local("update-ref", "--stdin", stdin=lines.encode())
+            self.local("update-ref", "--stdin", stdin=deletions.encode())
 
-    def _fetched(self, lines: str, *options: str) -> None:
-        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=lines.encode())
+    def _fetched(self, wanted: str, *options: str) -> None:
+        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
         if finished.status == 0:
             return
         if not finished.timed_out and not self._sound():
@@ -196,7 +197,7 @@ class Mirror:
         """The head of main that was seen last and not rewritten since; empty at first. Outlives ``rebuild``."""
         if self._seen is None:
             finished = self.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF)
-            self._seen = finished.output.decode().strip() if finished.status == 0 else ""
+            self._seen = text(finished.output.strip()) if finished.status == 0 else ""
         return self._seen
 
     def remember_seen(self, commit: str) -> None:
@@ -222,5 +223,6 @@ class Mirror:
 
 def branches_in(advertised: bytes) -> dict[str, str]:
     """Branch names and commits in the output of ls-remote."""
-    lines = (line.split("\t", 1) for line in advertised.decode(errors="replace").splitlines())
-    return {name.removeprefix(_HEADS): commit for commit, name in lines if name.startswith(_HEADS)}
+    refs = (line.partition(b"\t") for line in lines(advertised))
+    named = ((text(name), text(commit)) for commit, _, name in refs)
+    return {name.removeprefix(_HEADS): commit for name, commit in named if name.startswith(_HEADS)}

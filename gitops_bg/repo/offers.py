@@ -9,6 +9,7 @@ from gitops_bg.repo.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import lines, text
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file, folder_of
 
 
@@ -88,9 +89,9 @@ class Offers:
     def _bases(self, heads: Iterable[str], main: str) -> dict[str, str]:
         """For every head the commit where it leaves main, by first parents; empty where they share nothing."""
         wanted = list(heads)
-        lines = "".join(f"{head}\n" for head in wanted) + (f"^{main}\n" if main else "")
-        output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=lines.encode()).decode()
-        own = {commit: parents[:1] for commit, *parents in (line.split(" ") for line in output.splitlines())}
+        asked = "".join(f"{head}\n" for head in wanted) + (f"^{main}\n" if main else "")
+        output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=asked.encode())
+        own = {commit: parents[:1] for commit, *parents in (text(line).split(" ") for line in lines(output))}
         return {head: _left_at(head, own) for head in wanted}
 
 

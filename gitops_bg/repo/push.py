@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteTimedOut
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import lines, text
 from gitops_bg.repo.runner import Finished
 
 _AT_ONCE = 400
@@ -142,15 +143,15 @@ class Pusher:
 
 def server_message(complaint: str) -> str:
     """What the server said, on one line: its ``remote:`` lines, or else git's own words."""
-    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    said = [line.removeprefix("remote:").strip() for line in lines if line.startswith("remote:")]
-    return " ".join(line for line in (said or lines) if line)
+    told = [text(line.strip()) for line in lines(complaint.encode(errors="replace")) if line.strip()]
+    said = [line.removeprefix("remote:").strip() for line in told if line.startswith("remote:")]
+    return " ".join(line for line in (said or told) if line)
 
 
 def _answered(porcelain: bytes) -> set[str]:
     """The branches that the remote (or the lease) said something about."""
-    rows = [line.split("\t") for line in porcelain.decode(errors="replace").splitlines()]
-    return {row[1].rpartition(":refs/heads/")[2] for row in rows if len(row) == 3}
+    rows = [line.split(b"\t") for line in lines(porcelain)]
+    return {text(row[1].rpartition(b":refs/heads/")[2]) for row in rows if len(row) >= 3}
 
 
 def _verdict(update: Update, now: str | None, answered: set[str]) -> Verdict:

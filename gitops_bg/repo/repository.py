@@ -34,6 +34,7 @@ from gitops_bg.repo.ledger import Ledger, Published
 from gitops_bg.repo.ledger_file import LedgerBatch, Position
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers, Promotion
+from gitops_bg.repo.output import lines, text
 from gitops_bg.repo.polling import Poll, Poller
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.repo.push import Pusher
@@ -143,7 +144,7 @@ class Repository:
         with self._guarded():
             left = set(commits) - {self._poller.head()}
             if left:
-                left -= set(self._mirror.local("rev-list", self._poller.head()).decode().split())
+                left -= set(map(text, lines(self._mirror.local("rev-list", self._poller.head()))))
             return frozenset(left)
 
     def clusters(self) -> Sequence[str]:

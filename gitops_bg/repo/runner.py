@@ -9,16 +9,20 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from gitops_bg.repo.environment import LOCKED_DOWN, no_git_variables, without_the_machine
+from gitops_bg.repo.output import parts_of, text
 from gitops_bg.repo.transport import Transport
 
 with no_git_variables():
     from git.cmd import Git as GitCommand
 
 _LONGEST_SUMMARY = 600
+_CHUNK = 65536
 _PATIENCE = 10
 """Deadlines for what moves data, as a multiple of one for a question: a first clone takes longer than ls-remote."""
 
@@ -96,26 +100,26 @@ class Git:
                 strip_newline_in_stdout=False,
                 kill_after_timeout=seconds,
             )
-        text = complaint if isinstance(complaint, str) else bytes(complaint or b"").decode(errors="replace")
-        return Finished(int(status), output or b"", self._transport.mask(text), seconds)
+        said = complaint if isinstance(complaint, str) else text(bytes(complaint or b""))
+        return Finished(int(status), output or b"", self._transport.mask(said), seconds)
 
     @contextmanager
-    def lines(self, *arguments: str) -> Iterator[Iterator[bytes]]:
-        """The output of a local command line by line, for who stops reading early."""
+    def parts(self, *arguments: str) -> Iterator[Iterator[bytes]]:
+        """The output of a local command with ``-z``, part by part, for who stops reading early."""
         running = self._git.execute(_command(arguments, self._environment), env=self._environment, as_process=True)
         process = running.proc
         assert process is not None
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            yield process.stdout
+            yield parts_of(iter(partial(cast(BufferedReader, process.stdout).read1, _CHUNK), b""))
         finally:
             process.stdout.close()
             complaint = process.stderr.read()
             process.stderr.close()
             status = process.wait()
         if status not in (0, -signal.SIGPIPE):
-            raise GitFailed(arguments[0], Finished(status, b"", complaint.decode(errors="replace")))
+            raise GitFailed(arguments[0], Finished(status, b"", text(complaint)))
 
 
 def initialise(directory: Path, timeout_seconds: float) -> None:

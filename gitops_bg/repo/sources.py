@@ -11,15 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from gitops_bg.core.model import Source
+from gitops_bg.repo.messages import one_line
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import parts, text
 from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
-WALK = ("log", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%x01%H")
-LANDINGS = ("log", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%x01%H")
-_DETAILS = "--format=%x01%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
-_REVERT = re.compile(r"^\W*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
-_ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})\s*$", re.MULTILINE | re.IGNORECASE)
+WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
+LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
+_DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
+_PARTS = 7  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
+_REVERT = re.compile(r"^[^\w\n]*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
+_ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
 
 Wanted = Mapping[str, str]
 """Paths with the blob ids that they have now."""
@@ -59,8 +62,8 @@ class Sources:
         few = list(unknown) if len(unknown) <= _FEW else []
         found: dict[str, str] = {}
         try:
-            with self._mirror.git.lines(*self._walk, commit, "--", *few) as lines:
-                for origin, path, blob in changes(lines):
+            with self._mirror.git.parts(*self._walk, commit, "--", *few) as walked:
+                for origin, path, blob in changes(walked):
                     if unknown.get(path) == blob:
                         found.setdefault(path, origin)
                         if len(found) == len(unknown):
@@ -72,37 +75,40 @@ class Sources:
     def _details(self, commits: Iterable[str]) -> dict[str, Source]:
         output = self._mirror.local(
             "log",
+            "-z",
+            "--encoding=UTF-8",
             "--no-walk=unsorted",
             _DETAILS,
             "--stdin",
             stdin="".join(f"{commit}\n" for commit in commits).encode(),
         )
-        records = output.decode(errors="replace").split("\x01")[1:]
-        return {source.commit: source for source in map(_source, records)}
+        told = list(map(text, parts(output)))
+        sources = (_source(*told[at : at + 6]) for at in range(0, len(told), _PARTS))
+        return {source.commit: source for source in sources}
 
 
-def changes(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
     """Commit, path and resulting blob of every change in the output of the walk; a removed file has a blob of zeros."""
-    commit = ""
-    for line in lines:
-        if line.startswith(b"\x01"):
-            commit = line[1:].strip().decode()
-        elif line.startswith(b":"):
-            facts, _, path = line.rstrip(b"\n").partition(b"\t")
-            yield commit, path.decode(errors="replace"), _resulting_blob(facts)
+    commit, following = "", iter(walked)
+    for part in following:
+        told = part.lstrip(b"\n")
+        if told.startswith(b":"):
+            yield commit, text(next(following, b"")), _resulting_blob(told)
+        elif told:
+            commit = text(told)
 
 
 def _resulting_blob(facts: bytes) -> str:
     """The last of the ids: a merge has one mode and id for each parent, and as many colons in front."""
     parents = len(facts) - len(facts.lstrip(b":"))
-    return facts.lstrip(b":").split(b" ")[2 * parents + 1].decode()
+    return text(facts.lstrip(b":").split(b" ")[2 * parents + 1])
 
 
-def _source(record: str) -> Source:
-    commit, name, mail, seconds, subject, message = record.split("\0")[:6]
+def _source(commit: str, name: str, mail: str, seconds: str, subject: str, message: str) -> Source:
+    """What a commit says, as far as people see it on one line each: they end in conditions, commits and logs."""
     reverts = dict.fromkeys([*_REVERT.findall(message), *_ROLLBACK_TO.findall(message)])
-    author = f"{name} <{mail}>" if mail else name
-    return Source(commit, author, _date(seconds), subject, tuple(reverts))
+    author = one_line(f"{name} <{mail}>" if mail else name)
+    return Source(commit, author, _date(seconds), one_line(subject), tuple(reverts))
 
 
 def _date(seconds: str) -> datetime | None:

@@ -6,6 +6,7 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.layout import app_of_folder
 from gitops_bg.repo.mirror import Mirror
+from gitops_bg.repo.output import parts, text
 from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label, is_manifest
 
 _TREE = "040000"
@@ -61,18 +62,18 @@ class AppIndex:
 
 def listing(output: bytes) -> Iterator[tuple[str, str, str]]:
     """Mode, object id and path of each line of ``ls-tree -z``."""
-    for line in output.split(b"\0")[:-1]:
-        facts, _, path = line.partition(b"\t")
-        mode, _, blob = facts.decode().split(" ")
-        yield mode, blob, path.decode(errors="replace")
+    for part in parts(output):
+        facts, _, path = part.partition(b"\t")
+        mode, _, blob = text(facts).split(" ")
+        yield mode, blob, text(path)
 
 
 def differences(output: bytes) -> Iterator[tuple[str, str, str]]:
     """New mode, new id and path of each entry of ``diff-tree -z --raw``."""
-    parts = output.split(b"\0")
-    for facts, path in zip(parts[::2], parts[1::2], strict=False):
-        _, mode, _, blob, _ = facts.decode().split(" ")
-        yield mode, blob, path.decode(errors="replace")
+    taken = parts(output)
+    for facts, path in zip(taken[::2], taken[1::2], strict=True):
+        _, mode, _, blob, _ = text(facts).split(" ")
+        yield mode, blob, text(path)
 
 
 def _misplaced(mode: str, path: str) -> Problem | None:

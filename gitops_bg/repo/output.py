@@ -1,0 +1,48 @@
+"""What git prints, taken apart: on NUL or LF bytes or by length, before anything is decoded. No I/O.
+
+Never by what people can type: ``str.splitlines`` takes U+2028, U+0085 and five more for the end of a line, and a branch
+name may hold them; a commit message may hold anything but NUL.
+"""
+
+from collections.abc import Iterable, Iterator
+
+
+def lines(output: bytes) -> list[bytes]:
+    """The lines of what git prints where no line can hold a line feed: object ids and refs.
+
+    >>> lines(b"a\\x0bb\\r\\nc\\n")
+    [b'a\\x0bb\\r', b'c']
+    """
+    return output.removesuffix(b"\n").split(b"\n") if output else []
+
+
+def parts(output: bytes) -> list[bytes]:
+    """What ``-z`` prints: everything that ends with NUL.
+
+    >>> parts(b"a\\nb\\x00c\\x00")
+    [b'a\\nb', b'c']
+    """
+    return output.removesuffix(b"\0").split(b"\0") if output else []
+
+
+def parts_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """`parts` of output that arrives piece by piece.
+
+    >>> list(parts_of([b"a", b"b\\x00c", b"\\x00"]))
+    [b'ab', b'c']
+    """
+    pending = b""
+    for chunk in chunks:
+        *complete, pending = (pending + chunk).split(b"\0")
+        yield from complete
+    if pending:
+        yield pending
+
+
+def text(data: bytes) -> str:
+    """A name or a message as text: bytes that are no UTF-8 are written out, so that two names stay two names.
+
+    >>> text(b"caf\\xe9 \\xc3\\xa9")
+    'caf\\\\xe9 é'
+    """
+    return data.decode(errors="backslashreplace")

@@ -1,0 +1,58 @@
+"""Two apps and one agent that outlives a whole table of attacks: `web` is struck, `api` has to go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import SandboxCluster
+from tests.support.raw_git import RawGit
+from tests.support.scenario import Scenario, scenario
+
+USUAL_SECONDS = 10.0
+"""A push is carried out within half a second on a quiet machine; this is for one on which everything else runs."""
+_TAGS = count(2)
+
+
+class Siege:
+    """The world under attack."""
+
+    def __init__(self, world: Scenario) -> None:
+        self.world = world
+        self.web = world.app("web")
+        self.api = world.app("api")
+        self.git = RawGit(world.remote)
+
+    def bystander_goes_on(self) -> None:
+        """A push to the other app becomes a candidate in its usual time, and the agent is well."""
+        agent = self.world.agent
+        assert agent is not None
+        tag = f"v{next(_TAGS)}"
+        begun = time.monotonic()
+        self.api.push_image(tag)
+        self.api.wait(lambda: tag in self.api.versions(), f"api:{tag} comes up", timeout=USUAL_SECONDS)
+        assert time.monotonic() - begun < USUAL_SECONDS
+        assert agent.alive() == []
+        assert agent._crash is None
+        assert self.api.condition("GitReachable")["status"] == "True"
+
+    def outlives_a_restart(self) -> None:
+        """The same again after a restart with a mirror that knows nothing."""
+        self.world.restart(fresh_mirror=True)
+        self.bystander_goes_on()
+
+
+@pytest.fixture(scope="module")
+def siege(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
+    """Both apps live; the agent runs."""
+    folder: Path = tmp_path_factory.mktemp("siege")
+    with SandboxCluster.run(folder) as cluster, scenario(cluster, folder) as world:
+        world.start()
+        made = Siege(world)
+        made.web.deploy("v1")
+        made.api.deploy("v1")
+        yield made
