@@ -6,9 +6,10 @@ Values are replaced, never changed, so that readers need no lock.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from gitops_bg.agent.sharing import Sharing
-from gitops_bg.core.desired import Desired, Problem
+from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
 from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
@@ -38,6 +39,7 @@ NOWHERE = Position("", 0)
 _Offered = tuple[str, tuple[ServicePorts, ...]]
 """The digest that a ``primary.yaml`` names, and the ports."""
 _NOTHING: _Offered = ("", ())
+Said = TypeVar("Said", Target, Primary)
 _CONFIGURATION = (b"ConfigMap", b"Secret")
 
 
@@ -47,6 +49,7 @@ class Entry:
 
     config: AppConfig
     primary_blob: str | None
+    has_target: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +125,8 @@ class Catalog:
         never_described = entry is not None and entry.config.spec is None and not record.traffic
         return Desired(
             commit=self.commit,
-            target=None if never_described else config.target,
-            primary=None if never_described else config.primary,
+            target=self._said(config.target, there=entry is not None and entry.has_target, used=not never_described),
+            primary=self._said(config.primary, there=bool(entry and entry.primary_blob), used=not never_described),
             problems=config.problems + self.settings_problems,
             in_git=entry is not None or not self.seen,
             history_rewritten=self.rewritten,
@@ -133,6 +136,14 @@ class Catalog:
             whole=companions.whole,
             ports=config.ports,
         )
+
+    def _said(self, document: Said | None, *, there: bool, used: bool) -> Said | Missing:
+        """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
+        if not self.seen:
+            return Missing.UNSEEN
+        if document is not None and used:
+            return document
+        return Missing.UNREADABLE if there else Missing.ABSENT
 
     def git_view(self, app: AppKey) -> GitView:
         """What Git showed last of an app's promotion branch and ledger."""
@@ -232,7 +243,7 @@ class Catalog:
         primary = files.get(PRIMARY_FILE)
         contents = {name: file.content for name, file in files.items()}
         config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
-        return Entry(config, primary.blob if primary else None)
+        return Entry(config, primary.blob if primary else None, config.target_file in files)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
         """The commit that has all the others of the same time, or a later time; nothing for none."""

@@ -16,7 +16,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired
+from gitops_bg.core.desired import Desired, Missing
 from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import GitView, Request
@@ -71,7 +71,7 @@ class Offline:
         return Facts(
             app=self.app,
             spec=config.spec,
-            desired=Desired(commit="", target=None, primary=None, problems=config.problems),
+            desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems),
             observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
             record=record,
             config=config,

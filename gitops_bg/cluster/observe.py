@@ -30,7 +30,7 @@ from gitops_bg.cluster.states import (
     SliceState,
 )
 from gitops_bg.core import names
-from gitops_bg.core.desired import Desired
+from gitops_bg.core.desired import Desired, Missing
 from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model import AppKey, Color, Version
@@ -248,7 +248,8 @@ class _Look:
         is_preview = view.name == self.config.spec.strategy.preview_service
         routed = self.record.preview if is_preview else self.record.traffic
         full = replace(version, snapshot=replace(version.snapshot, text=template))
-        desired = Desired("", self.config.target, self.config.primary, ports=self.config.ports)
+        target, primary = self.config.target or Missing.UNREADABLE, self.config.primary or Missing.UNREADABLE
+        desired = Desired("", target, primary, ports=self.config.ports)
         return choose(sources_of(desired, full, view.name, view, serving=routed == version.digest))
 
     def _unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:

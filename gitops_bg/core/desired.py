@@ -1,12 +1,28 @@
 """What Git says about one app at one commit of main, and what the ledger remembers of it."""
 
 from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Literal
 
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import ServicePorts, Snapshot, Source
 from gitops_bg.core.printable import printable
 from gitops_bg.core.record import Hold
+
+
+class Missing(Enum):
+    """Why there is no file to go by. Three answers, not one: unknown is not absent (decision 17). All are false."""
+
+    ABSENT = "absent"
+    """Main was read, and has none."""
+    UNREADABLE = "unreadable"
+    """Main has one, and it cannot be understood: what it said before holds."""
+    UNSEEN = "unseen"
+    """Nobody has looked at main in this process: what the record knows holds, and nothing new begins."""
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +88,15 @@ class LedgerMemory:
 class Desired:
     """The app at ``commit`` of main.
 
-    ``target`` is None where the file is absent or broken, ``primary`` where nothing was promoted yet or the file is
-    broken; ``problems`` says which. ``in_git`` is False once the folder of the app has left main.
+    ``in_git`` is False once the folder of the app has left main.
     While ``history_rewritten``, main moves nothing, until it comes back or somebody accepts the new history
     (reference gitops.md §3). Where ``knowledge`` does not count, the rest of what is said here is not acted on.
     """
 
     commit: str
-    target: Target | None
-    primary: Primary | None
+    target: Target | Missing
+    primary: Primary | Missing
+    """ABSENT: nothing was promoted yet, or somebody removed it."""
     problems: tuple[Problem, ...] = ()
     in_git: bool = True
     history_rewritten: str = ""
@@ -103,5 +119,11 @@ class Desired:
 
     def unread(self) -> "Desired":
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
-        nothing = replace(self, target=None, primary=None, problems=(), in_git=True, memory=None)
+        none = Missing.UNSEEN
+        nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
         return replace(nothing, companions=(), autoscaler=None, whole=False, ports=())
+
+    @property
+    def seen(self) -> bool:
+        """Whether somebody has looked at main."""
+        return self.primary is not Missing.UNSEEN

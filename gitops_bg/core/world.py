@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 
 from gitops_bg.core.companions import Companion
-from gitops_bg.core.desired import Desired, Target
+from gitops_bg.core.desired import Desired, Missing, Target
 from gitops_bg.core.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model import Snapshot, Stage, Version
 from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
@@ -31,8 +31,8 @@ class World:
     # --- what Git names -------------------------------------------------------------------------------------
 
     @property
-    def target(self) -> Target | None:
-        """The target of main, or None where it is absent or broken."""
+    def target(self) -> Target | Missing:
+        """The target of main, or why there is none to go by."""
         return self.desired.target
 
     @cached_property
@@ -44,6 +44,13 @@ class World:
     def primary_digest(self) -> str:
         """The digest ``primary.yaml`` names, or empty."""
         return self.resolve(self.desired.primary.snapshot) if self.desired.primary else ""
+
+    @property
+    def named(self) -> str:
+        """The digest ``primary.yaml`` names, or named when it could be read last; empty where main has none."""
+        if self.desired.primary:
+            return self.primary_digest
+        return "" if self.desired.primary is Missing.ABSENT else self.record.primary
 
     def resolve(self, snapshot: Snapshot) -> str:
         """The digest the record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
@@ -62,13 +69,16 @@ class World:
         return autoscaler.within(serving.replicas if serving else self._size_asked_for)
 
     @property
+    def known_size(self) -> int | None:
+        """The replicas the target asks for, or asked for last; None where nobody knows. 0 is a size."""
+        return self.target.replicas if self.target else self.record.replicas
+
+    @property
     def _size_asked_for(self) -> int:
-        """The target's, or, while it is broken, those it asked for last."""
-        if self.target:
-            return self.target.replicas
-        if self.record.replicas is not None:
-            return self.record.replicas
-        return max((view.replicas for view in self.observed.replica_sets if view.ours), default=1)
+        """Where it is not known, as large as anything there is, and never 0: that nobody scaled it says nothing."""
+        if self.known_size is not None:
+            return self.known_size
+        return max((1, *(view.replicas for view in self.observed.replica_sets if view.ours)))
 
     # --- where traffic is and goes --------------------------------------------------------------------------
 
@@ -82,7 +92,7 @@ class World:
         """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
         if self.record.override:
             return self.record.override.to_digest
-        return self.primary_digest or self.record.traffic
+        return self.named or self.record.traffic
 
     @cached_property
     def moving_to(self) -> Version | None:
@@ -134,8 +144,9 @@ class World:
 
     @property
     def frozen(self) -> bool:
-        """Whether nothing new may start: suspended, bad input, or the app has left Git."""
-        return self.suspended or bool(self.desired.problems) or not self.desired.in_git
+        """Whether nothing new may start: suspended, bad input, nobody has looked at Git, or the app has left it."""
+        desired = self.desired
+        return self.suspended or bool(desired.problems) or not desired.in_git or not desired.seen
 
     @property
     def main_counts(self) -> bool:

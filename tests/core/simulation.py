@@ -14,7 +14,7 @@ from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, LedgerMemory, Primary, Problem, Target
+from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -244,10 +244,10 @@ class Simulation:
 
     def desired(self) -> Desired:
         if self.unseen:
-            return Desired("", None, None)
+            return Desired("", Missing.UNSEEN, Missing.UNSEEN)
         if self.seen is None or self.reachable:
-            target = Target(template(self.target), self.replicas, self.target_source) if self.target else None
-            primary = None
+            target = Target(template(self.target), self.replicas, self.target_source) if self.target else Missing.ABSENT
+            primary: Primary | Missing = Missing.ABSENT
             if self.primary:
                 number = next(
                     (e.to_version for e in reversed(self.ledger) if e.to_digest == template(self.primary).digest), 0
@@ -265,7 +265,8 @@ class Simulation:
             if self.autoscaler:
                 self.seen = replace(self.seen, companions=(self.autoscaler.copy,), autoscaler=self.autoscaler)
             if not self.in_git:
-                gone = {"target": None, "primary": None, "companions": (), "autoscaler": None, "whole": False}
+                none = Missing.ABSENT
+                gone = {"target": none, "primary": none, "companions": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
         return self.seen
 

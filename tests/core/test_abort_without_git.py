@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event
 from tests.core.simulation import deployed, manual
@@ -12,7 +13,7 @@ def test_a_candidate_is_aborted_though_the_target_cannot_be_read() -> None:
     world.push("2")
     world.settle()
     world.reachable = False
-    world.seen = replace(world.desired(), target=None, primary=None)
+    world.seen = replace(world.desired(), target=Missing.UNSEEN, primary=Missing.UNSEEN)
     world.ask(Verb.ABORT)
     world.settle()
     assert world.held == {"2"}
@@ -23,7 +24,7 @@ def test_a_candidate_is_aborted_though_the_target_cannot_be_read() -> None:
 def test_an_abort_with_nothing_on_its_way_holds_nothing() -> None:
     world = deployed(manual())
     world.reachable = False
-    world.seen = replace(world.desired(), target=None, primary=None)
+    world.seen = replace(world.desired(), target=Missing.UNSEEN, primary=Missing.UNSEEN)
     world.ask(Verb.ABORT)
     world.settle()
     assert world.held == set()

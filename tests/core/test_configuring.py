@@ -13,7 +13,7 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.desired import LedgerMemory, Missing
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
 from gitops_bg.core.lifecycle.scaling import in_hand
@@ -114,7 +114,7 @@ PREPARED = {
         [],
     ),
     "not what Git does not have": (
-        state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": None}),
+        state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": Missing.ABSENT}),
         [],
     ),
     "not while suspended": (state(ACTIVE, COMING, copies=(copy(ONE),), spec=SUSPENDED), []),

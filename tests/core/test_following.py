@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Cause, Hold, Override
 from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence, override
@@ -55,7 +56,7 @@ HOLDS = {
         {2},
     ),
     "a primary.yaml that was removed changes nothing": (
-        world(active(1), legacy(2), desired={"primary": None}, record=saw(1, holds=held(2))),
+        world(active(1), legacy(2), desired={"primary": Missing.ABSENT}, record=saw(1, holds=held(2))),
         {2},
     ),
     "what a new record finds in primary.yaml is not on hold": (
@@ -112,7 +113,7 @@ ENDS = {
     "once main names where traffic went": (world(active(1), legacy(2), names_=1, record=saw(2)), BACK, True),
     "once main names a third version": (world(active(1), legacy(2), candidate(3), names_=3, record=saw(2)), BACK, True),
     "not when primary.yaml is removed": (
-        world(active(1), legacy(2), desired={"primary": None}, record=saw(2)),
+        world(active(1), legacy(2), desired={"primary": Missing.ABSENT}, record=saw(2)),
         BACK,
         False,
     ),

@@ -15,7 +15,7 @@ from gitops_bg.core.record import Event
 from gitops_bg.core.world import World
 from gitops_bg.spec.codec import from_json, to_json
 from tests.core.simulation import Simulation, automatic, manual
-from tests.core.worlds import active, legacy, world
+from tests.core.worlds import active, digest, legacy, world
 
 OLD, NEW = "a" * 40, "b" * 40
 HEAD = Main(NEW)
@@ -35,7 +35,7 @@ def _merged(knowledge: Knowledge, record: Main = NO_MAIN, desired: Main = HEAD) 
         "generation": desired.generation,
         "tree": desired.tree,
     }
-    return world(legacy(1), active(2), names_=1, desired=told, record={"main": record})
+    return world(legacy(1), active(2), names_=1, desired=told, record={"main": record, "primary": digest(2)})
 
 
 @pytest.mark.parametrize("knowledge", TRUSTED)

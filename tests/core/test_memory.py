@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.desired import LedgerMemory, Missing
 from gitops_bg.core.digest import with_configuration
 from gitops_bg.core.model import Color, Snapshot, Stage
 from gitops_bg.core.observed import GitView
@@ -166,7 +166,8 @@ def test_a_target_that_breaks_does_not_shrink_an_app_whose_replica_set_is_lost()
     sim.replicas = 10
     sim.settle()
     seen = replace(world(active(1)), record=sim.record, now=sim.now)
-    broken = replace(seen, desired=replace(seen.desired, target=None), observed=replace(seen.observed, replica_sets=()))
+    unreadable = replace(seen.desired, target=Missing.UNREADABLE)
+    broken = replace(seen, desired=unreadable, observed=replace(seen.observed, replica_sets=()))
     assert broken.full_size == 10
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Problem
+from gitops_bg.core.desired import Missing, Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Snapshot
 from gitops_bg.core.observed import GitView, PromotionBranch
@@ -20,6 +20,7 @@ BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
 SUSPENDED = replace(manual(), suspend=Suspension("incident"))
 PROBLEMS = {"problems": (Problem("target.yaml", "broken"),)}
 BACK = {"override": Override(digest(2), digest(1), "5xx", "ada", NOW)}
+NO_PRIMARY = {"primary": Missing.ABSENT}
 SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 
@@ -121,7 +122,7 @@ WRITTEN = {
         [UNWANTED],
     ),
     "a rollback of an app that left main: nothing": (
-        world(active(1), legacy(2), record=BACK, desired={"in_git": False, "primary": None}),
+        world(active(1), legacy(2), record=BACK, desired={"in_git": False, "primary": Missing.ABSENT}),
         [],
     ),
     # The first deployment.
@@ -132,11 +133,14 @@ WRITTEN = {
         [offer(1, "first deployment")],
     ),
     "the first version serves, and main still has not got it": (
-        world(active(1), desired={"primary": None}, record={"primary": ""}, observed=git(1, base=0, **REFUSED)),
+        world(active(1), desired=NO_PRIMARY, record={"primary": ""}, observed=git(1, base=0, **REFUSED)),
         [],
     ),
     "the first version, suspended: nothing": (world(candidate(1), spec=SUSPENDED), []),
-    "a primary.yaml that somebody removed is not written again": (world(active(1), desired={"primary": None}), []),
+    "a primary.yaml that somebody removed is not written again": (
+        world(active(1), desired=NO_PRIMARY),
+        [],
+    ),
 }
 
 

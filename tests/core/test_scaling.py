@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.digest import short
 from gitops_bg.core.lifecycle.scaling import grow, in_hand, shrink
 from gitops_bg.core.model import Snapshot, Version
@@ -65,7 +66,7 @@ GROWN = {
         [],
     ),
     "nothing is created without a snapshot": (
-        world(bare(active(1)), sets=(), desired={"primary": None, "target": None}),
+        world(bare(active(1)), sets=(), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT}),
         [],
     ),
     "a snapshot that only Git still has is enough": (
@@ -92,7 +93,7 @@ GROWN = {
         world(
             bare(active(1)),
             sets=(pods(1, 1, drifted=True, snapshot=SNAPSHOTLESS),),
-            desired={"primary": None, "target": None},
+            desired={"primary": Missing.ABSENT, "target": Missing.ABSENT},
         ),
         [f"scale {named(1)} from 1 to 3: the active version needs 3"],
     ),
@@ -185,5 +186,5 @@ def test_shrink(name):
 
 def test_a_tampered_snapshot_is_never_what_is_created():
     tampered = pods(1, deleting=True, name="old", snapshot=Snapshot(digest(1), template("9").text))
-    state = world(bare(active(1)), sets=(tampered,), desired={"primary": None, "target": None})
+    state = world(bare(active(1)), sets=(tampered,), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT})
     assert grow(state, in_hand(state)) == ()

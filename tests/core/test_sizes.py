@@ -2,6 +2,7 @@
 
 import pytest
 
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.record import Hold, Override
 from tests.core.simulation import manual
@@ -12,13 +13,13 @@ ONE_POD = manual(preview_replica_count=1)
 
 def broken(record, *sets):
     """An app whose target cannot be read."""
-    return world(active(1), sets=sets, desired={"target": None}, record=record)
+    return world(active(1), sets=sets, desired={"target": Missing.ABSENT}, record=record)
 
 
 WANTED = {
     "the live version: what the target asks for": (world(active(1), desired={"target": target(1, 5)}), 1, 5),
     "the live version, where the target is broken: what it asked for last": (
-        world(active(1), desired={"target": None}, record={"replicas": 4}),
+        world(active(1), desired={"target": Missing.ABSENT}, record={"replicas": 4}),
         1,
         4,
     ),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Problem
+from gitops_bg.core.desired import Missing, Problem
 from gitops_bg.core.digest import short
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, LedgerEntry, Override
@@ -17,7 +17,7 @@ SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 DELETE = replace(manual(), deletion_policy=DeletionPolicy.DELETE)
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7, remedy="add one"),)}
 SAID = "target.yaml:7: no image (add one)"
-GONE = {"in_git": False, "target": None, "primary": None}
+GONE = {"in_git": False, "target": Missing.ABSENT, "primary": Missing.ABSENT}
 REWRITTEN = {"history_rewritten": "f" * 40}
 
 CHANGES = {

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.decision import Phase
-from gitops_bg.core.desired import Problem
+from gitops_bg.core.desired import Missing, Problem
 from gitops_bg.core.lifecycle.versions import (
     PAST_DIGESTS,
     choose_candidate,
@@ -108,7 +108,7 @@ CANDIDATES = {
     ),
     "a new target beside a broken file": (world(active(1), wants=2, desired={"problems": PROBLEM}), None, set()),
     "a target that broke while its candidate waits": (
-        world(active(1), candidate(2), desired={"target": None, "problems": PROBLEM}),
+        world(active(1), candidate(2), desired={"target": Missing.ABSENT, "problems": PROBLEM}),
         2,
         set(),
     ),
@@ -132,7 +132,8 @@ def test_candidate_for(name):
 def test_a_new_version_lifts_every_hold_and_an_old_one_lifts_none():
     holds = {"holds": (Hold(digest(2), "5xx", NOW), Hold(digest(3), "4xx", NOW))}
     state = world(active(1), legacy(2), legacy(3), record=holds)
-    assert choose_candidate(replace(state, desired=replace(state.desired, target=None))).record.holds == holds["holds"]
+    without = replace(state, desired=replace(state.desired, target=Missing.ABSENT))
+    assert choose_candidate(without).record.holds == holds["holds"]
     assert choose_candidate(world(active(1), legacy(2), legacy(3), wants=4, record=holds)).record.holds == ()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from gitops_bg.core import names
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, Primary, Target
+from gitops_bg.core.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.digest import short
 from gitops_bg.core.model import Color, Source, Stage, Version
 from gitops_bg.core.observed import GitView, Observed, ReplicaSetView, ServiceView
@@ -137,8 +137,8 @@ def world(
         "git": GitView(ledger_epoch="5eed"),
     }
     wanted = {
-        "target": target(wants) if wants else None,
-        "primary": primary(names_) if names_ else None,
+        "target": target(wants) if wants else Missing.ABSENT,
+        "primary": primary(names_) if names_ else Missing.ABSENT,
     }
     return World(
         spec or manual(),

@@ -29,7 +29,7 @@ def diff(app: App, at: AppOptions) -> int:
         facts = session.facts(session.app(app))
         world = facts.world(session.now)
         active, target = world.active, facts.desired.target
-        if target is None:
+        if not target:
             raise (
                 InvalidInput(*facts.desired.problems) if facts.desired.problems else NotSo(f"{facts.app} has no target")
             )

@@ -60,7 +60,7 @@ def undo(
 
 def _older(session: Session, facts: Facts, world: World, number: int | None) -> Version:
     """The version to undo to, with the text of its template. Raises `NoSuch`, `NotSo`."""
-    if facts.desired.target is None:
+    if not facts.desired.target:
         raise NotSo(f"{facts.app}: the target cannot be read; `gitops-bg check` says why, `git revert` brings it back")
     version = _before(world) if number is None else world.record.numbered(number)
     if version is not None and world.snapshot(version).text:

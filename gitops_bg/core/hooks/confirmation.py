@@ -43,7 +43,7 @@ def goes_forward(world: World, version: Version) -> bool:
         return False
     if version.digest == world.goal:
         return world.lane is Lane.PROMOTION
-    is_target = version.digest == world.target_digest or world.target is None
+    is_target = version.digest == world.target_digest or not world.target
     return version.stage is Stage.CANDIDATE and not version.retiring and is_target
 
 

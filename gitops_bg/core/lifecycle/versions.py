@@ -95,7 +95,7 @@ def choose_candidate(world: World) -> World:
 
 def _follow_target(world: World) -> World:
     target, digest = world.target, world.target_digest
-    if target is None or digest == world.record.traffic or world.record.held(digest):
+    if not target or digest == world.record.traffic or world.record.held(digest):
         return world
     version, objection = world.record.version(digest), world.record.objection(digest)
     if version and (digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring)):
@@ -140,7 +140,7 @@ def _is_wanted(world: World, version: Version) -> bool:
     if world.record.held(version.digest):
         return False
     # Where the target cannot be read or nothing new may start, what it named before is kept as it is.
-    unclear = world.frozen or world.target is None
+    unclear = world.frozen or not world.target
     return version.stage is Stage.CANDIDATE and (unclear or version.digest == world.target_digest)
 
 

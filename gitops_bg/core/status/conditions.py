@@ -7,6 +7,7 @@ from gitops_bg.core.analysis.judging import has_passed_analysis, plan_of
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import why
 from gitops_bg.core.decision import Condition, Gate, Phase
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.hooks.confirmation import awaits_confirmation, has_passed, said
 from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.lifecycle.accompanying import trouble_of_companions
@@ -303,7 +304,7 @@ def _untold(world: World) -> str:
 
 def _has_to_commit(world: World) -> bool:
     """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
-    return bool(world.candidate or world.record.override) or world.desired.primary is None
+    return bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
 
 
 def _git_reachable(world: World) -> Condition:

@@ -45,7 +45,7 @@ def restore_memory(world: World) -> World:
 def _recalled(world: World) -> World:
     """What the ledger knows, once it could be asked; what the record knows itself goes before."""
     record, memory = world.record, world.desired.memory
-    if not record.unrecalled or not world.desired.commit:
+    if not record.unrecalled or not world.desired.seen:
         return world
     record = replace(record, unrecalled=False)
     if memory is None:
@@ -96,6 +96,6 @@ def _source(world: World, digest: str) -> Source:
 def remember_size(world: World) -> World:
     """Remember the replicas the target asks for, for the time when it cannot be read."""
     target, record = world.target, world.record
-    if target is None or target.replicas == record.replicas:
+    if not target or target.replicas == record.replicas:
         return world
     return world.with_record(replace(record, replicas=target.replicas))

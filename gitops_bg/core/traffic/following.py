@@ -18,7 +18,7 @@ def follow_primary(world: World) -> World:
     It ends an override, lifts the hold on what it names, and holds a promotion that was reverted on its way.
     """
     primary = world.desired.primary
-    if primary is None:
+    if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
         return world
     before, named = world.record.primary, world.primary_digest
     world = _ensure_version(_end_override(world, named), primary, named)
@@ -77,7 +77,7 @@ def follow_target_revert(world: World) -> World:
     and its content is a version that served before and is not on hold.
     """
     target, active = world.target, world.active
-    if target is None or active is None or world.record.override:
+    if not target or active is None or world.record.override:
         return world
     older = world.record.version(world.target_digest)
     reverts_active = bool(active.source.commit) and active.source.commit in target.source.reverts
@@ -99,8 +99,9 @@ def _target_is_newer(world: World, primary: Primary) -> bool:
 
 def _overrule_target(world: World) -> World:
     """A later decision about traffic: what the target's commit said it reverts does not count any more."""
-    commit = world.target.source.commit if world.target else ""
-    return world.with_record(replace(world.record, target_revert=commit))
+    if not world.target:
+        return world
+    return world.with_record(replace(world.record, target_revert=world.target.source.commit))
 
 
 def _may_return(world: World, older: Version, active: Version) -> bool:

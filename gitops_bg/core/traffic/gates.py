@@ -203,6 +203,8 @@ def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
     if world.suspended and spec.suspend:
         by = f" by {spec.suspend.by}" if spec.suspend.by else ""
         shut.append(Gate(GateKind.SUSPENSION, False, f"suspended{by}: {spec.suspend.reason}", spec.suspend.until))
+    if not desired.seen and desired.knowledge.counts:
+        shut.append(Gate(GateKind.SPEC, False, "nobody has looked at main yet"))
     if desired.problems:
         shut.append(Gate(GateKind.SPEC, False, str(desired.problems[0])))
     if not desired.in_git:

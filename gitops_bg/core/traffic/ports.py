@@ -102,13 +102,18 @@ def sources_of(desired: Desired, version: Version, service: str, live: ServiceVi
         promoted=_find(_promoted(desired, version), service, "") or "",
         live=live.ports if live is not None and is_there else "",
         serving=serving,
-        wanted=desired.target is not None and desired.target.snapshot.digest == version.digest,
+        wanted=_is_wanted(desired, version),
     )
+
+
+def _is_wanted(desired: Desired, version: Version) -> bool:
+    target = desired.target
+    return target.snapshot.digest == version.digest if target else False
 
 
 def _promoted(desired: Desired, version: Version) -> tuple[ServicePorts, ...]:
     primary = desired.primary
-    return primary.services if primary is not None and primary.snapshot.digest == version.digest else ()
+    return primary.services if primary and primary.snapshot.digest == version.digest else ()
 
 
 def _find(ports: Iterable[ServicePorts], service: str, otherwise: str | None) -> str | None:

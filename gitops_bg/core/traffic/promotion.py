@@ -6,6 +6,7 @@ Promotion: the commit comes first, traffic second. Emergency rollback: traffic f
 from dataclasses import replace
 
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.lifecycle.availability import is_expired
 from gitops_bg.core.lifecycle.versions import is_old_tag
 from gitops_bg.core.model import Stage, Version
@@ -66,7 +67,7 @@ def _return_of_override(world: World) -> GitAction | None:
 def _first_commit(world: World) -> GitAction | None:
     """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
     first = world.active or world.candidate
-    if world.record.primary or world.desired.primary or first is None or world.frozen:
+    if world.record.primary or world.desired.primary is not Missing.ABSENT or first is None or world.frozen:
         return None
     if first.available_since is None:
         return None

@@ -46,7 +46,7 @@ def _abort(world: World, request: Request) -> World:
 
 def _candidate_seen_last(world: World) -> Version | None:
     """What was on its way when the target was read last, where it cannot be read now: an abort needs no Git."""
-    if world.target is not None:
+    if world.target:
         return None
     on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
     return next((v for v in reversed(on_its_way) if v.digest != world.record.traffic), None)

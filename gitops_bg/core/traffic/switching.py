@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gitops_bg.core.analysis.judging import await_verdict
 from gitops_bg.core.decision import GateKind
+from gitops_bg.core.desired import Missing
 from gitops_bg.core.lifecycle.retention import release
 from gitops_bg.core.lifecycle.versions import PAST_DIGESTS, keep
 from gitops_bg.core.model import Probation, Stage, Version
@@ -98,7 +99,9 @@ def _first_deployment(world: World) -> Version | None:
     """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
     offered = world.observed.git.promotion
     candidate = world.candidate
-    if world.record.traffic or world.desired.primary or not world.observed.git.main_refused or world.frozen:
+    if world.record.traffic or world.desired.primary is not Missing.ABSENT or world.frozen:
+        return None
+    if not world.observed.git.main_refused:
         return None
     return candidate if candidate and offered and offered.digest == candidate.digest else None
 
@@ -135,6 +138,8 @@ def _decided_by(world: World) -> tuple[str, str, str]:
     override, primary = world.record.override, world.desired.primary
     if override:
         return "", override.by, override.reason
-    if primary:
+    if primary and world.goal == world.primary_digest:
         return primary.changed_by.commit, primary.changed_by.author, primary.changed_by.subject
+    if world.named:
+        return "", "", "primary.yaml named it when it was read last"
     return world.desired.commit, "", "first deployment"

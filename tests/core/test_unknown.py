@@ -1,0 +1,98 @@
+"""Unknown is not absent: a file nobody can read, a main nobody has looked at, a size nobody knows (decision 17)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import Missing, Problem
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Lane
+from tests.core.simulation import automatic, deployed, manual
+from tests.core.worlds import active, candidate, decided, digest, legacy, pods, rising, sentences, world
+
+
+@pytest.mark.parametrize("missing", Missing)
+def test_none_of_the_three_is_a_file(missing: Missing) -> None:
+    assert not missing
+
+
+NAMED = {Missing.ABSENT: 1, Missing.UNREADABLE: 2, Missing.UNSEEN: 2}
+"""v1 serves; primary.yaml named v2 when it was read last."""
+
+
+@pytest.mark.parametrize("missing", Missing)
+def test_traffic_is_to_go_where_primary_yaml_said_last_unless_main_has_none(missing: Missing) -> None:
+    state = world(active(1), rising(2), names_=2, desired={"primary": missing})
+    assert state.goal == digest(NAMED[missing])
+
+
+@pytest.mark.parametrize("missing", Missing)
+def test_a_primary_that_is_removed_unreadable_or_unseen_moves_no_traffic_forward(missing: Missing) -> None:
+    problems = (Problem("primary.yaml", "broken"),) if missing is Missing.UNREADABLE else ()
+    state = world(active(1), candidate(2), names_=2, desired={"primary": missing, "problems": problems})
+    assert decided(state).record.switch is None
+
+
+@pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
+def test_the_way_back_that_primary_yaml_named_last_goes_on(missing: Missing) -> None:
+    state = world(legacy(1), active(2), names_=1, desired={"primary": missing, "target": missing})
+    assert decided(state).record.switch.lane is Lane.ROLLBACK
+
+
+@pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
+def test_what_primary_yaml_says_and_nobody_could_read_is_not_written_anew(missing: Missing) -> None:
+    state = world(candidate(1), desired={"primary": missing}, record={"primary": ""})
+    assert not any(line.startswith("commit") for line in sentences(state))
+
+
+def test_a_promotion_that_is_aborted_while_nobody_looks_at_git_does_not_go_on_with_the_next_push() -> None:
+    """Found so: the abort made no override; the next push lifted its hold, and main still named it."""
+    sim = deployed(manual())
+    sim.bad_tags.add("2")
+    sim.push("2")
+    sim.settle()
+    sim.set_primary("2")
+    sim.step()
+    sim.unseen, sim.reachable = True, False
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"2"})
+    sim.unseen, sim.reachable = False, True
+    sim.push("3")
+    sim.bad_tags.clear()
+    sim.settle()
+    assert (sim.live, sim.primary) == ("1", "1")
+
+
+def test_nothing_begins_before_somebody_has_looked_at_git() -> None:
+    sim = deployed(automatic())
+    sim.unseen = True
+    sim.push("2")
+    assert sim.step().actions == ()
+    gates = {gate.reason for gate in sim.decide().gates}
+    assert gates <= {"nobody has looked at main yet"}
+
+
+# --- sizes ---
+
+
+def test_a_size_that_nobody_knows_is_not_0() -> None:
+    """Found so: after a crash between creating and scaling a ReplicaSet, traffic moved to it at 0 pods."""
+    unknown = {"replicas": None}
+    desired = {"target": Missing.UNREADABLE}
+    created = (pods(1, 0), pods(2, 0))
+    state = world(active(1), candidate(2), names_=2, sets=created, desired=desired, record=unknown)
+    assert (state.known_size, state.full_size) == (None, 1)
+    assert decided(state).record.switch is None
+
+
+def test_a_size_of_0_that_is_asked_for_is_0() -> None:
+    state = world(active(1), desired={"target": Missing.UNREADABLE}, record={"replicas": 0})
+    assert (state.known_size, state.full_size) == (0, 0)
+
+
+def test_a_first_version_does_not_serve_from_a_replica_set_that_nobody_scaled() -> None:
+    state = world(rising(1), names_=1, sets=(pods(1, 0),), desired={"target": Missing.UNREADABLE})
+    state = state.with_record(replace(state.record, replicas=None))
+    assert decided(state).record.switch is None
+    assert any("to 1" in line for line in sentences(state)), "it is scaled first"
