@@ -5,7 +5,7 @@ BIN    := .venv/bin
 # folder or a process with another.
 WORKERS ?= 3
 
-.PHONY: demo test lint docs bench coverage clean
+.PHONY: demo test lint docs bench coverage explore clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -25,6 +25,9 @@ docs: .venv/.installed
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench
+
+explore: .venv/.installed
+	$(BIN)/python -m tests.exploration $(if $(DEPTH),--depth $(DEPTH))
 
 coverage: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 tests/core tests/spec

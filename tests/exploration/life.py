@@ -1,0 +1,722 @@
+"""What can happen in the explored world: each event takes a state and gives the next, or None where it cannot be.
+
+People act on the remote, agents only on what they have read of it. A broken promise is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from gitops_bg.core import actions as act
+from gitops_bg.core.record import Record
+from gitops_bg.core.spec import AppSpec
+from tests.exploration import promises
+from tests.exploration.moments import LONG_AGO, canonical, moved_back
+from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of
+from tests.exploration.world import (
+    Agent,
+    Books,
+    Cluster,
+    Commit,
+    Git,
+    Ledger,
+    Pools,
+    State,
+    Violation,
+    is_older,
+)
+
+Event = tuple[object, ...]
+"""A name and its arguments; `story.words` says it in plain English."""
+
+
+class Rules(NamedTuple):
+    """What one seed explores."""
+
+    spec: AppSpec
+    tags: tuple[str, ...] = ("1", "2", "3")
+    kinds: frozenset[str] = frozenset()
+    """The groups of events that may happen; empty: all but those of two agents."""
+    second: bool = False
+    """Two agents by mistake."""
+
+
+def can_run(tag: str) -> bool:
+    """Versions whose tag begins with x never come up."""
+    return not tag.startswith("x")
+
+
+class Life:
+    """The transitions of one seed, with what they remember."""
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules, self.pools = rules, Pools()
+        self.passes = Passes(self.pools, rules.spec)
+        self._later: dict[tuple[int, float], int] = {}
+        self._worked: dict[State, State] = {}
+        self._calm: dict[State, State] = {}
+        self._checked: set[State] = set()
+        self._ends: dict[object, tuple[object, State]] = {}
+
+    # --- parts ----------------------------------------------------------------------------------------------
+
+    def empty(self) -> State:
+        """Main without the app's target; nothing in the cluster."""
+        pools = self.pools
+        main = pools.main.number((Commit(self._id(0, 0)),))
+        agent = pools.agent.number(Agent(main=main))
+        return State(
+            git=pools.git.number(Git(main)),
+            cluster=pools.cluster.number(Cluster()),
+            record=pools.record.number(canonical(Record())),
+            a=agent,
+            b=agent if self.rules.second else -1,
+            books=pools.books.number(Books()),
+            old=0,
+        )
+
+    @staticmethod
+    def _id(line: int, number: int) -> str:
+        return f"{line * 100 + number + 1:040x}"
+
+    def git(self, state: State) -> Git:
+        return self.pools.git[state.git]
+
+    def head(self, state: State) -> Commit:
+        return self.pools.main[self.git(state).main][-1]
+
+    def cluster(self, state: State) -> Cluster:
+        return self.pools.cluster[state.cluster]
+
+    def record(self, state: State) -> Record:
+        return self.pools.record[state.record]
+
+    def books(self, state: State) -> Books:
+        return self.pools.books[state.books]
+
+    def agent(self, state: State, who: str) -> Agent:
+        return self.pools.agent[state.a if who == "a" else state.b]
+
+    def with_git(self, state: State, git: Git) -> State:
+        return state._replace(git=self.pools.git.number(git))
+
+    def with_cluster(self, state: State, cluster: Cluster) -> State:
+        number = self.pools.cluster.number(cluster)
+        if number == state.cluster or "stale" not in self.rules.kinds:
+            return state._replace(cluster=number)
+        return state._replace(cluster=number, old=self.pools.old.number((state.cluster, state.record)))
+
+    def with_books(self, state: State, books: Books) -> State:
+        return state._replace(books=self.pools.books.number(books))
+
+    def with_agent(self, state: State, who: str, agent: Agent) -> State:
+        number = self.pools.agent.number(agent)
+        return state._replace(a=number) if who == "a" else state._replace(b=number)
+
+    # --- what people do to main -----------------------------------------------------------------------------
+
+    def commit(self, state: State, *, by_agent: bool = False, **changes: object) -> State:
+        """One more commit of main; ``brought_by`` and ``named_by`` are set where it changes these files."""
+        git, main = self.git(state), self.pools.main[self.git(state).main]
+        head = main[-1]
+        name = self._id(git.line, len(main))
+        if "target" in changes:
+            changes = {"reverts": (), "backdated": False, **changes, "brought_by": name}
+        if "primary" in changes:
+            changes = {**changes, "named_by": name}
+        commit = head._replace(id=name, by_agent=by_agent, **changes)
+        return self.with_git(state, git._replace(main=self.pools.main.number((*main, commit))))
+
+    def decided(self, state: State, *, says_good: str = "", expect: tuple[str, str] | None = None) -> State:
+        """Somebody decided: an older expectation counts no more; ``says_good`` is wanted whatever it did before."""
+        books = self.books(state)
+        return self.with_books(state, books._replace(bad=books.bad - {says_good}, expect=expect))
+
+    def push(self, state: State, tag: str) -> State | None:
+        head = self.head(state)
+        if not self.git(state).up or tag == head.target:
+            return None
+        return self.decided(self.commit(state, target=tag))
+
+    def break_target(self, state: State) -> State | None:
+        if not self.git(state).up or self.head(state).target in ("?", ""):
+            return None
+        return self.decided(self.commit(state, target="?"))
+
+    def remove_primary(self, state: State) -> State | None:
+        if not self.git(state).up or not self.head(state).primary:
+            return None
+        return self.decided(self.commit(state, primary="", number=0))
+
+    def merge(self, state: State) -> State | None:
+        git, head = self.git(state), self.head(state)
+        branch = git.branch
+        if not git.up or branch is None or branch[1] != head.primary:
+            return None
+        state = self.commit(state, primary=branch[0], number=branch[2], source=branch[3])
+        state = self.with_git(state, self.git(state)._replace(branch=None))
+        return self.decided(state, says_good=branch[0])
+
+    def promote(self, state: State) -> State | None:
+        """Somebody copies the target into ``primary.yaml`` (`gitops-bg promote`)."""
+        head = self.head(state)
+        if not self.git(state).up or head.target in ("", "?", head.primary):
+            return None
+        version = self.record(state).version(digest(head.target))
+        number = version.number if version else 0
+        state = self.commit(state, primary=head.target, number=number, source=head.brought_by)
+        return self.decided(state, says_good=head.target)
+
+    def revert_primary(self, state: State) -> State | None:
+        """Revert of the commit that changed ``primary.yaml`` last, whoever made it."""
+        main = self.pools.main[self.git(state).main]
+        head = main[-1]
+        place = next((n for n, one in enumerate(main) if one.id == head.named_by), 0)
+        if not self.git(state).up or place == 0 or not main[place - 1].primary:
+            return None
+        before = main[place - 1]
+        state = self.commit(state, primary=before.primary, number=before.number, source=before.source)
+        expect = (before.primary, f"the promotion of {head.primary} was reverted, {before.primary} is to be live")
+        books, record = self.books(state), self.record(state)
+        clear = before.primary in books.served and can_run(before.primary) and not record.override
+        clear = clear and not self._goes_on_by_itself(head, head.primary)
+        asked = self.cluster(state).request
+        answered = asked is None or asked[0] == record.request
+        return self.decided(state, says_good=before.primary, expect=expect if clear and answered else None)
+
+    def revert_target(self, state: State, backdated: bool) -> State | None:
+        """`git revert` of the commit that changed the target last."""
+        main = self.pools.main[self.git(state).main]
+        head = main[-1]
+        place = next((n for n, one in enumerate(main) if one.id == head.brought_by), 0)
+        if not self.git(state).up or place == 0 or main[place - 1].target in ("", "?"):
+            return None
+        before = main[place - 1]
+        state = self.commit(state, target=before.target, reverts=(head.brought_by,), backdated=backdated)
+        return self.decided(state, expect=self._expected_of_revert(state, head, before))
+
+    def _expected_of_revert(self, state: State, head: Commit, before: Commit) -> tuple[str, str] | None:
+        """What the revert of a push leads to (gitops.md §3); None where this page does not say."""
+        books, record, cluster = self.books(state), self.record(state), self.cluster(state)
+        quiet = record.override is None and (cluster.request is None or cluster.request[0] == record.request)
+        if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
+            return None
+        if self._goes_on_by_itself(before, head.primary):
+            return None
+        if head.primary != head.target:  # not promoted: live traffic does not move
+            return (head.primary, f"the push of {head.target} was reverted before it was promoted")
+        came = books.came
+        if head.primary in came and before.target in came and came.index(before.target) > came.index(head.primary):
+            return None  # What was reverted had itself brought an older version back.
+        if before.target == head.target or before.target not in books.served or head.source != head.brought_by:
+            return None
+        if before.target in books.bad:
+            return (head.primary, f"the push of {head.target} was reverted, but {before.target} was rolled back before")
+        return (before.target, f"the push of {head.target} was reverted, {before.target} is to be live again")
+
+    def _goes_on_by_itself(self, head: Commit, tag: str) -> bool:
+        """Whether the agent promotes another target than this by itself."""
+        return self.rules.spec.strategy.auto_promotion_enabled and head.target != tag
+
+    def suspend(self, state: State) -> State | None:
+        if not self.git(state).up:
+            return None
+        return self.commit(state, suspended=not self.head(state).suspended)
+
+    def retry(self, state: State) -> State | None:
+        head = self.head(state)
+        if not self.git(state).up or head.target in ("", "?") or head.retry[0] == head.target:
+            return None
+        return self.decided(self.commit(state, retry=(head.target, head.retry[1] + 1)), says_good=head.target)
+
+    def rewind(self, state: State, commits: int) -> State | None:
+        """A force-push from a stale clone."""
+        git, main = self.git(state), self.pools.main[self.git(state).main]
+        if not git.up or len(main) <= commits + 1 or git.line > 1:
+            return None
+        older = self.pools.main.number(main[:-commits])
+        return self.decided(self.with_git(state, git._replace(main=older, line=git.line + 1)))
+
+    # --- operators ------------------------------------------------------------------------------------------
+
+    def ask(self, state: State, verb: str) -> State | None:
+        cluster = self.cluster(state)
+        if not cluster.exists or (cluster.request and cluster.request[0] != self.record(state).request):
+            return None
+        number = str(int(cluster.request[0]) + 1 if cluster.request else 1)
+        return self.decided(self.with_cluster(state, cluster._replace(request=(number, verb))))
+
+    def offline(self, state: State) -> State | None:
+        """A pass of the CLI without Git, which carries out what was asked for."""
+        cluster = self.cluster(state)
+        if not cluster.request or cluster.request[0] == self.record(state).request:
+            return None
+        return self._pass(state, "", Agent(away=True), None)
+
+    # --- the cluster ----------------------------------------------------------------------------------------
+
+    def pods(self, state: State, tag: str, up: bool) -> State | None:
+        cluster = self.cluster(state)
+        one = cluster.pods(tag)
+        if one is None or not can_run(tag):
+            return None
+        changed = one._replace(available=one.replicas if up else 0)
+        return None if changed == one else self.with_cluster(state, cluster.with_pods(changed))
+
+    def lose(self, state: State, tag: str) -> State | None:
+        """Somebody deletes a ReplicaSet."""
+        cluster = self.cluster(state)
+        return self.with_cluster(state, cluster.without(tag)) if cluster.pods(tag) else None
+
+    def point(self, state: State, role: str, tag: str | None) -> State | None:
+        """Somebody changes a Service: its selector wiped (empty), pointed elsewhere, or deleted (None)."""
+        cluster, record = self.cluster(state), self.record(state)
+        before = cluster.active if role == "active" else cluster.preview
+        if before is None or before == tag:
+            return None
+        if record.switch and tag and digest(tag) == record.switch.to_digest:
+            return None
+        return self.with_cluster(state, cluster._replace(**{role: tag}))
+
+    def rebuild(self, state: State, keep_pods: bool) -> State | None:
+        """The record is lost: with the whole cluster, or with the BlueGreenDeployment alone."""
+        cluster, books = self.cluster(state), self.books(state)
+        if not cluster.exists:
+            return None
+        fresh = Cluster(life=cluster.life + 1)
+        if keep_pods:
+            fresh = fresh._replace(sets=cluster.sets, active=cluster.active, preview=cluster.preview)
+        state = self.with_cluster(state, fresh)._replace(record=self.pools.record.number(canonical(Record())))
+        live = books.live if keep_pods else ""
+        return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
+
+    # --- Git, time ------------------------------------------------------------------------------------------
+
+    def reach(self, state: State) -> State:
+        git = self.git(state)
+        return self.with_git(state, git._replace(up=not git.up))
+
+    def protect(self, state: State) -> State | None:
+        git = self.git(state)
+        return self.with_git(state, git._replace(protected=not git.protected))
+
+    def later(self, state: State) -> State | None:
+        """Time passes until the engine wants to be woken."""
+        outcome = self._outcome(state, "a")
+        if outcome.wake is None:
+            return None
+        return self._after(state, outcome.wake)
+
+    def _after(self, state: State, seconds: float) -> State:
+        key = (state.record, seconds)
+        moved = self._later.get(key)
+        if moved is None:
+            record = moved_back(self.pools.record[state.record], seconds)
+            moved = self._later[key] = self.pools.record.number(record)
+        return state._replace(record=moved, old=0)
+
+    # --- agents ---------------------------------------------------------------------------------------------
+
+    def fetch(self, state: State, who: str) -> State | None:
+        git, agent = self.git(state), self.agent(state, who)
+        if not git.up:
+            return self.with_agent(state, who, agent._replace(away=True))
+        rewritten = self._lost(agent, git, self.record(state))
+        seen = agent._replace(
+            main=git.main, branch=git.branch, ledger=git.ledger, away=False, refused=git.protected and agent.refused
+        )
+        return self.with_agent(state, who, seen._replace(rewritten=rewritten))
+
+    def _lost(self, agent: Agent, git: Git, record: Record) -> str:
+        """The commit that was seen before and that main does not contain, unless somebody accepted that."""
+        has, main = self.pools.commits(git.main), self.pools.main
+        known = main[agent.main][-1] if agent.main >= 0 else None
+        seen = (agent.rewritten, known.id if known else "", record.main.commit)
+        lost = next((one for one in seen if one and one not in has), "")
+        generation = max(known.generation if known else 0, record.main.generation)
+        return "" if main[git.main][-1].generation > generation else lost
+
+    def accept(self, state: State) -> State | None:
+        """Somebody accepts the rewritten history (`accept-history`)."""
+        git, head = self.git(state), self.head(state)
+        if not git.up or head.generation >= git.line:
+            return None
+        return self.decided(self.commit(state, generation=git.line))
+
+    def _outcome(self, state: State, who: str, verdict: str = "") -> Outcome:
+        outcome = self.passes.outcome(self.agent(state, who), state.cluster, state.record, verdict)
+        if outcome.broken:
+            raise Violation(outcome.broken)
+        return outcome
+
+    def act(self, state: State, who: str, verdict: str = "") -> State | None:
+        """A whole pass."""
+        if verdict and not self._outcome(state, who).measures:
+            return None
+        if self.agent(state, who).halted:
+            return None
+        return self._pass(state, who, self.agent(state, who), None, verdict=verdict)
+
+    def die(self, state: State, who: str, writes: int) -> State | None:
+        """A pass of which only so many writes happen; then the process ends, and a new one knows nothing of main."""
+        return self._pass(state, who, self.agent(state, who), writes, dies=True)
+
+    def halt(self, state: State, who: str, writes: int) -> State | None:
+        """The process stands still after so many writes (SIGSTOP); what is left it does when it thaws."""
+        if self._outcome(state, who).record != state.record and writes == 0:
+            return None  # What was not saved is not carried out: the record's lock.
+        return self._pass(state, who, self.agent(state, who), writes)
+
+    def lag(self, state: State, who: str) -> State | None:
+        """A pass that looks at the cluster as it was before its last change."""
+        if state.old == 0:
+            return None
+        return self._pass(state, who, self.agent(state, who), None, seen=self.pools.old[state.old])
+
+    def thaw(self, state: State, who: str) -> State | None:
+        agent = self.agent(state, who)
+        if not agent.halted:
+            return None
+        state = self.with_agent(state, who, agent._replace(halted=0))
+        return self._write(state, who, agent, self.pools.halted[agent.halted])
+
+    def _pass(
+        self,
+        state: State,
+        who: str,
+        agent: Agent,
+        writes: int | None,
+        *,
+        dies: bool = False,
+        seen: tuple[int, int] | None = None,
+        verdict: str = "",
+    ) -> State | None:
+        cluster, record = seen or (state.cluster, state.record)
+        outcome = self.passes.outcome(agent, cluster, record, verdict)
+        if outcome.broken:
+            raise Violation(outcome.broken)
+        if outcome.look_again:
+            return self.fetch(state, who)
+        saves = outcome.record != record
+        if saves and record != state.record:
+            return None  # The record's lock: nothing happens.
+        todo = saves + len(outcome.cluster)
+        if writes is not None and writes >= todo:
+            return None
+        state = self._now_newest(state, agent)
+        if saves and writes != 0:
+            state = self._save(state, agent, outcome)
+        count = len(outcome.cluster) if writes is None else max(0, writes - saves)
+        state = self._write(state, who, agent, outcome.cluster[:count])
+        if not who:
+            return state
+        if dies:
+            ledger = agent.ledger
+            return self.with_agent(state, who, Agent(ledger=ledger, away=not self.git(state).up))
+        primary = self.pools.main[agent.main][-1].primary if agent.main >= 0 else ""
+        wish = self.pools.wish.number((outcome.git, primary if outcome.git else ""))  # type: ignore[arg-type]
+        halted = self.pools.halted.number(outcome.cluster[count:])  # type: ignore[arg-type]
+        return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
+
+    def _now_newest(self, state: State, agent: Agent) -> State:
+        books = self.books(state)
+        if agent.main < 0 or agent.main == books.newest:
+            return state
+        if agent.rewritten:
+            return state
+        known, now = self.pools.main[books.newest] if books.newest >= 0 else (), self.pools.main[agent.main]
+        if known and not is_older(known, now) and now[-1].generation <= known[-1].generation:
+            return state
+        return self.with_books(state, books._replace(newest=agent.main))
+
+    def _save(self, state: State, agent: Agent, outcome: Outcome) -> State:
+        before, after = self.record(state), self.pools.record[outcome.record]
+        main = self.pools.main[agent.main] if agent.main >= 0 else ()
+        books = promises.saved(
+            self.books(state),
+            before,
+            after,
+            self.cluster(state),
+            asked=before.request != after.request,
+            reverted=bool(main) and bool(main[-1].reverts),
+        )
+        return self.with_books(state, books)._replace(record=outcome.record)
+
+    def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
+        if not actions:
+            return state
+        before = self.cluster(state)
+        known = self.pools.main[agent.main] if agent.main >= 0 else ()
+        books, cluster, record = self.books(state), before, self.record(state)
+        main = self.pools.main[books.newest] if books.newest >= 0 else ()
+        applied = (known[-1].suspended, known[-1].retry) if known else before.applied
+        for action in actions:
+            done = carry_out(action, cluster, applied)
+            if done is None:
+                break
+            newest = main[-1] if main else None
+            books = promises.acted(action, cluster, done, books, record, newest, main)
+            cluster = done
+        return self.with_books(self.with_cluster(state, cluster), books)
+
+    def put(self, state: State, who: str, answered: bool = True) -> State | None:
+        """The Git thread writes what the last decision wants; not ``answered``: the process dies before it hears."""
+        git, agent = self.git(state), self.agent(state, who)
+        actions, primary = self.pools.wish[agent.wish]
+        if not actions or agent.halted:
+            return None
+        if not git.up:
+            return self.with_agent(state, who, agent._replace(away=True))
+        for action in actions:
+            state = self._put(state, who, action, primary)
+        if not answered:
+            return self.with_agent(state, who, Agent(ledger=agent.ledger))
+        agent = self.agent(state, who)._replace(wish=0)
+        return self.fetch(self.with_agent(state, who, agent), who)
+
+    def _put(self, state: State, who: str, action: act.GitAction, primary: str) -> State:
+        git = self.git(state)
+        match action:
+            case act.CommitPrimary():
+                return self._commit_primary(state, who, action, primary)
+            case act.OfferPromotion():
+                promises.offered(action, self.books(state))
+                version = action.version
+                branch = (tag_of(version.digest), self.head(state).primary, version.number, version.source.commit)
+                return self.with_git(state, git._replace(branch=branch))
+            case act.WithdrawPromotion():
+                return self.with_git(state, git._replace(branch=None))
+            case act.PublishLedger():
+                return self._publish(state, action)
+
+    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, primary: str) -> State:
+        git, head = self.git(state), self.head(state)
+        if git.protected:
+            return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
+        if head.primary != primary:
+            return state  # Somebody was faster: it is derived anew.
+        promises.committed(action, self.books(state), head.retry[0])
+        version = action.version
+        return self.commit(
+            state,
+            by_agent=True,
+            primary=tag_of(version.digest),
+            number=version.number,
+            source=version.source.commit,
+        )
+
+    def _publish(self, state: State, action: act.PublishLedger) -> State:
+        git, record = self.git(state), self.record(state)
+        ledger, last = git.ledger, action.entries[-1].sequence
+        if ledger.epoch == action.epoch and ledger.sequence >= last:
+            return state
+        promises.published(action, ledger.epoch, ledger.sequence)
+        told = Ledger(
+            action.epoch,
+            last,
+            record.rollout,
+            record.last_version,
+            record.activations,
+            tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
+            tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
+        )
+        return self.with_git(state, git._replace(ledger=told))
+
+    # --- getting on with it ---------------------------------------------------------------------------------
+
+    def _agents(self) -> tuple[str, ...]:
+        return ("a", "b") if self.rules.second else ("a",)
+
+    def work(self, state: State) -> State:
+        """Everybody gets on with it for one round: agents look, decide and push, pods come up."""
+        known = self._worked.get(state)
+        if known is None:
+            known = self._worked[state] = self._work(state)
+        return known
+
+    def _work(self, state: State) -> State:
+        for who in self._agents():
+            for step in (self.thaw, self.fetch, self.act, self.put):
+                state = step(state, who) or state
+            if self._outcome(state, who).measures:
+                state = self.act(state, who, "Successful") or state
+        cluster = self.cluster(state)
+        up = tuple(one._replace(available=one.replicas) if can_run(one.tag) else one for one in cluster.sets)
+        cluster = cluster._replace(sets=up)
+        return state._replace(cluster=self.pools.cluster.number(cluster), old=0)
+
+    def settle(self, state: State, *, most: int = 40) -> State:
+        """Rounds without time, until nothing changes."""
+        for _ in range(most):
+            following = self.work(state)
+            if following == state:
+                return state
+            state = following
+        raise Violation(f"I5: it does not come to rest within {most} rounds")
+
+    def calm(self, state: State) -> State:
+        """Git answers and takes commits; rounds and time, until nothing is left to do. Checks what must be so then."""
+        git = self.git(state)
+        if not git.up or git.protected:
+            state = self.with_git(state, git._replace(up=True, protected=False))
+        path = []
+        for _ in range(60):
+            known = self._calm.get(state)
+            if known is not None:
+                break
+            path.append(state)
+            following = self.work(state)
+            if following == state:
+                wake = self._outcome(state, "a").wake
+                if wake is None:
+                    known = state
+                    break
+                following = self._after(state, wake)
+            state = following
+        if known is None:
+            raise Violation("it does not come to rest, whatever the time")
+        for one in path:
+            self._calm[one] = known
+        if known not in self._checked:
+            self._check(known)
+            self._checked.add(known)
+        return known
+
+    def _check(self, state: State) -> None:
+        head, cluster, record = self.head(state), self.cluster(state), self.record(state)
+        frozen = head.suspended or head.target == "?" or bool(self.agent(state, "a").rewritten)
+        for who in self._agents():
+            outcome = self._outcome(state, who)
+            if outcome.cluster or outcome.git or outcome.record != state.record:
+                raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
+        self._sleeps(state)
+        promises.rests(head, cluster, record, self.books(state), frozen=frozen, can_run=can_run)
+        if not frozen and head.primary and can_run(head.primary) and promises.is_judged(record, head.primary):
+            self._same_end(state, head, cluster, record)
+        self._can_go_back(state, frozen=frozen)
+
+    def _sleeps(self, state: State) -> None:
+        """I5: where nothing wants to be woken, a day changes nothing."""
+        later = self._after(state, 86_400.0)
+        outcome = self._outcome(later, "a")
+        if outcome.cluster or outcome.git or outcome.record != later.record:
+            said = [str(one) for one in (*outcome.cluster, *outcome.git)]
+            raise Violation(f"I5: nothing wants to be woken, and a day later it wants {said}")
+
+    def _same_end(self, state: State, head: Commit, cluster: Cluster, record: Record) -> None:
+        """The end depends on main and on the holds, not on the interleaving."""
+        holds = frozenset(hold.digest for hold in record.holds)
+        given = (head.target, head.primary, head.suspended, head.retry[0], holds)
+        branch = self.git(state).branch
+        end = (tag_of(record.traffic), cluster.active, branch[0] if branch else "")
+        before, _ = self._ends.setdefault(given, (end, state))
+        if before != end:
+            raise Violation(f"the end depends on the interleaving: {given[:2]} ended as {before} and as {end}")
+
+    def _can_go_back(self, state: State, *, frozen: bool) -> None:
+        """I6: a rollback to the last good version takes one switch, with Git away."""
+        books, record, cluster = self.books(state), self.record(state), self.cluster(state)
+        good = [one for one in books.served if one != books.live and one not in books.bad | books.left and can_run(one)]
+        good = [one for one in good if cluster.pods(one) or self._has_text(record, one)]
+        state = self.with_git(state, self.git(state)._replace(up=False))
+        asked = self.ask(self.with_books(state, books._replace(expect=None)), "rollback")
+        if asked is None or not self.cluster(state).active:
+            return
+        switches = self._movements(asked)
+        if switches > 1 or (good and switches != 1):
+            raise Violation(f"I6: a rollback from {books.live} takes {switches} switches, though {good} served before")
+
+    @staticmethod
+    def _has_text(record: Record, tag: str) -> bool:
+        """Whether its template is at hand: of one whose ReplicaSet somebody deleted, the record may have none."""
+        version = record.version(digest(tag))
+        return version is not None and bool(version.snapshot.text)
+
+    def _movements(self, state: State) -> int:
+        """How often traffic moves until it rests."""
+        count = 0
+        for _ in range(40):
+            following = self.work(state)
+            if following == state:
+                return count
+            count += self.books(following).live != self.books(state).live
+            state = following
+        raise Violation("I5: a rollback does not come to rest")
+
+    # --- all that can happen --------------------------------------------------------------------------------
+
+    def following(self, state: State) -> Iterator[tuple[Event, Callable[[], State | None]]]:
+        """Every event that may happen now."""
+        kinds, tags = self.rules.kinds, self.rules.tags
+
+        def on(kind: str) -> bool:
+            return kind in kinds
+
+        yield ("settle",), lambda: self.settle(state)
+        for who in self._agents():
+            yield ("fetch", who), lambda who=who: self.fetch(state, who)
+            yield ("act", who), lambda who=who: self.act(state, who)
+            yield ("put", who), lambda who=who: self.put(state, who)
+            if on("crash"):
+                yield ("put", who, False), lambda who=who: self.put(state, who, False)
+                for writes in range(8):
+                    yield ("die", who, writes), lambda who=who, writes=writes: self.die(state, who, writes)
+            if on("halt"):
+                yield ("thaw", who), lambda who=who: self.thaw(state, who)
+                for writes in range(4):
+                    yield ("halt", who, writes), lambda who=who, writes=writes: self.halt(state, who, writes)
+            if on("stale"):
+                yield ("lag", who), lambda who=who: self.lag(state, who)
+            if on("analysis"):
+                for verdict in ("Successful", "Failed", "Inconclusive"):
+                    yield ("act", who, verdict), lambda who=who, verdict=verdict: self.act(state, who, verdict)
+        for tag in tags:
+            yield ("push", tag), lambda tag=tag: self.push(state, tag)
+        yield ("merge",), lambda: self.merge(state)
+        yield ("promote",), lambda: self.promote(state)
+        yield ("revert_primary",), lambda: self.revert_primary(state)
+        yield ("revert_target", False), lambda: self.revert_target(state, False)
+        if on("dates"):
+            yield ("revert_target", True), lambda: self.revert_target(state, True)
+        if on("retry"):
+            yield ("retry",), lambda: self.retry(state)
+        if on("suspend"):
+            yield ("suspend",), lambda: self.suspend(state)
+        if on("broken"):
+            yield ("break_target",), lambda: self.break_target(state)
+            yield ("remove_primary",), lambda: self.remove_primary(state)
+        if on("rewind"):
+            yield ("accept",), lambda: self.accept(state)
+            yield ("rewind", 1), lambda: self.rewind(state, 1)
+            yield ("rewind", 2), lambda: self.rewind(state, 2)
+        if on("ask"):
+            yield ("ask", "abort"), lambda: self.ask(state, "abort")
+            yield ("ask", "rollback"), lambda: self.ask(state, "rollback")
+            yield ("offline",), lambda: self.offline(state)
+        if on("git"):
+            yield ("reach",), lambda: self.reach(state)
+        if on("protect"):
+            yield ("protect",), lambda: self.protect(state)
+        if on("time"):
+            yield ("later",), lambda: self.later(state)
+        for tag in tags:
+            if on("pods"):
+                yield ("pods", tag, True), lambda tag=tag: self.pods(state, tag, True)
+                yield ("pods", tag, False), lambda tag=tag: self.pods(state, tag, False)
+            if on("foreign"):
+                yield ("lose", tag), lambda tag=tag: self.lose(state, tag)
+                if self.cluster(state).pods(tag):
+                    yield ("point", "active", tag), lambda tag=tag: self.point(state, "active", tag)
+        if on("foreign"):
+            yield ("point", "active", ""), lambda: self.point(state, "active", "")
+            yield ("point", "active", None), lambda: self.point(state, "active", None)
+            yield ("point", "preview", None), lambda: self.point(state, "preview", None)
+        if on("lost"):
+            yield ("rebuild", True), lambda: self.rebuild(state, True)
+            yield ("rebuild", False), lambda: self.rebuild(state, False)
+
+    def happen(self, state: State, event: Event) -> State | None:
+        """One event by its name, as stories have it."""
+        return getattr(self, str(event[0]))(state, *event[1:])  # type: ignore[no-any-return]

@@ -1,0 +1,107 @@
+"""Times relative to now: a record moved back in time, and its canonical form, in which old times are all alike.
+
+What is older than every delay and deadline of the explored apps is only known by its order.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache, lru_cache
+from typing import Any
+
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import Record
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LONG_AGO = NOW - timedelta(seconds=700)
+"""Longer than any delay of the seeds."""
+DROPPED: dict[str, Any] = {"rollouts": (), "past_runs": ()}
+"""Books for people, which no decision reads."""
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind))
+
+
+def _mapped(value: Any, change: Callable[[datetime], datetime]) -> Any:
+    if isinstance(value, datetime):
+        return change(value)
+    if isinstance(value, tuple):
+        new = tuple(_mapped(one, change) for one in value)
+        return new if any(x is not y for x, y in zip(new, value, strict=True)) else value
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {}
+        for name in _names(type(value)):
+            before = getattr(value, name)
+            if before is not None and not isinstance(before, str | int):
+                after = _mapped(before, change)
+                if after is not before:
+                    changed[name] = after
+        return replace(value, **changed) if changed else value
+    return value
+
+
+@lru_cache(maxsize=200_000)
+def _times(part: Any) -> frozenset[datetime]:
+    """The times of a part of a record that are older than anything that counts."""
+    if isinstance(part, Version) and part.retired_at:
+        part = replace(part, scale_down_at=None)  # It follows from that and the spec.
+    old: set[datetime] = set()
+    _mapped(part, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
+    return frozenset(old)
+
+
+@lru_cache(maxsize=200_000)
+def _shifted(part: Any, seconds: float) -> Any:
+    delta = timedelta(seconds=seconds)
+    return _mapped(part, lambda moment: moment - delta)
+
+
+def _parts(record: Record) -> dict[str, Any]:
+    """The fields that hold times; those of the ledger are for people."""
+    return {name: value for name in _TIMED if (value := getattr(record, name))}
+
+
+def moved_back(record: Record, seconds: float) -> Record:
+    """The record as it is so many seconds later, seen from then."""
+    moved = {
+        name: tuple(_shifted(one, seconds) for one in value) if isinstance(value, tuple) else _shifted(value, seconds)
+        for name, value in _parts(record).items()
+    }
+    return canonical(replace(record, **moved))
+
+
+def canonical(record: Record) -> Record:
+    """Equal for records that no decision tells apart."""
+    if any(getattr(record, name) != value for name, value in DROPPED.items()):
+        record = replace(record, **DROPPED)
+    parts = _parts(record)
+    old: set[datetime] = set()
+    for value in parts.values():
+        for one in value if isinstance(value, tuple) else (value,):
+            old |= _times(one)
+    if not old:
+        return record
+    ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
+    if all(moment == rank for moment, rank in ranks.items()):
+        return record
+    ranked = {name: _mapped(value, lambda moment: ranks.get(moment, moment)) for name, value in parts.items()}
+    if "versions" in ranked:
+        pairs = zip(record.versions, ranked["versions"], strict=True)
+        ranked["versions"] = tuple(_with_deadline(before, after) for before, after in pairs)
+    return replace(record, **ranked)
+
+
+def _with_deadline(before: Version, after: Version) -> Version:
+    if not before.retired_at or not before.scale_down_at or not after.retired_at:
+        return after
+    return replace(after, scale_down_at=after.retired_at + (before.scale_down_at - before.retired_at))
+
+
+_TIMELESS = ("ledger", *DROPPED)
+_TIMED = tuple(
+    one.name
+    for one in fields(Record)
+    if one.name not in _TIMELESS and not isinstance(getattr(Record(), one.name), str | int)
+)

@@ -1,0 +1,306 @@
+"""What one agent sees, what the engine answers (each question is asked once), and how its actions are carried out.
+
+The guards of the real adapters are here, too: the record's lock, compare-and-swap on selectors, what is read live
+before a switch or a scale-down.
+"""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import cache
+from typing import NamedTuple
+
+from gitops_bg.core import actions as act
+from gitops_bg.core import decide as engine
+from gitops_bg.core import names
+from gitops_bg.core.analysis.judging import measurements_due
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.decision import Decision, Phase
+from gitops_bg.core.desired import Desired, LedgerMemory, Primary, Problem, Target
+from gitops_bg.core.digest import short
+from gitops_bg.core.knowledge import Knowledge
+from gitops_bg.core.model import Snapshot, Source
+from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaSetView, Request, ServiceView, Verb
+from gitops_bg.core.record import Record
+from gitops_bg.core.spec import AppSpec, Retry, Suspension
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.world import World
+from tests.core.simulation import APP, template
+from tests.exploration.moments import NOW, canonical
+from tests.exploration.world import Agent, Cluster, Commit, Ledger, Pods, Pools
+
+SIZE = 2
+"""The pods that the app asks for."""
+
+
+@cache
+def snapshot(tag: str) -> Snapshot:
+    return template(tag)
+
+
+@cache
+def digest(tag: str) -> str:
+    return snapshot(tag).digest
+
+
+TAGS = {digest(tag): tag for tag in (*"123456789", "x1", "x2", "x3")}
+
+
+def tag_of(digest: str) -> str:
+    """The tag of a digest; empty for none."""
+    return TAGS.get(digest, "")
+
+
+class Outcome(NamedTuple):
+    """What the engine answered."""
+
+    record: int
+    cluster: tuple[act.Action, ...]
+    git: tuple[act.Action, ...]
+    wake: float | None
+    measures: bool
+    look_again: bool = False
+    """It knows an older main than the record: it is to read the remote first."""
+    broken: str = ""
+
+
+def light(world: World, actions: tuple[act.Action, ...]) -> Decision:
+    """The answer without what is only for people: conditions, phase, waits, counts. A fifth of all time."""
+    return Decision(actions, world.record, Phase.HEALTHY, wake_at=wake_at(world), measurements=measurements_due(world))
+
+
+class Passes:
+    """The engine over one app, with the memory of what it was asked."""
+
+    def __init__(self, pools: Pools, spec: AppSpec) -> None:
+        self.pools, self.spec = pools, spec
+        self._answers: dict[tuple[object, ...], Outcome] = {}
+        self._specs: dict[object, AppSpec] = {}
+        self._desired: dict[object, Desired] = {}
+        self._observed: dict[object, Observed] = {}
+        self.asked = 0
+
+    def outcome(self, agent: Agent, cluster: int, record: int, verdict: str = "") -> Outcome:
+        """What the engine says where the agent sees this."""
+        key = (agent[:6], cluster, record, verdict)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = self._decide(agent, cluster, record, verdict)
+        return known
+
+    def _decide(self, agent: Agent, cluster_id: int, record_id: int, verdict: str) -> Outcome:
+        cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
+        head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
+        spec = self.spec_of(head, cluster)
+        desired = self.desired_of(agent, head, record)
+        observed = self.observed_of(agent, cluster_id, head)
+        self.asked += 1
+        try:
+            if verdict:
+                observed = replace(observed, measurements=self._measured(spec, desired, observed, record, verdict))
+            answer = engine.decide(spec, desired, observed, record, NOW)
+        except Exception as error:  # every exception is a finding
+            return Outcome(record_id, (), (), None, False, broken=f"{type(error).__name__}: {error}")
+        wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
+        of_git = tuple(one for one in answer.actions if isinstance(one, act.GitAction))
+        others = tuple(one for one in answer.actions if not isinstance(one, act.GitAction))
+        after = record_id if answer.record == record else self.pools.record.number(canonical(answer.record))
+        return Outcome(after, others, of_git, wake, bool(answer.measurements), answer.look_again)
+
+    def _measured(
+        self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
+    ) -> tuple[Measured, ...]:
+        due = engine.decide(spec, desired, observed, record, NOW).measurements
+        return tuple(Measured(one.id, Finding(verdict), NOW) for one in due)
+
+    # --- what it sees ---------------------------------------------------------------------------------------
+
+    def spec_of(self, head: Commit | None, cluster: Cluster) -> AppSpec:
+        """``app.yaml`` of main, or, where main was not read, of the live object."""
+        suspended, retry = (head.suspended, head.retry) if head else cluster.applied
+        known = self._specs.get((suspended, retry))
+        if known is None:
+            known = replace(
+                self.spec,
+                suspend=Suspension("incident", "ada") if suspended else None,
+                retry=Retry(digest(retry[0]), retry[1], "ada") if retry[1] else None,
+            )
+            self._specs[(suspended, retry)] = known
+        return known
+
+    def desired_of(self, agent: Agent, head: Commit | None, record: Record) -> Desired:
+        knowledge = self.knowledge(agent, head, record)
+        begins = (not record.epoch or record.unrecalled) and head is not None
+        key = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge)
+        known = self._desired.get(key)
+        if known is None:
+            known = self._desired[key] = self._desired_now(agent, head, knowledge, begins=begins)
+        return known
+
+    def knowledge(self, agent: Agent, head: Commit | None, record: Record) -> Knowledge:
+        """How what the agent knows of main stands to the main that the record was decided from."""
+        if head is None:
+            return Knowledge.UNKNOWN
+        if agent.rewritten:
+            return Knowledge.REWRITTEN
+        if record.main.commit in ("", head.id):
+            return Knowledge.SAME
+        if record.main.commit in self.pools.commits(agent.main) or head.generation > record.main.generation:
+            return Knowledge.NEWER
+        return Knowledge.UNKNOWN if agent.away else Knowledge.OLDER
+
+    def _desired_now(self, agent: Agent, head: Commit | None, knowledge: Knowledge, *, begins: bool) -> Desired:
+        if head is None:
+            return Desired("", None, None, knowledge=knowledge)
+        return Desired(
+            head.id,
+            _target(head),
+            _primary(head),
+            problems=(Problem("target.yaml", "is no YAML"),) if head.target == "?" else (),
+            history_rewritten=agent.rewritten,
+            memory=_memory(agent.ledger) if begins else None,
+            knowledge=knowledge,
+            generation=head.generation,
+            tree=repr(head[1:]),
+        )
+
+    def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None) -> Observed:
+        cluster = self.pools.cluster[cluster_id]
+        drifted = head is not None and (head.suspended, head.retry) != cluster.applied
+        key = (cluster_id, agent.branch, agent.ledger[:2], agent.away, agent.refused, drifted)
+        known = self._observed.get(key)
+        if known is None:
+            known = self._observed[key] = _observed(agent, cluster, drifted)
+        return known
+
+
+def _date(commit: str, *, backdated: bool) -> object:
+    """Author dates of honest commits grow; one that was rebased keeps an old one."""
+    return NOW - timedelta(days=9 if backdated else 1) + timedelta(seconds=int(commit or "0", 16) % 1000)
+
+
+def _source(commit: str, subject: str, reverts: tuple[str, ...] = (), *, backdated: bool = False) -> Source:
+    return Source(commit, "ada", _date(commit, backdated=backdated), subject, reverts)  # type: ignore[arg-type]
+
+
+def _target(head: Commit) -> Target | None:
+    if head.target in ("", "?"):
+        return None
+    source = _source(head.brought_by, f"web {head.target}", head.reverts, backdated=head.backdated)
+    return Target(snapshot(head.target), SIZE, source)
+
+
+def _primary(head: Commit) -> Primary | None:
+    if not head.primary:
+        return None
+    source = _source(head.source, f"web {head.primary}")
+    return Primary(snapshot(head.primary), head.number, source, _source(head.named_by, f"promote {head.primary}"))
+
+
+def _memory(ledger: Ledger) -> LedgerMemory:
+    return LedgerMemory(ledger.rollout, ledger.last_version, ledger.served, ledger.holds, ledger.past_holds)
+
+
+def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
+    branch = agent.branch
+    return Observed(
+        app_uid=f"{cluster.life:08x}" if cluster.exists else "",
+        app_drifted=drifted and cluster.exists,
+        replica_sets=tuple(
+            ReplicaSetView(
+                names.replica_set_name(APP, digest(one.tag)),
+                snapshot(one.tag),
+                one.replicas,
+                one.available,
+                one.number,
+                pods=one.replicas,
+                ready=one.available,
+            )
+            for one in cluster.sets
+        ),
+        active_service=service("web", cluster, cluster.active),
+        preview_service=service("web-preview", cluster, cluster.preview),
+        request=_request(cluster.request),
+        git=GitView(
+            promotion=PromotionBranch(digest(branch[0]), digest(branch[1]) if branch[1] else "") if branch else None,
+            main_refused="protected branch" if agent.refused else "",
+            unreachable="connection refused" if agent.away else "",
+            ledger_epoch=agent.ledger.epoch,
+            ledger_sequence=agent.ledger.sequence,
+        ),
+    )
+
+
+def service(name: str, cluster: Cluster, tag: str | None) -> ServiceView | None:
+    """A Service as it is seen; its endpoints are the available pods that it selects."""
+    if tag is None:
+        return None
+    return ServiceView(
+        name, short(digest(tag)) if tag else "", selector(tag), ready_endpoints=cluster.available(tag) if tag else 0
+    )
+
+
+@cache
+def selector(tag: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(names.selector(APP, digest(tag)).items())) if tag else (("app", "web"),)
+
+
+def _request(request: tuple[str, str] | None) -> Request | None:
+    return Request(request[0], Verb(request[1]), "ada", NOW, "because") if request else None
+
+
+# --- what it does -------------------------------------------------------------------------------------------
+
+
+def carry_out(action: act.Action, cluster: Cluster, applied: tuple[bool, tuple[str, int]]) -> Cluster | None:
+    """The cluster after one write; None where the API server or a guard refuses it (``WorldChanged``)."""
+    match action:
+        case act.ApplyApp():
+            return cluster._replace(exists=True, applied=applied)
+        case act.CreateReplicaSet():
+            return _create(action, cluster)
+        case act.ScaleReplicaSet():
+            return _scale(action, cluster)
+        case act.DeleteReplicaSet():
+            tag = tag_of(action.digest)
+            return None if cluster.active == tag else cluster.without(tag)
+        case act.ApplyService(role=act.Role.ACTIVE):
+            return cluster._replace(active=tag_of(action.digest))
+        case act.ApplyService() | act.PointPreview():
+            return cluster._replace(preview=tag_of(action.digest))
+        case act.SwitchTraffic():
+            return _switch(action, cluster)
+    raise AssertionError(f"the explored world knows no {action}")
+
+
+def _create(action: act.CreateReplicaSet, cluster: Cluster) -> Cluster | None:
+    tag = tag_of(action.snapshot.digest)
+    before = cluster.pods(tag)
+    if before and action.replicas < before.replicas and cluster.active == tag:
+        return None
+    if before and not action.repair:
+        return None  # It exists by now.
+    available = min(before.available, action.replicas) if before else 0
+    return cluster.with_pods(Pods(tag, action.number, action.replicas, available))
+
+
+def _scale(action: act.ScaleReplicaSet, cluster: Cluster) -> Cluster | None:
+    tag = tag_of(action.digest)
+    pods = cluster.pods(tag)
+    if pods is None or pods.replicas != action.current:
+        return None
+    if action.replicas < action.current and not action.serving and cluster.active == tag:
+        return None
+    return cluster.with_pods(pods._replace(replicas=action.replicas, available=min(pods.available, action.replicas)))
+
+
+def _switch(action: act.SwitchTraffic, cluster: Cluster) -> Cluster | None:
+    tag = tag_of(action.digest)
+    pods = cluster.pods(tag)
+    if pods is None or pods.available < action.needs_available:
+        return None
+    if action.create:
+        return cluster._replace(active=tag) if cluster.active is None else None
+    if cluster.active is None or selector(cluster.active) != action.expected_selector:
+        return None
+    return cluster._replace(active=tag)

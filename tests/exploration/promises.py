@@ -1,0 +1,182 @@
+"""What must hold, stated by itself: nothing here is imported from the engine's own invariants (DESIGN §5, I1–I7).
+
+The books are the explorer's own: where traffic went, what was rolled back, what people asked for.
+"""
+
+from collections.abc import Callable
+
+from gitops_bg.core import actions as act
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from tests.exploration.passes import SIZE, tag_of
+from tests.exploration.world import Books, Cluster, Commit, Main, Violation
+
+MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+CAUSES = (Event.ABORTED, Event.FAILED, Event.ANALYSED, Event.HELD)
+
+
+def broken(promise: str) -> Violation:
+    return Violation(promise)
+
+
+# --- a record that is saved ---------------------------------------------------------------------------------
+
+
+def saved(books: Books, before: Record, after: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> Books:
+    """The books after a record was saved; ``asked``: an operator's request was answered in it."""
+    fresh = tuple(one for one in after.ledger if one.sequence > books.told)
+    books = _ledger_tells_what_happened(books, fresh, cluster)
+    if after.override and after.override != before.override:
+        _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
+    held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
+    if held - {""} and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
+        books = books._replace(bad=books.bad | held - {""}, left=books.left | held - {""})
+    return books
+
+
+def _ledger_tells_what_happened(books: Books, fresh: tuple[LedgerEntry, ...], cluster: Cluster) -> Books:
+    """I4: one entry for each movement, in their order; also for one that somebody made by hand, when it was due."""
+    owed, live, served = books.owed, books.live, books.served
+    for entry in fresh:
+        if entry.event in MOVES:
+            told = (tag_of(entry.from_digest), tag_of(entry.to_digest))
+            if not owed and live == told[0] and cluster.active == told[1] and told[0]:
+                owed, live = (told,), told[1]
+                served = (*(one for one in served if one != live), live)
+            if not owed or owed[0] != told:
+                raise broken(f"I4: the ledger tells of a movement that was not: {entry.event} {told[0]} -> {told[1]}")
+            owed = owed[1:]
+    books = books._replace(live=live, served=served)
+    return books._replace(owed=owed, told=max([books.told, *(one.sequence for one in fresh)]))
+
+
+def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], *, asked: bool, reverted: bool) -> None:
+    """Every override has a visible cause: an operator, a revert in main, or a failure that the ledger tells."""
+    override = after.override
+    if override is None or (override.diverged and before.override):
+        return
+    told = any(one.event in CAUSES for one in fresh)
+    if not override.reason or not (asked or reverted or told):
+        raise broken(f"an override without a cause that anybody can see: to {tag_of(override.to_digest)}")
+
+
+# --- a write that was carried out ---------------------------------------------------------------------------
+
+
+def acted(
+    action: act.Action, before: Cluster, after: Cluster, books: Books, record: Record, newest: Commit | None, main: Main
+) -> Books:
+    """The books after one write to the cluster; ``newest``: the head of the newest main that any agent acted on."""
+    if isinstance(action, act.SwitchTraffic):
+        return _switched(action, before, books, record, newest, main)
+    selected = before.active
+    if selected:
+        was, now = before.pods(selected), after.pods(selected)
+        if was and (now is None or now.replicas < min(was.replicas, SIZE)):
+            raise broken(f"I2: {action}, which live traffic goes to")
+    if isinstance(action, act.ApplyService) and action.role == act.Role.ACTIVE:
+        tag = tag_of(action.digest)
+        if books.owed[-1:] == ((tag, books.live),) and before.active != books.live:
+            # Somebody undid a switch before anybody looked again: it was none.
+            return books._replace(live=tag, owed=books.owed[:-1])
+        if tag != books.live:
+            raise broken(f"I7: {action}, though traffic was moved to {books.live or 'nothing'}")
+    return books
+
+
+def _switched(
+    action: act.SwitchTraffic, before: Cluster, books: Books, record: Record, newest: Commit | None, main: Main
+) -> Books:
+    tag, left = tag_of(action.digest), books.live
+    if before.available(tag) < before.available(left):
+        raise broken(f"I1: {action}: {before.available(tag)} pods, while {before.available(left)} serve")
+    if before.available(tag) == 0:
+        raise broken(f"I1: {action}, which has no pods")
+    if record.switch is None or tag_of(record.switch.to_digest) != tag:
+        raise broken(f"{action}, which the record does not say: it was decided with old knowledge")
+    named = any(commit.primary == tag for commit in main)
+    if left and tag not in books.served and not named:
+        raise broken(f"I3: {action}, which main never named and which never served")
+    override = record.override is not None and tag_of(record.override.to_digest) == tag
+    if left and not override and not (newest and newest.primary == tag):
+        raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
+    if action.lane is Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
+        raise broken(f"{action}: through no gate, to a version that was rolled back, failed or held")
+    if action.lane is not Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
+        raise broken(f"{action}: it was rolled back, failed or is held, and nobody said otherwise")
+    if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
+        raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
+    back = action.lane is Lane.ROLLBACK and left not in ("", tag)
+    bad = books.bad | {left} if back else books.bad - {tag}
+    gone = (books.left | {left} if back else books.left) - {tag}
+    owed = books.owed if books.owed[-1:] == ((left, tag),) or left == tag else (*books.owed, (left, tag))
+    served = (*(one for one in books.served if one != tag), tag)
+    came = books.came if tag in books.came else (*books.came, tag)
+    expect = books.expect
+    if expect and expect[0] != tag and record.override and not record.override.by:
+        expect = None  # An emergency that no person asked for came later.
+    return books._replace(live=tag, bad=bad, left=gone, owed=owed, served=served, came=came, expect=expect)
+
+
+def committed(action: act.CommitPrimary, books: Books, retried: str) -> None:
+    """What the agent promotes by itself: nothing that was rolled back, and no old tag."""
+    tag = tag_of(action.version.digest)
+    if action.event is not Event.PROMOTED:
+        return
+    if tag in books.bad:
+        raise broken(f"the agent promotes {tag} by itself, which was rolled back, failed or is held")
+    if tag in books.served and tag not in (books.live, retried):
+        raise broken(f"the agent promotes {tag} by itself, an old tag that served before")
+
+
+def offered(action: act.OfferPromotion, books: Books) -> None:
+    """What the agent offers as a promotion is not on hold."""
+    tag = tag_of(action.version.digest)
+    if action.event is Event.PROMOTED and tag in books.bad and tag != books.live:
+        raise broken(f"the agent offers {tag} for promotion, which was rolled back, failed or is held")
+
+
+def published(action: act.PublishLedger, epoch: str, sequence: int) -> None:
+    """I4: the ledger in Git has every entry."""
+    last = sequence if epoch == action.epoch else 0
+    numbers = [one.sequence for one in action.entries]
+    if numbers != list(range(numbers[0], numbers[-1] + 1)) or numbers[0] > last + 1:
+        raise broken(f"I4: the ledger in Git ends with entry {last}, and the next that it gets is {numbers[0]}")
+
+
+def is_judged(record: Record, tag: str) -> bool:
+    """Whether no analysis has anything against a version."""
+    return all(run.finding is Finding.SUCCESSFUL for run in record.analysis if tag_of(run.digest) == tag)
+
+
+# --- rest ---------------------------------------------------------------------------------------------------
+
+
+def rests(
+    head: Commit, cluster: Cluster, record: Record, books: Books, *, frozen: bool, can_run: Callable[[str], bool]
+) -> None:
+    """What must be true of a world that has come to rest, with Git and pods well."""
+    live = tag_of(record.traffic)
+    if books.owed:
+        raise broken(f"I4: the ledger never tells of the movement {books.owed[0][0]} -> {books.owed[0][1]}")
+    if not cluster.exists:
+        return
+    if not frozen and live and cluster.active != live:
+        raise broken(f"I7: the Service ends at {cluster.active!r}, the record at {live}")
+    if live != books.live and books.live:
+        raise broken(f"I7: the record says {live}, traffic was moved to {books.live}")
+    if not frozen and record.override:
+        raise broken(f"the override to {tag_of(record.override.to_digest)} never ends, though main takes commits")
+    if (
+        not frozen
+        and head.primary
+        and can_run(head.primary)
+        and is_judged(record, head.primary)
+        and live != head.primary
+    ):
+        raise broken(f"the one rule: primary.yaml names {head.primary}, and traffic ends at {live or 'nothing'}")
+    shown = cluster.pods(cluster.preview)
+    if not frozen and cluster.preview and (shown is None or not shown.replicas):
+        raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
+    if books.expect and not frozen and live != books.expect[0]:
+        raise broken(f"a revert ends with the old version and stays: {books.expect[1]}; it ended at {live}")

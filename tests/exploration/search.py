@@ -1,0 +1,123 @@
+"""Breadth first through every state, each once: the first way to a broken promise is the shortest."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+from unittest import mock
+
+from gitops_bg.core import decide
+from tests.exploration.life import Event, Life
+from tests.exploration.passes import light
+from tests.exploration.seeds import Seed, begin
+from tests.exploration.world import State, Violation
+
+SAMPLE = 8
+"""Of the states that are reached last, one in so many is led to its end; of all others, each."""
+
+
+class Story(NamedTuple):
+    """How a promise was broken: from a seed, by these events."""
+
+    seed: str
+    events: tuple[Event, ...]
+    promise: str
+
+
+class Explored(NamedTuple):
+    """What became of one seed."""
+
+    seed: str
+    depth: int
+    states: int
+    steps: int
+    decisions: int
+    seconds: float
+    """Of CPU."""
+    stories: tuple[Story, ...]
+
+
+def explore(
+    seed: Seed,
+    depth: int | None = None,
+    *,
+    most: int = 10_000_000,
+    stop_at_first: bool = False,
+    unmoved_by: frozenset[str] = frozenset(),
+    unguarded: bool = False,
+) -> Explored:
+    """Every state within ``depth`` events of a seed; of equal promises that were broken, the shortest story.
+
+    ``unmoved_by``: kinds of promises that do not stop it; ``unguarded``: the engine does not check its own answers.
+    """
+    started = time.process_time()
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(decide, "_answer", light))
+        if unguarded:
+            stack.enter_context(mock.patch.object(decide, "check", return_value=None))
+        return _explore(seed, depth, most, stop_at_first, unmoved_by, started)
+
+
+def _explore(
+    seed: Seed, depth: int | None, most: int, stop_at_first: bool, unmoved_by: frozenset[str], started: float
+) -> Explored:
+    try:
+        life, first = begin(seed)
+    except Violation as violation:
+        return Explored(seed.name, 0, 0, 0, 0, 0.0, (Story(seed.name, (), str(violation)),))
+    came: dict[State, tuple[State, Event] | None] = {first: None}
+    stories: dict[str, Story] = {}
+    steps, frontier, reached = 0, [first], 0
+    last = seed.depth if depth is None else depth
+    for reached in range(1, last + 1):
+        following: list[State] = []
+        for state in frontier:
+            for event, happen in life.following(state):
+                steps += 1
+                try:
+                    after = happen()
+                    if after is None or after in came:
+                        continue
+                    came[after] = (state, event)
+                    if reached < last or len(came) % SAMPLE == 0:
+                        life.calm(after)
+                except Violation as violation:
+                    kind = kind_of(str(violation))
+                    if kind not in stories and kind not in unmoved_by:
+                        stories[kind] = Story(seed.name, (*_way(came, state), event), str(violation))
+                        if stop_at_first:
+                            frontier, following = [], []
+                            break
+                    continue
+                following.append(after)
+            if len(came) >= most or (stop_at_first and stories):
+                break
+        frontier = following
+        if len(came) >= most or not frontier:
+            break
+    spent = time.process_time() - started
+    return Explored(seed.name, reached, len(came), steps, life.passes.asked, spent, tuple(stories.values()))
+
+
+def kind_of(promise: str) -> str:
+    """Equal for the same promise broken by other versions."""
+    return "".join(one for one in promise.split("(", maxsplit=1)[0] if not one.isdigit())[:60]
+
+
+def _way(came: dict[State, tuple[State, Event] | None], state: State) -> Iterator[Event]:
+    way: list[Event] = []
+    while (step := came[state]) is not None:
+        state, event = step
+        way.append(event)
+    return reversed(way)
+
+
+def replay(seed: Seed, events: tuple[Event, ...]) -> tuple[Life, State]:
+    """A story told again. Raises ``Violation`` where its promise is still broken."""
+    life, state = begin(seed)
+    for event in events:
+        following = life.happen(state, event)
+        assert following is not None, f"{event} cannot happen any more: the story tells of another world"
+        state = following
+        life.calm(state)
+    return life, state

@@ -1,0 +1,88 @@
+"""The worlds that exploration begins with: each is a story of events from the empty world, and what may happen then."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from gitops_bg.core.analysis.metrics import Metric, Plan
+from gitops_bg.core.spec import AppSpec
+from tests.core.simulation import automatic, manual
+from tests.exploration.life import Event, Life, Rules
+from tests.exploration.world import State
+
+ANALYSIS = Plan((Metric("errors", "web", count=1),))
+
+
+class Seed(NamedTuple):
+    """A named beginning."""
+
+    name: str
+    rules: Rules
+    events: tuple[Event, ...]
+    depth: int
+    """How deep CI explores from it."""
+    states: int = 0
+    """How many states that reaches at least."""
+
+
+S: Event = ("settle",)
+V1: tuple[Event, ...] = (("push", "1"), S)
+V2_READY = (*V1, ("push", "2"), S)
+V2 = (*V2_READY, ("merge",), S)
+"""Version 2 live and on probation, version 1 warm."""
+V2_PROVEN = (*V2, ("later",), S)
+ROLLED_BACK = (*V2, ("revert_primary",), S)
+V3 = (*V2_PROVEN, ("push", "3"), S, ("merge",), S)
+GIT_AWAY = (*V2, ("reach",), ("fetch", "a"), ("ask", "rollback"), ("act", "a"), ("act", "a"))
+
+LOOKS: tuple[Event, ...] = (("fetch", "a"), ("act", "a"), ("act", "a"))
+TROUBLED = "pods time ask crash retry dates"
+ANALYSED = automatic(pre_promotion_analysis=ANALYSIS, post_promotion_analysis=ANALYSIS)
+NO_HISTORY = replace(manual(scale_down_delay_seconds=0), revision_history_limit=0)
+
+
+def _seed(
+    name: str,
+    events: tuple[Event, ...],
+    kinds: str,
+    depth: int = 3,
+    states: int = 0,
+    spec: AppSpec | None = None,
+    tags: tuple[str, ...] = ("1", "2", "3"),
+    second: bool = False,
+) -> Seed:
+    return Seed(name, Rules(spec or manual(), tags, frozenset(kinds.split()), second), events, depth, states)
+
+
+IN_ANALYSIS = (*V1, ("push", "2"), *LOOKS, ("pods", "2", True), ("act", "a"), ("act", "a"))
+
+SEEDS: tuple[Seed, ...] = (
+    _seed("empty", (), "crash pods git protect ask foreign", tags=("1", "2")),
+    _seed("v1 live", V1, "crash pods git ask time dates"),
+    _seed("v2 candidate ready", V2_READY, "crash pods git ask dates broken"),
+    _seed("v2 on probation", V2, "crash pods ask time dates retry"),
+    _seed("v2 proven", V2_PROVEN, "crash foreign time git ask"),
+    _seed("rolled back with a hold", ROLLED_BACK, "git ask retry dates lost time"),
+    _seed("override pending with Git away", GIT_AWAY, "git ask crash retry time"),
+    _seed("suspended", (*V2_READY, ("suspend",), S), "suspend pods foreign ask retry crash"),
+    _seed("two warm versions", V3, "ask pods time foreign dates"),
+    _seed("broken target", (*V2, ("break_target",), S), "broken ask pods git foreign"),
+    _seed("automatic", (*V1, ("push", "2"), S), "git ask protect pods retry dates time", spec=automatic()),
+    _seed("automatic with analyses", IN_ANALYSIS, "analysis crash ask retry time pods", spec=ANALYSED),
+    _seed("rebuilt cluster", (*ROLLED_BACK, ("rebuild", False)), "lost pods git ask crash"),
+    _seed("no history kept", ROLLED_BACK, "ask retry git lost time", spec=NO_HISTORY),
+    _seed("a cache that lags", V2_READY, "stale pods foreign crash ask", tags=("1", "2")),
+    _seed("main is rewound", V2, "rewind git ask"),
+    _seed("two agents", V2_READY, "halt git ask", second=True),
+    _seed("a version that never comes up", (*V2, ("push", "x1"), S), TROUBLED, tags=("1", "2", "x1")),
+)
+
+
+def begin(seed: Seed) -> tuple[Life, State]:
+    """The world of a seed."""
+    life = Life(seed.rules)
+    state = life.empty()
+    for event in seed.events:
+        following = life.happen(state, event)
+        assert following is not None, f"{seed.name}: {event} cannot happen"
+        state = following
+    return life, state
