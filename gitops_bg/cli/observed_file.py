@@ -12,6 +12,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
+from gitops_bg.repo.layout import is_app
 from gitops_bg.spec.codec import from_json, to_json
 
 _FORM = "gitops-bg.dev/observed-v1"
@@ -46,8 +47,8 @@ _REMEDY = "write it with `gitops-bg plan --dump-observed FILE`"
 
 
 def _key(name: str, file: Path) -> AppKey:
-    namespace, slash, rest = name.partition("/")
-    if not (slash and namespace and rest):
+    namespace, _, rest = name.partition("/")
+    if not is_app(namespace, rest):
         raise InvalidInput(Problem(str(file), f"{name!r} is no app", remedy="name apps NAMESPACE/NAME"))
     return AppKey(namespace, rest)
 

@@ -32,9 +32,9 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def new_request(verb: Verb, by: str, reason: str, to_version: int | None = None) -> Request:
+def new_request(verb: Verb, by: str, reason: str, to_version: int | None = None, *, force: bool = False) -> Request:
     """A request nobody has answered yet."""
-    return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version)
+    return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version, force=force)
 
 
 def new_gate_request(verb: Verb, by: str, reason: str, gate: str) -> Request:

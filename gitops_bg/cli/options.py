@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gitops_bg.cli.app_names import an_app, namespace_name
 from gitops_bg.cli.durations import positive_seconds, seconds
 
 GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
@@ -117,6 +118,7 @@ class PlaceOptions:
         typer.Option(
             "--namespace",
             "-n",
+            parser=namespace_name,
             metavar="NS",
             help="The namespace of an APP that is named without one. Default: its own, if the name is unique.",
             rich_help_panel=CLUSTER,
@@ -211,5 +213,6 @@ class WaitOptions:
     ] = 600.0
 
 
-App = Annotated[str, typer.Argument(metavar="APP", help="NAME or NAMESPACE/NAME.", show_default=False)]
-Apps = Annotated[list[str], typer.Argument(metavar="APP...", help="NAME or NAMESPACE/NAME.", show_default=False)]
+_NAME = "NAME or NAMESPACE/NAME."
+App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=_NAME, show_default=False)]
+Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=_NAME, show_default=False)]

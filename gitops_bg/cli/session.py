@@ -11,6 +11,7 @@ from types import TracebackType
 
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.gathering import Facts, gather
+from gitops_bg.cli.app_names import app_name
 from gitops_bg.cli.errors import NoSuch, Unclear
 from gitops_bg.cli.opening import access, open_repository
 from gitops_bg.cli.options import ClusterOptions, GitOptions, PlaceOptions
@@ -85,11 +86,9 @@ class Session:
 
     def app(self, name: str) -> AppKey:
         """The app that a person means by NAME or NAMESPACE/NAME; looked for where the session looks first."""
-        namespace, slash, rest = name.rpartition("/")
-        if slash:
-            return AppKey(namespace, rest)
-        if self._place.namespace:
-            return AppKey(self._place.namespace, name)
+        namespace, name = app_name(name)
+        if namespace or self._place.namespace:
+            return AppKey(namespace or self._place.namespace, name)
         found = sorted(app for app in self._known() if app.name == name)
         if len(found) > 1:
             raise Unclear(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")

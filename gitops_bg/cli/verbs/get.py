@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Group
 
+from gitops_bg.cli.app_names import an_app_or_none
 from gitops_bg.cli.durations import positive_seconds
 from gitops_bg.cli.following import changes
 from gitops_bg.cli.glance import Row, list_of, row_of
@@ -26,7 +27,9 @@ from gitops_bg.core.model import AppKey
 
 def get(
     at: LiveOptions,
-    app: Annotated[str, typer.Argument(metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")] = "",
+    app: Annotated[
+        str, typer.Argument(parser=an_app_or_none, metavar="[APP]", help="NAME or NAMESPACE/NAME; none: a list of all.")
+    ] = "",
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing what changes, until Ctrl-C.")] = False,
     everywhere: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="Of all namespaces; so it is without -n, too.")

@@ -11,6 +11,7 @@ import typer
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.gathering import Facts, Live, facts_of, look
 from gitops_bg.cli import observed_file
+from gitops_bg.cli.app_names import an_app
 from gitops_bg.cli.errors import NoSuch
 from gitops_bg.cli.options import AppOptions
 from gitops_bg.cli.output import Output
@@ -27,7 +28,7 @@ _TO_BE_MADE = "planned"
 
 def plan(
     at: AppOptions,
-    apps: Annotated[list[str] | None, typer.Argument(metavar="[APP]...", help="None: all.")] = None,
+    apps: Annotated[list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="None: all.")] = None,
     observed: Annotated[
         Path | None, typer.Option("--observed", metavar="FILE", help="What is live, from a file; no cluster is asked.")
     ] = None,

@@ -23,9 +23,25 @@ from gitops_bg.cli.user_git import author, who
 from gitops_bg.core.actions import label
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Event, Lane, Lift
+from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.requests import destination
 from gitops_bg.core.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalOptions:
+    """Where to, and which way."""
+
+    to: Annotated[
+        int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
+    ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Also to one that is on hold, was bad before, or is newer.")
+    ] = False
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without Git: the agent, or else this process, moves traffic at once.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +49,7 @@ class _Asked:
     """What was asked for."""
 
     to: int | None
+    force: bool
     reason: str
     patience: PatienceOptions
     wait: bool
@@ -43,21 +60,16 @@ def rollback(
     at: AppOptions,
     commit: CommitOptions,
     patience: PatienceOptions,
-    to: Annotated[
-        int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
-    ] = None,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Without Git: the agent, or else this process, moves traffic at once.")
-    ] = False,
+    goal: GoalOptions,
     wait: Annotated[bool, typer.Option("--wait", help="Return only once live traffic has moved.")] = False,
 ) -> int:
     """Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull requests.
 
     Example: gitops-bg rollback shop/web -m 'error rate doubled' --wait
     """
-    asked = _Asked(to, commit.message or "rolled back by hand", patience, wait)
+    asked = _Asked(goal.to, goal.force, commit.message or "rolled back by hand", patience, wait)
     output = Output(at.out)
-    if offline:
+    if goal.offline:
         with Session(kube=at.kube, place=at.place) as session:
             key = session.app(app)
         return _offline(at.kube, key, asked, who(commit.person.author), output)
@@ -68,7 +80,7 @@ def rollback(
 def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _Asked, output: Output) -> int:
     facts = session.facts(app)
     world = facts.world(session.now)
-    version, content = _goal(session, facts, world, asked.to)
+    version, content = _goal(session, facts, world, asked)
     settings = session.repository.settings
     by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
     content = content or content_of(session, facts, world, version)
@@ -82,18 +94,49 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     return code
 
 
-def _goal(session: Session, facts: Facts, world: World, to: int | None) -> tuple[Version, bytes]:
+def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[Version, bytes]:
     """The version to go back to, and its primary.yaml as main had it. Raises `NotSo`, `NoSuch`."""
+    to = asked.to
     _demand_nothing_under_way(facts.app, world, to)
-    version = destination(world, to)
+    _demand_good(world, asked)
+    version = destination(world, to, forced=asked.force)
     if version is None and to is not None:
         content = session.repository.find_primary(facts.app, version=to)
         if content is None:
             raise NoSuch(f"{facts.app}: neither the record nor main's history has a version {to} that served")
-        return version_in(content, facts.app), content
+        version = version_in(content, facts.app)
+        _demand_no_objection(world, version, asked)
+        return version, content
     if version is None:
         raise NotSo(f"{facts.app}: there is no good version to go back to; `gitops-bg history {facts.app}` has all")
     return version, session.repository.find_primary(facts.app, digest=version.digest) or b""
+
+
+def _demand_good(world: World, asked: _Asked) -> None:
+    """That a version which is named by its number may be gone back to. Raises `NotSo` with what speaks against it."""
+    version = world.record.numbered(asked.to) if asked.to is not None else None
+    if version is None or asked.force or version.digest == world.record.traffic:
+        return
+    way = leads_back(world.record, version, by_name=True)
+    if version.was_active and not way:
+        raise NotSo(_not_good(world, version, way.why_not))
+
+
+def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
+    """The same for one that the record forgot: what speaks against its digest it never does."""
+    objection = world.record.objection(version.digest)
+    active = world.active
+    if asked.force or version.digest == world.record.traffic:
+        return
+    if objection is not None and objection.lifted is not Lift.SAID_SO:
+        raise NotSo(_not_good(world, version, f"was bad ({objection.cause}): {objection.reason}"))
+    if active is not None and version.number > active.number:
+        raise NotSo(_not_good(world, version, f"is newer than v{active.number}, which serves now"))
+
+
+def _not_good(world: World, version: Version, why: str) -> str:
+    app, shown = world.spec.app, label(version.number, version.digest)
+    return f"{app}: {shown} {why}; if it is good all the same, say so by --force (or without --to: the last good one)"
 
 
 def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
@@ -107,7 +150,8 @@ def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None
 def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: Output) -> int:
     with Offline(access(kube), app, now) as cluster:
         world = facts_of(cluster, app).world(now())
-        version = destination(world, asked.to)
+        _demand_good(world, asked)
+        version = destination(world, asked.to, forced=asked.force)
         if version is None:
             wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"
             raise NotSo(f"{app}: {wanted}")
@@ -115,7 +159,7 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
         if version.digest == world.record.traffic:
             output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
             return 0
-        request = new_request(Verb.ROLLBACK, by, asked.reason, version.number)
+        request = new_request(Verb.ROLLBACK, by, asked.reason, version.number, force=asked.force)
         answered = carry_out(cluster, request, asked.patience, output)
     if answered.after.traffic != version.digest:
         raise NotSo(f"{app}: live traffic did not go to {shown}; see `gitops-bg explain {app}`")

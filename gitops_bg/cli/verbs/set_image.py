@@ -9,9 +9,11 @@ from gitops_bg.cli.errors import Unclear
 from gitops_bg.cli.options import App, CommitOptions, FileOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
+from gitops_bg.cli.soundness import demand_sound
 from gitops_bg.cli.target_file import target_file
 from gitops_bg.cli.user_git import author
 from gitops_bg.spec import edit
+from gitops_bg.spec.image import EXAMPLE, trouble_with
 from gitops_bg.spec.layout import app_file
 
 
@@ -21,7 +23,7 @@ def set_image(
     at: FileOptions,
     by: CommitOptions,
 ) -> None:
-    """Change the image of containers in the target; comments and formatting stay.
+    """Change the image of containers in the target; comments and formatting stay. What `check` refuses is not pushed.
 
     Example: gitops-bg set-image shop/web web=registry.example.com/shop/web:1.4.2
     """
@@ -34,6 +36,7 @@ def set_image(
         def change(data: bytes) -> bytes:
             for container, image in wanted.items():
                 data = edit.set_image(data, container, image, app_file(key, filename))
+            demand_sound(session.repository, key, {filename: data})
             return data
 
         said = ", ".join(f"{container}={image}" for container, image in wanted.items())
@@ -45,5 +48,8 @@ def set_image(
 def _pair(text: str) -> tuple[str, str]:
     container, equals, image = text.partition("=")
     if not (container and equals and image) or any(sign.isspace() for sign in text):
-        raise Unclear(f"{text!r} names no image; write CONTAINER=IMAGE, as in web=registry.example.com/web:1.4.2")
+        raise Unclear(f"{text!r} names no image; write CONTAINER=IMAGE, as in web={EXAMPLE}")
+    trouble = trouble_with(image)
+    if trouble:
+        raise Unclear(f"{image!r} is no image: {trouble}; write [REGISTRY/]NAME[:TAG][@DIGEST], as in {EXAMPLE}")
     return container, image

@@ -54,11 +54,24 @@ def test_set_image_to_what_it_is_makes_no_commit(cli: Cli, web: App) -> None:
     [
         (["web"], 2, "write CONTAINER=IMAGE"),
         (["web=a b"], 2, "write CONTAINER=IMAGE"),
+        (["web=Registry/Web:1"], 2, "'Registry/Web:1' is no image: the name"),
+        (["web=web:" + "a" * 129], 2, "up to 128"),
+        (["web=web@sha256:12"], 2, "64 hexadecimal digits"),
         (["nobody=x:1"], 1, "there is no container nobody with an image (the containers are: web)"),
     ],
 )
 def test_set_image_refuses_what_makes_no_sense(cli: Cli, web: App, arguments: list[str], code: int, words: str) -> None:
     assert words in cli("set-image", str(web.key), *arguments, code=code)
+
+
+def test_set_image_pushes_nothing_that_check_refuses(cli: Cli, web: App) -> None:
+    world = web.scenario
+    text = (world.remote.show("main", f"{web.folder}/app.yaml") or "").replace("activeService", "activService")
+    head = world.publish("a typing error", {f"{web.folder}/app.yaml": text})
+    shown = cli("set-image", str(web.key), "web=registry.example/web:v2", code=1)
+    assert f"{web.folder}/app.yaml:" in shown
+    assert "activService" in shown
+    assert world.remote.head() == head
 
 
 def test_set_image_on_a_protected_main_says_to_open_a_pull_request(cli: Cli, web: App) -> None:
@@ -143,6 +156,39 @@ def test_rollback_to_a_version_by_number(cli: Cli, web: App) -> None:
 
 def test_rollback_to_a_version_that_never_was(cli: Cli, web: App) -> None:
     assert "has a version 9" in cli("rollback", str(web.key), "--to", "9", code=5)
+
+
+@pytest.mark.parametrize("offline", [[], ["--offline"]], ids=["through git", "offline"])
+def test_rollback_to_a_held_version_says_so_and_needs_force(cli: Cli, web: App, offline: list[str]) -> None:
+    web.promote("v2")
+    web.promote("v3")
+    cli("rollback", str(web.key), "--to", "2", "--offline", "-r", "v3 loses orders")
+    web.wait_live("v2")
+    web.wait_primary("v2")
+    head = web.scenario.remote.head()
+    shown = cli("rollback", str(web.key), "--to", "3", *offline, code=1)
+    assert "v3 (" in shown
+    assert "is on hold (rolled-back): v3 loses orders" in shown
+    assert "--force" in shown
+    assert (web.live_tag(), web.scenario.remote.head()) == ("v2", head)
+    cli("rollback", str(web.key), "--to", "3", *offline, "--force", "-r", "it was the database")
+    web.wait_live("v3")
+
+
+def test_rollback_to_what_the_record_forgot_but_knows_to_be_bad_needs_force(cli: Cli, web: App) -> None:
+    web.spec["revisionHistoryLimit"] = 0
+    web.strategy["scaleDownDelaySeconds"] = web.strategy["abortScaleDownDelaySeconds"] = 1
+    web.configure()
+    web.promote("v2")
+    cli("rollback", str(web.key), "--offline", "-r", "v2 loses orders")
+    web.wait_live("v1")
+    web.wait_primary("v1")
+    web.promote("v3")
+    web.promote("v4")
+    web.wait(lambda: web.record.numbered(2) is None, "v2 is forgotten")
+    shown = cli("rollback", str(web.key), "--to", "2", code=1)
+    assert "v2 loses orders" in shown
+    assert "--force" in shown
 
 
 def test_rollback_with_nowhere_to_go(cli: Cli, web: App) -> None:
