@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from gitops_bg.analysis.hook_request import Compose, HookRequest
 from gitops_bg.analysis.http import Trust
 from gitops_bg.analysis.secrets import Secrets
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.hooks.hook import Call
 from gitops_bg.core.model import AppKey
 from gitops_bg.notify.formats import FORMATS
@@ -22,7 +23,7 @@ def alert_composer(cluster: str) -> Compose:
     """What makes the requests of alerts; each says that it is from ``cluster``."""
 
     def compose(app: AppKey, call: Call, secrets: Secrets) -> HookRequest:
-        provider, alert = json.loads(call.hook.request), call.alert
+        provider, alert = reread_json(call.hook.request), call.alert
         if alert is None:
             raise ValueError(f"{call.hook.title} has nothing to say")
         more = (("Target", provider.get("target", "")), ("Cluster", cluster))

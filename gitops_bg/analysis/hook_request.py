@@ -10,6 +10,7 @@ from typing import Any
 
 from gitops_bg.analysis.http import Trust
 from gitops_bg.analysis.secrets import Secrets
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.hooks.hook import Call
 from gitops_bg.core.model import AppKey
 
@@ -37,7 +38,7 @@ def request_for(app: AppKey, call: Call, secrets: Secrets) -> HookRequest:
 
     ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
     """
-    asked = secrets.fill(json.loads(call.hook.request))
+    asked = secrets.fill(reread_json(call.hook.request))
     headers = {"Content-Type": "application/json", "User-Agent": "gitops-bg"} | asked.get("headers", {})
     return HookRequest(
         url=asked["url"],

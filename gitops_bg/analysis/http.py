@@ -3,7 +3,6 @@
 Translates all of httpx into `MeasuringFailed`; knows no provider.
 """
 
-import json
 import ssl
 import time
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 import httpx
 
 from gitops_bg.analysis.provider import MeasuringFailed
+from gitops_bg.core.foreign_json import NotJson, read_json
 
 MAX_BODY = 1024 * 1024
 """Bytes of an answer that are read; a metric is smaller."""
@@ -56,8 +56,8 @@ class Answer:
         """The body as JSON; raises ``MeasuringFailed`` where it is none, or where the status is none of 2xx."""
         self.require_success()
         try:
-            return json.loads(self.body, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
+            return read_json(self.body)
+        except NotJson as error:
             raise MeasuringFailed(f"{self.place} answered what is no JSON: {excerpt(self.body)}") from error
 
     def require_success(self) -> None:
@@ -149,7 +149,3 @@ def tls_context(trust: Trust) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")

@@ -14,6 +14,7 @@ from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.analysis.runs import Measure, Measured, shortened
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey
 
 LOGGER = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class Measuring:
 
     def _reading(self, app: AppKey, measure: Measure, secrets: Secrets) -> Reading:
         provider = self._registry.provider(measure.metric.provider)
-        block = secrets.fill(json.loads(measure.metric.query))
+        block = secrets.fill(reread_json(measure.metric.query))
         return provider.measure(block, Context(app, self._clock(), secrets))
 
 

@@ -4,7 +4,6 @@ Where the commit that brought the version is at hand, its text is taken over wit
 holds is written anew. Nothing is committed here.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -14,6 +13,7 @@ from gitops_bg.cli.errors import NotSo
 from gitops_bg.core.actions import label
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import same_snapshot, snapshot_of
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey, ConfigurationRef, Source, Version
 from gitops_bg.repo.edits import EditOrNew
 from gitops_bg.spec.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
@@ -78,7 +78,7 @@ def _with_template(folder: Folder, version: Version, data: bytes) -> bytes:
     like = past if isinstance(past, bytes) else b""
     template = _says(like, version)
     if template is None:
-        return set_template(data, json.loads(version.snapshot.text), path)
+        return set_template(data, reread_json(version.snapshot.text), path)
     return set_template(data, template, path, like)
 
 

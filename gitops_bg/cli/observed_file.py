@@ -9,6 +9,7 @@ from gitops_bg.agent.gathering import Live
 from gitops_bg.cli.errors import Unclear
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import Limits, read_json
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
@@ -33,7 +34,7 @@ def dump(live: Mapping[AppKey, Live], file: Path) -> None:
 def load(file: Path) -> dict[AppKey, Live]:
     """What was seen when the file was written. Raises `InvalidInput`, `Unclear`."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_json(file.read_bytes(), Limits(bytes=_LARGEST))
     except OSError as error:
         raise Unclear(f"--observed: {file} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -43,6 +44,7 @@ def load(file: Path) -> dict[AppKey, Live]:
     return {_key(name, file): _live(each, f"{file}: {name}") for name, each in data["apps"].items()}
 
 
+_LARGEST = 1024**3
 _REMEDY = "write it with `gitops-bg plan --dump-observed FILE`"
 
 

@@ -1,6 +1,5 @@
 """Draws one app for people: a header and a tree, both made of what `sight` and `branches` say. Reads nothing."""
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -13,6 +12,7 @@ from gitops_bg.cli.meant import drawn
 from gitops_bg.cli.output import said
 from gitops_bg.cli.sight import Sight
 from gitops_bg.core.decision import Phase
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import Version
 from gitops_bg.core.spec import Strategy
 
@@ -87,7 +87,7 @@ def _roles(sight: Sight) -> Iterator[tuple[str, str]]:
 
 def images_of(version: Version) -> Iterator[str]:
     """The images of a version's containers; none where its text is only in its ReplicaSet."""
-    template = json.loads(version.snapshot.text) if version.snapshot.text else {}
+    template = reread_json(version.snapshot.text) if version.snapshot.text else {}
     for container in (template.get("spec") or {}).get("containers") or []:
         yield str(container.get("image", ""))
 

@@ -4,7 +4,6 @@ Before a write that traffic depends on, the objects are read live; where they ar
 decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
-import json
 from dataclasses import replace
 from typing import assert_never
 
@@ -63,6 +62,7 @@ from gitops_bg.core.actions import (
 )
 from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey
 from gitops_bg.spec.load import AppConfig
 
@@ -205,7 +205,7 @@ class Actor:
 
     def _point(self, app: AppKey, action: SwitchTraffic | PointPreview) -> None:
         state = self._reader.service(app.namespace, action.name)
-        live = json.loads(state.content)["spec"] if state is not None else {}
+        live = reread_json(state.content)["spec"] if state is not None else {}
         self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action, live))
 
     def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic) -> None:

@@ -8,6 +8,7 @@ import json
 
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.core import names
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import Apart, AppKey
 
 TOPOLOGY = "kubernetes.io/hostname"
@@ -25,7 +26,7 @@ def read(text: str) -> Apart | None:
     Apart(digest='v1:3f9c', weight=50)
     """
     try:
-        value = json.loads(text)
+        value = read_json(text)
         return Apart(str(value["digest"]), None if value["weight"] is None else int(value["weight"]))
     except (ValueError, TypeError, KeyError):
         return None

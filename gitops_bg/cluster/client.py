@@ -4,7 +4,6 @@ Answers that callers act upon become values or errors of their own: absent, conf
 Reference pitfalls.md §1.1 (why no models) and §1.4 (why server-side apply).
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from gitops_bg.cluster.connection import Access, Answer, Call, Connection, Strea
 from gitops_bg.cluster.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.kinds import Kind, Object, name_of
 from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.foreign_json import read_objects
 from gitops_bg.core.names import FIELD_MANAGER
 
 PAGE = 500
@@ -151,7 +151,7 @@ def _decoded(call: Call, answer: Answer) -> Object:
     if not 200 <= answer.status < 300:
         raise refusal(call.what, answer.status, answer.headers, answer.data)
     try:
-        decoded: Object = json.loads(answer.data)
+        decoded: Object = read_objects(answer.data)
     except ValueError as error:
         raise Transient(f"{call.what}: the answer is not JSON: {answer.data[:80]!r}") from error
     return decoded

@@ -1,7 +1,6 @@
 """The façade: one cluster, as the agent and the command line see it. Holds the parts together, does nothing itself."""
 
 import base64
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -32,6 +31,7 @@ from gitops_bg.core.actions import ClusterAction
 from gitops_bg.core.analysis.runs import Measure, Measured
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey, ConfigurationRef
 from gitops_bg.core.observed import Observed, Request
 from gitops_bg.core.record import Record
@@ -148,7 +148,7 @@ class Cluster:
             return None
         metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
         head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
-        return {**head, "spec": json.loads(state.spec), "status": json.loads(state.status)}
+        return {**head, "spec": reread_json(state.spec), "status": reread_json(state.status)}
 
     def record(self, app: AppKey) -> Record:
         """The record of an app; the empty one where there is none yet."""
@@ -185,7 +185,7 @@ class Cluster:
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
         status = status_of(state, decision, now)
-        if app_owner_of(state, app) or self._kept.says(app, json.loads(state.status), status):
+        if app_owner_of(state, app) or self._kept.says(app, reread_json(state.status), status):
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._kept.came_back(app, status, answer.get("status") or {})
@@ -240,6 +240,6 @@ def _locked(state: AppState, status: Object) -> Object:
         "apiVersion": APPS.api_version,
         "kind": APPS.name,
         "metadata": metadata,
-        "spec": json.loads(state.spec),
+        "spec": reread_json(state.spec),
         "status": status,
     }

@@ -4,7 +4,6 @@ The names come from Git, and, where ``app.yaml`` is broken or gone, from the liv
 state keeps serving (DESIGN §10).
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from gitops_bg.cluster.render import service_manifest
 from gitops_bg.cluster.states import AppState, ReplicaSetState
 from gitops_bg.core.digest import short
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey
 from gitops_bg.spec.load import AppConfig
 
@@ -44,7 +44,7 @@ def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNa
 
 def live_service_names(state: AppState | None) -> ServiceNames:
     """The names of the Services as the live BlueGreenDeployment has them."""
-    spec = json.loads(state.spec) if state is not None else {}
+    spec = reread_json(state.spec) if state is not None else {}
     strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
     first, *more = strategy.get("activeServices") or (strategy.get("activeService"),)
     return ServiceNames(first, strategy.get("previewService"), tuple(more))

@@ -4,7 +4,6 @@ Everything that can come out of the client library passes here (reference pitfal
 urllib3's errors, a token file that is missing for a moment, and its own exceptions.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from kubernetes.client.exceptions import OpenApiException
 from kubernetes.config import ConfigException
 
 from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.foreign_json import read_json
 
 _BUSY = (408, 429)
 _UNTYPABLE = re.compile("failed to create typed patch object")
@@ -116,7 +116,7 @@ def is_failed_test(status: int, data: bytes) -> bool:
 
 def _status_object(data: bytes) -> dict[str, Any]:
     try:
-        answer = json.loads(data)
+        answer = read_json(data)
     except ValueError:
         return {"message": data[:200].decode(errors="replace").strip()}
     return answer if isinstance(answer, dict) else {}

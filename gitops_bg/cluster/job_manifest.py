@@ -1,6 +1,5 @@
 """The Job of a measurement: what the metric's ``job`` block says, and what makes it ours. Pure."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from gitops_bg.cluster.render import owner_reference
 from gitops_bg.core import names
 from gitops_bg.core.analysis.runs import Measure
 from gitops_bg.core.errors import Refused
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import AppKey
 
 LONGEST = 3600
@@ -20,7 +20,7 @@ _SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
 
 def job_manifest(app: AppKey, app_uid: str, measure: Measure) -> Object:
     """The Job to create. Raises ``Refused`` where a secret would be written into it for all to read."""
-    block = json.loads(measure.metric.query)
+    block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
     spec.pop("ttlSecondsAfterFinished", None)  # it must be found until it is counted; we clean up ourselves
     deadline = {} if spec.get("activeDeadlineSeconds") else {names.DEADLINE: str(LONGEST)}

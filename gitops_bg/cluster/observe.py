@@ -3,7 +3,6 @@
 Git's part (``Observed.git``) is filled in by the agent. Nothing here says what to do about a drift.
 """
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -33,6 +32,7 @@ from gitops_bg.core import names
 from gitops_bg.core.desired import Desired, Missing
 from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Refused
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey, Color, Version
 from gitops_bg.core.observed import CompanionView, ConfigurationView, Observed, PodView, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Record
@@ -116,13 +116,13 @@ def observe(
 def app_drifted(state: AppState, manifest: Object) -> bool:
     """Whether a BlueGreenDeployment differs from its manifest, also by a field that left Git."""
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
-    live = json.loads(state.spec)
+    live = reread_json(state.spec)
     return not (labelled and contains(live, manifest["spec"]) and contains(manifest["spec"], live))
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
     """Whether a Service differs from its manifest, the selector apart; also by a port that left Git."""
-    live = json.loads(state.content)
+    live = reread_json(state.content)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True
     spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
@@ -201,7 +201,7 @@ class _Look:
             owner=owner,
             ready_endpoints=self._ready(state.meta.name),
             other_endpoints=self._has_others(state.meta.name, digest),
-            ports=written(json.loads(state.content)["spec"].get("ports") or ()),
+            ports=written(reread_json(state.content)["spec"].get("ports") or ()),
         )
         return view if owner else replace(view, drifted=self._service_drifted(state, view))
 
@@ -234,7 +234,7 @@ class _Look:
         name, known = state.meta.name, snapshots(self.config, self.contents.replica_sets)
         ports = self._ports(view, known.get(view.digest, ""))
         if not git_says(self.config, name):
-            as_it_is = json.loads(state.content)
+            as_it_is = reread_json(state.content)
             manifest = service_manifest(self.app, self.uid, name, view.digest, as_it_is, "", ports or view.ports)
             return service_drifted(state, manifest)
         wanted = desired_service_if_known(self.app, self.uid, name, view.digest, self.config, known, ports)

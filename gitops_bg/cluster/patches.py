@@ -4,7 +4,6 @@ A JSON patch is carried out as a whole or not at all; its ``test`` makes the API
 no longer what was decided on (reference pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
-import json
 from collections.abc import Sequence
 
 from gitops_bg.cluster.drift import ports_are
@@ -12,6 +11,7 @@ from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.render import with_protocols
 from gitops_bg.core import names
 from gitops_bg.core.actions import PointPreview, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import AppKey
 
 _SELECTOR = "/spec/selector"
@@ -25,7 +25,7 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
     ``live`` is the spec that the Service was seen with: ports that are right stay untouched.
     """
     expected = dict(action.expected_selector) or None
-    wanted = {"ports": json.loads(action.ports)} if action.ports else {}
+    wanted = {"ports": read_json(action.ports)} if action.ports else {}
     return [
         *_still_ours(app),
         {"op": "test", "path": _SELECTOR, "value": expected},

@@ -4,7 +4,6 @@ Server-side apply takes the whole intent each time (reference pitfalls.md §1.4)
 says nothing that the server or another manager decides.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from gitops_bg.core import names
 from gitops_bg.core.actions import CreateReplicaSet
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import AppKey, Snapshot
 from gitops_bg.core.traffic.ports import derived_ports
 from gitops_bg.spec.configuration import Configuration, text_of
@@ -68,7 +68,7 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
 def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
     """The pod template of a snapshot with our labels on top of its own; its configuration is read from the copies."""
     copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
-    template: Object = with_quantities(redirected(json.loads(snapshot.text), copies))
+    template: Object = with_quantities(redirected(read_json(snapshot.text), copies))
     metadata = template.setdefault("metadata", {})
     metadata["labels"] = {**metadata.get("labels", {}), **labels}
     spec = template.get("spec") or {}
@@ -116,7 +116,7 @@ def service_manifest(
         metadata["annotations"] = dict(theirs["annotations"])
     metadata["ownerReferences"] = [owner_reference(app, app_uid)]
     spec = dict(source.get("spec") or {})
-    listed = json.loads(ports) if ports else None if spec else _derived_ports(name, snapshot)
+    listed = read_json(ports) if ports else None if spec else _derived_ports(name, snapshot)
     if listed:
         spec["ports"] = listed
     manifest["spec"] = {**with_protocols(spec), "selector": names.selector(app, digest)}
@@ -135,7 +135,7 @@ def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> li
                 remedy=f"declare a containerPort, or add a manifest of Service {service} to the folder",
             )
         )
-    found: list[Object] = json.loads(ports)
+    found: list[Object] = read_json(ports)
     return found
 
 

@@ -3,6 +3,7 @@
 import json
 
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import UNIQUE, read_json
 from gitops_bg.core.observed import Request
 from gitops_bg.spec.codec import from_json, to_json
 
@@ -12,7 +13,7 @@ def request_of(annotation: str) -> Request | None:
     if not annotation:
         return None
     try:
-        return from_json(Request, json.loads(annotation))
+        return from_json(Request, read_json(annotation, UNIQUE))
     except (ValueError, InvalidInput):
         return None
 

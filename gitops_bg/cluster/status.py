@@ -3,7 +3,6 @@
 ``status.record`` is the agent's memory, for nobody else to read; the rest is made from it for kubectl.
 """
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -11,6 +10,7 @@ from gitops_bg.cluster.analysis_status import runs_of
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
 from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
+from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.status.counts import Counts
@@ -30,7 +30,7 @@ def load(state: AppState | None) -> Record:
 
     Raises `InvalidInput` where somebody else wrote into it what is no record.
     """
-    status = json.loads(state.status) if state is not None else {}
+    status = reread_json(state.status) if state is not None else {}
     record = status.get("record")
     return from_json(Record, record) if record else Record()
 
@@ -58,7 +58,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         **_counts(decision.counts),
         "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
         "analysisRuns": runs_of(record) or None,
-        "conditions": list(_conditions(json.loads(state.status), decision.conditions, state.generation, now)),
+        "conditions": list(_conditions(reread_json(state.status), decision.conditions, state.generation, now)),
         "gates": [_gate(gate) for gate in decision.gates],
         "waits": [_wait(wait) for wait in decision.waits],
         "record": to_json(record),
@@ -114,7 +114,7 @@ def _rollout(rollout: Rollout) -> Object:
 
 
 def _images(version: Version) -> Iterator[str]:
-    template = json.loads(version.snapshot.text) if version.snapshot.text else {}
+    template = read_json(version.snapshot.text) if version.snapshot.text else {}
     for container in (template.get("spec") or {}).get("containers") or []:
         yield container.get("image", "")
 

@@ -4,7 +4,6 @@ The client library's own Watch and SharedInformer lose versions and hammer a fai
 §1.3); this follows the shape of kopf's ``continuous_watch`` and of client-go's reflector.
 """
 
-import json
 import random
 import threading
 import time
@@ -17,6 +16,7 @@ from gitops_bg.cluster.connection import Stream
 from gitops_bg.cluster.errors import Forbidden, Gone
 from gitops_bg.cluster.kinds import Kind, Object
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient
+from gitops_bg.core.foreign_json import read_objects
 
 _PATIENCE = 2.0  # seconds for a watch to end
 _STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
@@ -186,7 +186,7 @@ class Watch:
 
     def _hear(self, line: bytes) -> None:
         try:
-            event = json.loads(line)
+            event = read_objects(line)
         except ValueError as error:
             raise Transient(f"the watch sent a line that is not JSON: {line[:80]!r}") from error
         kind, body = event["type"], event["object"]

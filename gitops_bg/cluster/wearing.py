@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_bg.cluster.kinds import Object
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import NO_METADATA, PodMetadata
 
 _FIELDS = ("labels", "annotations")
@@ -50,7 +51,7 @@ def read(text: str) -> Worn:
     (True, True)
     """
     try:
-        value = json.loads(text) if text else {}
+        value = read_json(text) if text else {}
         return Worn(_from_json(value), _from_json(value.get("former") or {}), value.get("pending") is True)
     except (ValueError, TypeError, AttributeError):
         return Worn()

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import ConfigurationRef, Snapshot
 
 PREFIX = "v1:"
@@ -52,7 +53,7 @@ def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
     With configuration, of the canonical form of both: the text, and kind, name and digest of each in order. Raises
     ``ValueError`` where the text is no JSON.
     """
-    return _sha256({"template": json.loads(text), **_listed(configuration)} if configuration else json.loads(text))
+    return _sha256({"template": read_json(text), **_listed(configuration)} if configuration else read_json(text))
 
 
 def content_digest(content: Mapping[str, Json]) -> str:

@@ -3,8 +3,7 @@
 https://api.slack.com/messaging/webhooks, https://api.slack.com/methods/chat.postMessage
 """
 
-import json
-
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.hooks.hook import Alert
 from gitops_bg.core.model import AppKey
 from gitops_bg.notify.attachments import payload
@@ -40,7 +39,7 @@ def status_of(status: int, body: str) -> int:
     (200, 400)
     """
     try:
-        answer = json.loads(body)
+        answer = read_json(body)
     except ValueError:
         return status
     if not isinstance(answer, dict) or answer.get("ok") is not False:

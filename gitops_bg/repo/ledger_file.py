@@ -10,8 +10,11 @@ from datetime import datetime
 from typing import Any
 
 from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import UNIQUE, NotJson, read_json
 from gitops_bg.core.model import Stage, Version
-from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.record import Cause, Hold, LedgerEntry, Lift, Record
+from gitops_bg.spec.codec import from_json
 
 KEPT_ENTRIES = 20
 _KEPT_DIGESTS = 200
@@ -150,10 +153,10 @@ def render(document: Document) -> bytes:
 def parse(text: bytes) -> Document:
     """The file behind a text. Raises ``ValueError`` for one that is not ours: the state branch is open to others."""
     try:
-        value: Mapping[str, Any] = json.loads(text)
+        value: Mapping[str, Any] = read_json(text, UNIQUE)
         state = AppState(
-            rollout=int(value["rollout"]),
-            last_version=int(value["lastVersion"]),
+            rollout=_number(value["rollout"]),
+            last_version=_number(value["lastVersion"]),
             active=_version_of(value["active"]),
             candidate=_version_of(value["candidate"]),
             holds=tuple(_hold_of(hold) for hold in value["holds"]),
@@ -161,9 +164,15 @@ def parse(text: bytes) -> Document:
             active_digests=tuple(str(digest) for digest in value["activeDigests"]),
         )
         history = tuple(_told(entry) for entry in value["history"])
-        return Document(state, Position(str(value["epoch"]), int(value["sequence"])), history)
-    except (KeyError, TypeError, AttributeError, RecursionError, UnicodeDecodeError) as error:
+        return Document(state, Position(str(value["epoch"]), _number(value["sequence"])), history)
+    except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("a number is expected where there is none")
+    return value
 
 
 def _hold_json(hold: Hold) -> dict[str, Any]:
@@ -175,9 +184,9 @@ def _hold_json(hold: Hold) -> dict[str, Any]:
 
 def _hold_of(value: Mapping[str, Any]) -> Hold:
     """A cause that this release does not know is not one to forget the hold for."""
-    cause = next((one for one in Cause if one == value.get("cause")), Cause.UNKNOWN)
-    lifted = next((one for one in Lift if one == value.get("lifted")), None)
-    return Hold(value["digest"], value.get("reason", ""), _time(value["since"]), cause, lifted)
+    known = {"cause": tuple(map(str, Cause)), "lifted": tuple(map(str, Lift))}
+    kept = {key: item for key, item in value.items() if key not in known or item in known[key]}
+    return from_json(Hold, {"reason": "", "cause": Cause.UNKNOWN.value, **kept})
 
 
 def _version_json(version: VersionState | None) -> dict[str, Any] | None:
@@ -196,11 +205,7 @@ def _version_json(version: VersionState | None) -> dict[str, Any] | None:
 
 
 def _version_of(value: Mapping[str, Any] | None) -> VersionState | None:
-    if value is None:
-        return None
-    since = _time(value["since"]) if "since" in value else None
-    rest = (value.get("color", ""), value.get("rollout", 0), value.get("sourceCommit", ""))
-    return VersionState(value["version"], value["digest"], *rest, since)
+    return None if value is None else from_json(VersionState, value)
 
 
 _ENTRY_FIELDS = {
@@ -223,16 +228,10 @@ def _entry_json(told: Told) -> dict[str, Any]:
 
 
 def _told(value: Mapping[str, Any]) -> Told:
-    fields = {field: value[name] for field, name in _ENTRY_FIELDS.items() if name in value}
-    entry = LedgerEntry(int(value["sequence"]), _time(value["at"]), Event(value["event"]), **fields)
-    return Told(str(value["epoch"]), entry)
+    return Told(str(value["epoch"]), from_json(LedgerEntry, value))
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     """Without what says nothing; times in ISO 8601."""
     said = {name: item for name, item in value.items() if item not in (None, "")}
     return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in said.items()}
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.digest import Json, content_digest
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import ConfigurationRef
 from gitops_bg.core.names import GROUP
 from gitops_bg.spec.references import SECRET, Named
@@ -97,7 +98,7 @@ def text_of(refs: Iterable[ConfigurationRef]) -> str:
 def refs_in(text: str) -> tuple[ConfigurationRef, ...]:
     """What `text_of` wrote; nothing where somebody else wrote it: what is made of it is not genuine then."""
     try:
-        return tuple(ConfigurationRef(*map(str, item)) for item in json.loads(text)) if text else ()
+        return tuple(ConfigurationRef(*map(str, item)) for item in read_json(text)) if text else ()
     except (ValueError, TypeError):
         return ()
 

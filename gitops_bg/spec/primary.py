@@ -3,7 +3,6 @@
 Whoever changes the file does it through here, so that a promotion's diff is the diff of production.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from typing import Any
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.digest import PREFIX, Json, short, snapshot_of
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version
 from gitops_bg.core.names import API_VERSION
 from gitops_bg.core.traffic.ports import written
@@ -59,9 +59,9 @@ def render_primary(
         "version": version.number,
         "digest": version.digest,
         "source": _origin(version.source),
-        "template": json.loads(version.snapshot.text),
+        "template": reread_json(version.snapshot.text),
     }
-    ports: dict[str, Json] = {each.service: {"ports": json.loads(each.ports)} for each in sorted(services)}
+    ports: dict[str, Json] = {each.service: {"ports": read_json(each.ports)} for each in sorted(services)}
     more: dict[str, Json] = {"services": ports} if ports else {}
     return HEADER + to_yaml(content | more | ({"configuration": listing(configuration)} if configuration else {}))
 

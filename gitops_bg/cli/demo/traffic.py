@@ -4,13 +4,14 @@ It must excuse nothing: whatever is not an answer with status 200 counts as a fa
 """
 
 import http.client
-import json
 import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from gitops_bg.core.foreign_json import read_json
 
 REQUESTS_PER_CONNECTION = (1, 1, 25, 25)
 """One client each. A connection belongs to one pod until it ends, as with kube-proxy; so clients end them."""
@@ -48,7 +49,7 @@ class Visit:
             body = response.read()
             if response.status != http.HTTPStatus.OK:
                 return Answer(self._opened, time.monotonic(), "", f"status {response.status}")
-            version = str(json.loads(body)["image"]).rpartition(":")[2]
+            version = str(read_json(body)["image"]).rpartition(":")[2]
         except (OSError, http.client.HTTPException, ValueError, KeyError) as error:
             self.close()
             return Answer(self._opened, time.monotonic(), "", f"{type(error).__name__}: {error}")

@@ -1,6 +1,5 @@
 """`diff`: the target in Git against the version that is live. Compares snapshots, never server-defaulted objects."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from gitops_bg.cli.session import Session
 from gitops_bg.core.actions import label
 from gitops_bg.core.desired import Target
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import Version
 
 
@@ -48,10 +48,10 @@ def diff(app: App, at: AppOptions) -> int:
 
 def _differences(session: Session, facts: Facts, active: Version | None, target: Target) -> list[Difference]:
     """Of the pod templates, and of what the ConfigMaps and Secrets hold; what a Secret holds is nowhere shown."""
-    before = json.loads(active.snapshot.text or "{}") if active else {}
+    before = reread_json(active.snapshot.text or "{}") if active else {}
     live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()
     wanted = side_of(session, facts, target.snapshot, target.source.commit)
-    found = [*differences(before, json.loads(target.snapshot.text)), *configuration_differences(live, wanted)]
+    found = [*differences(before, reread_json(target.snapshot.text)), *configuration_differences(live, wanted)]
     return without_secrets_of(found, (*live.contents, *wanted.contents))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from gitops_bg.core.desired import Desired
 from gitops_bg.core.digest import short
+from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import ServicePorts, Version
 from gitops_bg.core.observed import ServiceView
 from gitops_bg.core.world import World
@@ -203,14 +204,14 @@ def written(ports: Iterable[Mapping[str, Any]]) -> str:
 
 def _declared(template: str) -> Iterator[Mapping[str, Any]]:
     """The ports of the containers that run as long as the pod, sidecars among the init containers too."""
-    spec = (json.loads(template) if template else {}).get("spec") or {}
+    spec = (read_json(template) if template else {}).get("spec") or {}
     sidecars = [each for each in _maps(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
     for container in (*_maps(spec.get("containers")), *sidecars):
         yield from (port for port in _maps(container.get("ports")) if "containerPort" in port)
 
 
 def _listed(ports: str) -> list[Mapping[str, Any]]:
-    return _maps(json.loads(ports)) if ports else []
+    return _maps(read_json(ports)) if ports else []
 
 
 def _maps(value: Any) -> list[Mapping[str, Any]]:
