@@ -19,6 +19,7 @@ from gitops_bg.spec.codec import to_json
 _STYLES = {
     Phase.HEALTHY: "green",
     Phase.HELD: "yellow",
+    Phase.SCALED_TO_ZERO: "yellow",
     Phase.SUSPENDED: "yellow",
     Phase.PAUSED: "yellow",
     Phase.WAITING: "cyan",

@@ -20,6 +20,7 @@ _SIGNS = {
     Phase.HEALTHY: "✔",
     Phase.DEGRADED: "✖",
     Phase.INVALID: "✖",
+    Phase.SCALED_TO_ZERO: "॥",
     Phase.PAUSED: "॥",
     Phase.WAITING: "॥",
     Phase.SUSPENDED: "॥",

@@ -15,6 +15,7 @@ from gitops_bg.core.status.meanings import demands
 _CODES = {
     Phase.HEALTHY: OK,
     Phase.DEGRADED: NOT_SO,
+    Phase.SCALED_TO_ZERO: NOT_SO,
     Phase.INVALID: NOT_SO,
     Phase.HELD: NOT_SO,
     Phase.SUSPENDED: ASKED,

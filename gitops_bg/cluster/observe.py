@@ -193,15 +193,16 @@ class _Look:
             return None
         owner = owner_of(SERVICES, state.meta, self.app)
         digest = digest_in(self.app, dict(state.selector))
+        ports = reread_json(state.content)["spec"].get("ports") or []
         view = ServiceView(
             name=state.meta.name,
             digest=digest,
             selector=state.selector,
             ours=not owner,
             owner=owner,
-            ready_endpoints=self._ready(state.meta.name),
+            ready_endpoints=self._ready(state.meta.name, ports),
             other_endpoints=self._has_others(state.meta.name, digest),
-            ports=written(reread_json(state.content)["spec"].get("ports") or ()),
+            ports=written(ports),
         )
         return view if owner else replace(view, drifted=self._service_drifted(state, view))
 
@@ -259,5 +260,9 @@ class _Look:
         ours = names.pod_base(self.app, digest)
         return any(base != ours for each in self.contents.slices if each.service == service for base in each.bases)
 
-    def _ready(self, service: str) -> int:
-        return len({pod for each in self.contents.slices if each.service == service for pod in each.ready})
+    def _ready(self, service: str, ports: list[Object]) -> int:
+        """The pods that get the traffic of every port: of the worst port, so many are ready."""
+        slices = [each for each in self.contents.slices if each.service == service]
+        names = {port.get("name") or "" for port in ports}
+        reached = [{pod for each in slices if name in each.ports for pod in each.ready} for name in names]
+        return min(map(len, reached)) if reached else len({pod for each in slices for pod in each.ready})

@@ -92,7 +92,9 @@ def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
     service = (body["metadata"].get("labels") or {}).get(SERVICE_NAME, "")
     ready = [each for each in body.get("endpoints") or () if _is_ready(each)]
     bases = {intern(_base(each)) for each in ready}
-    return SliceState(meta_of(body), service, tuple(sorted({_who(each) for each in ready})), tuple(sorted(bases)))
+    ports = {intern(str(each.get("name") or "")) for each in body.get("ports") or ()}
+    pods = {_who(each) for each in ready}
+    return SliceState(meta_of(body), service, tuple(sorted(pods)), tuple(sorted(bases)), tuple(sorted(ports)))
 
 
 def app_state(body: Object, _known: AppState | None = None) -> AppState:

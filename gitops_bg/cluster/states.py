@@ -118,6 +118,8 @@ class SliceState:
     """The uid of each ready pod (an address where it is no pod), so that two IP families count once."""
     bases: tuple[str, ...] = ()
     """What the names of these pods begin with, each once; empty text for what is no pod."""
+    ports: tuple[str, ...] = ()
+    """The names of the Service's ports that lead to these pods; one that no container has is not among them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ _REASONS = {
     Phase.INVALID: "InvalidSpec",
     Phase.SUSPENDED: "Suspended",
     Phase.DEGRADED: "Healthy",
+    Phase.SCALED_TO_ZERO: "Healthy",
     Phase.HELD: "OnHold",
 }
 """The condition that says why an app is in a phase; in the others it is a gate, or there is nothing to say."""

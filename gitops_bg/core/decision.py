@@ -19,6 +19,7 @@ class Phase(StrEnum):
     DEPLOYING = "Deploying"
     ROLLING_BACK = "RollingBack"
     DEGRADED = "Degraded"
+    SCALED_TO_ZERO = "ScaledToZero"
     WAITING = "Waiting"
     PAUSED = "Paused"
     PROMOTING = "Promoting"

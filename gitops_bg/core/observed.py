@@ -84,7 +84,7 @@ class ServiceView:
     drifted: bool = False
     """Ports, type, labels differ from what Git asks for (the selector apart)."""
     ready_endpoints: int = 0
-    """Ready addresses in its EndpointSlices."""
+    """Ready addresses in its EndpointSlices: those that every one of its ports leads to."""
     other_endpoints: bool = False
     """Among them are some that are not pods of the version it selects."""
     ports: str = ""

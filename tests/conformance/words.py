@@ -11,6 +11,7 @@ PHASES = {
     Phase.DEPLOYING: ("Progressing", "Initializing"),
     Phase.ROLLING_BACK: ("Progressing", "Failed"),
     Phase.DEGRADED: ("Degraded (ProgressDeadlineExceeded)", "Progressing, until it is Failed"),
+    Phase.SCALED_TO_ZERO: ("Healthy", "Succeeded: it was so before"),
     Phase.WAITING: ("none: there are no hooks", "Waiting; WaitingPromotion"),
     Phase.PAUSED: ("Paused (InconclusiveAnalysisRun)", "none: no data is a failure"),
     Phase.PROMOTING: ("Progressing (active service cutover pending)", "Promoting, Finalising"),

@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
 from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.companions import Autoscaler
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Problem
@@ -14,7 +15,7 @@ from gitops_bg.core.observed import GitView, Observed
 from gitops_bg.core.record import Event, Hold, LedgerEntry, Override, Record
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.conditions import conditions_of, phase_of
-from tests.core.simulation import APP, Simulation, automatic, deployed, manual
+from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
 PROBLEMS = {"problems": (Problem("target.yaml", "no image", 7),)}
@@ -30,6 +31,9 @@ NO_OFFER = GitView(ledger_epoch="5eed", offer_refused="protected by rule 7")
 NO_LEDGER = GitView(ledger_epoch="5eed", ledger_refused="protected by rule 7")
 UNTOLD = {"ledger": (LedgerEntry(1, NOW, Event.PROMOTED),), "sequence": 1}
 
+AT_ZERO = world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)})
+UNREACHED = world(active(1, routed_at=NOW), observed={"active_service": service("web", 1, ready_endpoints=0)})
+
 # From the most urgent to the calmest: where several fit, the first is said.
 PHASES = {
     "a broken file, whatever else": (
@@ -42,8 +46,18 @@ PHASES = {
     "a write that was refused": (world(active(1), rising(2), observed=NO_RIGHTS), Phase.DEGRADED),
     "a candidate that failed": (world(active(1), FAILED), Phase.DEGRADED),
     "no live pod": (world(active(1), sets=DOWN), Phase.DEGRADED),
-    "no live pod of an app at 0 replicas": (
-        world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)}),
+    "an app at 0 replicas": (AT_ZERO, Phase.SCALED_TO_ZERO),
+    "a candidate of an app at 0 replicas": (
+        world(active(1), candidate(2), names_=2, desired={"target": target(2, 0)}),
+        Phase.SCALED_TO_ZERO,
+    ),
+    "an app whose autoscaler is at 0 just now": (
+        world(active(1), sets=(pods(1, 0),), record={"autoscaler": Autoscaler(COPY, 0, 5)}),
+        Phase.HEALTHY,
+    ),
+    "a port that leads to no pod": (UNREACHED, Phase.DEGRADED),
+    "endpoints that were never there yet: they follow": (
+        world(active(1), observed={"active_service": service("web", 1, ready_endpoints=0)}),
         Phase.HEALTHY,
     ),
     "a candidate that cannot be offered": (
@@ -65,6 +79,14 @@ PHASES = {
     "a hold on what is live": (world(legacy(1), active(2), record=HELD), Phase.HEALTHY),
     "the target is live": (world(active(1)), Phase.HEALTHY),
 }
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"), [(AT_ZERO, "ScaledToZero"), (UNREACHED, "NoEndpoint"), (world(active(1)), "Serving")]
+)
+def test_what_nobody_reaches_is_not_available(state, reason):
+    said = next(one for one in conditions_of(state) if one.type == "Available")
+    assert (said.status, said.reason) == (reason == "Serving", reason)
 
 
 @pytest.mark.parametrize("name", PHASES)

@@ -107,10 +107,11 @@ NEEDED = {
     "forward: all": (world(active(1), candidate(2), names_=2), 3),
     "forward: all, also when none serve": (world(active(1), candidate(2), names_=2, sets=(pods(1, 3, 0), pods(2))), 3),
     "forward: no fewer than serve": (world(active(1), candidate(2), names_=2, sets=(pods(1, 7), pods(2))), 7),
-    "forward, at 0 replicas: none": (
+    "forward, at 0 replicas: one, for 0 of 0 pods prove nothing": (
         world(active(1), candidate(2), names_=2, sets=(), desired={"target": target(2, 0)}),
-        0,
+        1,
     ),
+    "first, at 0 replicas: one": (world(candidate(1), names_=1, sets=(), desired={"target": target(1, 0)}), 1),
     "first: all": (world(candidate(1), names_=1), 3),
     "back: as many as serve": (world(legacy(1), active(2), names_=1, sets=(pods(1), pods(2, 3, 2))), 2),
     "back, from one that serves nobody: one is enough": (

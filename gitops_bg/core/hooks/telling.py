@@ -38,6 +38,7 @@ FLAGGER_PHASES = {
     Phase.PROGRESSING: "Progressing",
     Phase.PAUSED: "Progressing",
     Phase.DEGRADED: "Progressing",
+    Phase.SCALED_TO_ZERO: "Waiting",
     Phase.AWAITING_PROMOTION: "WaitingPromotion",
     Phase.PROMOTING: "Promoting",
     Phase.ROLLING_BACK: "Failed",

@@ -52,13 +52,19 @@ def _is_being_scaled(world: World, version: Version) -> bool:
 def needed_to_switch(world: World) -> int:
     """How many pods must be available before traffic may move to them (I1).
 
-    Forward: all of them, and no fewer than serve now. Back: as many as serve now, and at least one.
+    Forward: all of them, no fewer than serve now, and at least one: 0 of 0 pods prove nothing. Back: as many as serve
+    now, and at least one, unless the app is at 0: from nothing to nothing no pod has to come up first (I6).
     """
     serving = world.available(world.record.traffic) if world.record.traffic else 0
     full = world.full_size
     if world.lane is Lane.ROLLBACK:
         return max(min(1, full), serving)
-    return max(full, serving)
+    return max(1, full, serving)
+
+
+def is_scaled_to_zero(world: World) -> bool:
+    """Whether the author wants no pods. An autoscaler that is at 0 just now wants some as soon as they are needed."""
+    return world.known_size == 0 and world.record.autoscaler is None
 
 
 def _live(world: World, digest: str) -> int:

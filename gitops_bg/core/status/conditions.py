@@ -8,10 +8,12 @@ from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import why
 from gitops_bg.core.decision import Condition, Gate, Phase
 from gitops_bg.core.desired import Missing
+from gitops_bg.core.digest import short
 from gitops_bg.core.hooks.confirmation import awaits_confirmation, has_passed, said
 from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.lifecycle.accompanying import trouble_of_companions
 from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
+from gitops_bg.core.lifecycle.sizes import is_scaled_to_zero
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.status.progress import progress_conditions
@@ -26,6 +28,8 @@ MAIN_REFUSES = "MainRefuses"
 WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
+_AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
+
 
 def phase_of(world: World) -> Phase:
     """One word for where the app is; the first that fits."""
@@ -38,6 +42,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.SUSPENDED, world.suspended
     yield Phase.ROLLING_BACK, coming is not None and world.lane is Lane.ROLLBACK
     yield Phase.DEGRADED, bool(_degraded(world))
+    yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
     yield Phase.DEPLOYING, not world.record.traffic
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
@@ -68,7 +73,7 @@ def _judged(world: World, finding: Finding) -> bool:
 
 def _degraded(world: World) -> str:
     """Why the app is degraded, or empty."""
-    return foreign_object(world) or _refusal(world) or _failure(world) or _unavailable(world)
+    return foreign_object(world) or _refusal(world) or _failure(world) or _unavailable(world) or _unreached(world)
 
 
 def _unwritten(world: World) -> str:
@@ -94,6 +99,17 @@ def _unavailable(world: World) -> str:
     if active is None or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
     return f"no pod of the active {_name(active)} is available"
+
+
+def _unreached(world: World) -> str:
+    """Which Service has a port that leads to no pod though there are some. Not before its endpoints were there once:
+    they follow every move of traffic a little later."""
+    active = world.active
+    if active is None or not active.routed_at or not world.available(active.digest):
+        return ""
+    views = (view for _, view in world.active_services if view and view.digest == short(active.digest))
+    name = next((view.name for view in views if view.ours and view.ready_endpoints == 0), "")
+    return f"Service {name} has a port that leads to no pod of the active {_name(active)}" if name else ""
 
 
 def foreign_object(world: World) -> str:
@@ -141,6 +157,10 @@ def _available(world: World) -> Condition:
         return Condition("Available", False, "NothingServes", "no version was deployed yet")
     if _unavailable(world):
         return Condition("Available", False, "NoPodAvailable", _unavailable(world))
+    if is_scaled_to_zero(world):
+        return Condition("Available", False, "ScaledToZero", _AT_ZERO)
+    if _unreached(world):
+        return Condition("Available", False, "NoEndpoint", _unreached(world))
     return Condition("Available", True, "Serving", f"live traffic goes to {_name(active)}")
 
 
@@ -152,6 +172,8 @@ def _healthy(world: World, phase: Phase) -> Condition:
 
 
 def _story(world: World) -> str:
+    if is_scaled_to_zero(world):
+        return _AT_ZERO
     coming = world.moving_to or world.candidate
     if coming:
         return f"{_name(coming)} is on its way"

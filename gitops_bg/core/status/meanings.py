@@ -55,6 +55,15 @@ _NOTHING = Meaning("nothing serves yet", NOBODY, "wait: the first version goes l
 _DOWN = Meaning(
     "fails: no pod of the live version is available", OPERATOR, "mend its pods, or go back", "gitops-bg rollback {app}"
 )
+_NO_ENDPOINT = Meaning(
+    "fails: a port of the Service leads to no pod",
+    AUTHOR,
+    "correct the targetPort of the Service that is named, or go back",
+    "gitops-bg rollback {app}",
+)
+_AT_ZERO = Meaning(
+    "fails: target.yaml asks for 0 replicas", AUTHOR, "set spec.replicas of target.yaml, and push", _TREE
+)
 _HELD = Meaning(
     _STAYS, OPERATOR, "push a better version; or, if this one is good, lift the hold", "gitops-bg resume {app}"
 )
@@ -77,6 +86,8 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     ("Available", "NoPodAvailable"): _DOWN,
+    ("Available", "NoEndpoint"): _NO_ENDPOINT,
+    ("Available", "ScaledToZero"): _AT_ZERO,
     # --- the phase ---
     ("Healthy", Phase.HEALTHY): CALM,
     ("Healthy", Phase.INVALID): _BROKEN,
@@ -84,6 +95,7 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Healthy", Phase.DEPLOYING): _NOTHING,
     ("Healthy", Phase.ROLLING_BACK): Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
     ("Healthy", Phase.DEGRADED): Meaning(_STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    ("Healthy", Phase.SCALED_TO_ZERO): _AT_ZERO,
     ("Healthy", Phase.WAITING): _CONFIRM,
     ("Healthy", Phase.PAUSED): _UNCLEAR,
     ("Healthy", Phase.PROMOTING): Meaning(

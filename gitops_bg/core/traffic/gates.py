@@ -15,7 +15,7 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.hooks.confirmation import awaits_confirmation, hooks_of, is_skipped, run_of, said
 from gitops_bg.core.hooks.hook import Hook, HookType, satisfied
 from gitops_bg.core.lifecycle.availability import expires_at, ready_since
-from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.lifecycle.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
 from gitops_bg.core.lifecycle.versions import is_old_tag
 from gitops_bg.core.model import AppKey, Version
 from gitops_bg.core.record import Lane
@@ -23,6 +23,8 @@ from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.draining import arrived_at
 from gitops_bg.core.traffic.in_full import SKIPPED
 from gitops_bg.core.world import World
+
+_AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas"
 
 
 def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
@@ -87,7 +89,8 @@ def _candidate_available(world: World, version: Version) -> Gate:
     if version.failure:
         return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
     if size == 0:
-        return Gate(GateKind.AVAILABILITY, False, "no pods of it are wanted now")
+        why = _AT_ZERO if is_scaled_to_zero(world) else "no pods of it are wanted now"
+        return Gate(GateKind.AVAILABILITY, False, why)
     return Gate(GateKind.AVAILABILITY, False, f"waiting for its {size} pods to become available")
 
 
@@ -95,6 +98,8 @@ def _enough_available(world: World, version: Version) -> Gate:
     needed = needed_to_switch(world)
     if world.replica_set(version.digest) and world.available(version.digest) >= needed:
         return Gate(GateKind.AVAILABILITY, True, "its pods are available")
+    if is_scaled_to_zero(world):
+        return Gate(GateKind.AVAILABILITY, False, _AT_ZERO)
     return Gate(GateKind.AVAILABILITY, False, f"waiting for {needed} available pods")
 
 

@@ -45,14 +45,14 @@ def service(name: str = "web") -> Any:
     return live(service_manifest(APP, UID, name, ONE.digest, None, ONE.text))
 
 
-def slice_of(name: str, *ready: bool | None, pods: str = "pod") -> Any:
+def slice_of(name: str, *ready: bool | None, pods: str = "pod", ports: tuple[str, ...] = ("http",)) -> Any:
     metadata = {"namespace": "shop", "name": f"{name}-{pods}", "uid": "x", "resourceVersion": "1"}
     metadata |= {"labels": {"kubernetes.io/service-name": name}}  # type: ignore[dict-item]
     endpoints = [
         {"addresses": [f"10.0.0.{i}"], "conditions": {"ready": each}, "targetRef": {"uid": f"{pods}-{i}"}}
         for i, each in enumerate(ready)
     ]
-    return {"metadata": metadata, "endpoints": endpoints}
+    return {"metadata": metadata, "endpoints": endpoints, "ports": [{"name": name, "port": 8080} for name in ports]}
 
 
 def look(
@@ -159,6 +159,26 @@ def test_endpoints_count_once_for_each_ready_pod_of_the_right_service() -> None:
     seen = look(services=(service(),), slices=slices).active_service
     assert seen is not None
     assert seen.ready_endpoints == 2
+
+
+PER_PORT = {
+    "one port that a container has, and one that none has": ([("http",)], 0),
+    "both ports lead to the pods": ([("http", "metrics")], 2),
+    "each port leads to some of the pods": ([("http", "metrics"), ("http",)], 2),
+    "a port leads to some other pods only": ([("http",), ("metrics",)], 2),
+    "no port leads anywhere": ([()], 0),
+}
+
+
+@pytest.mark.parametrize("name", PER_PORT)
+def test_endpoints_are_those_of_the_worst_port(name: str) -> None:
+    slices, ready = PER_PORT[name]
+    body = service()
+    body["spec"]["ports"] = [{"name": each, "port": place + 1} for place, each in enumerate(("http", "metrics"))]
+    made = tuple(slice_of("web", True, True, pods=str(place), ports=ports) for place, ports in enumerate(slices))
+    seen = look(services=(body,), slices=made).active_service
+    assert seen is not None
+    assert seen.ready_endpoints == ready
 
 
 def test_a_request_is_read_from_its_annotation() -> None:
