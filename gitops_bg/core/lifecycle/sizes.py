@@ -38,8 +38,11 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
 
 
 def _shown(world: World, version: Version, full: int) -> int:
-    """What never served shows that it runs: with one pod also where an autoscaler leaves live traffic with none."""
-    return full if version.was_active or world.record.autoscaler is None else max(1, full)
+    """What never served, or is promoted again, shows that it runs: with one pod also where an autoscaler leaves live
+    traffic with none."""
+    is_promoted = version.digest == world.goal and world.lane is Lane.PROMOTION
+    is_known = version.was_active and not is_promoted
+    return full if is_known or world.record.autoscaler is None else max(1, full)
 
 
 def _is_being_scaled(world: World, version: Version) -> bool:
