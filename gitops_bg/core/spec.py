@@ -71,9 +71,9 @@ class Strategy:
     preview_service: str | None = None
     preview_replica_count: int | None = None
     preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
-    auto_promotion_enabled: bool = True
+    auto_promotion_enabled: bool = False
     auto_promotion_seconds: int = 0
-    scale_down_delay_seconds: int | None = 30
+    scale_down_delay_seconds: int | None = 600
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
     expire_after_seconds: int | None = None

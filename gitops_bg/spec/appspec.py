@@ -70,7 +70,7 @@ def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Str
         preview_service=blue_green.preview_service,
         preview_replica_count=blue_green.preview_replica_count,
         preview_switch=PreviewSwitch(blue_green.preview_switch),
-        auto_promotion_enabled=blue_green.auto_promotion_enabled and not _waits_for_a_merge(spec),
+        auto_promotion_enabled=blue_green.auto_promotion_enabled,
         auto_promotion_seconds=blue_green.auto_promotion_seconds,
         scale_down_delay_seconds=_delay(blue_green.scale_down_delay_seconds),
         scale_down_delay_revision_limit=blue_green.scale_down_delay_revision_limit,
@@ -101,10 +101,6 @@ def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
     interval, limit = max(1, whole_seconds(analysis.interval)), analysis.threshold - 1
     theirs = [to_hook(webhook, interval, analysis.iterations, limit) for webhook in analysis.webhooks or ()]
     return (*own, *theirs)
-
-
-def _waits_for_a_merge(spec: models.AppSpec) -> bool:
-    return spec.promotion is not None and spec.promotion.via == "pullRequest"
 
 
 def _promote_via(spec: models.AppSpec) -> PromoteVia:

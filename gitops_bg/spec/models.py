@@ -91,13 +91,15 @@ class BlueGreen(Model):
         "onReady", description="When the preview Service moves to a new candidate: once it is ready, or at once."
     )
     auto_promotion_enabled: bool = Field(
-        True, description="Promote without waiting for anybody. Default true; false with promotion.via: pullRequest."
+        False, description="Promote without waiting for anybody. Default false: nothing goes live unasked."
     )
     auto_promotion_seconds: Count = Field(
-        0, description="Seconds to wait before an automatic promotion, once every other gate is open."
+        0,
+        description="Seconds to wait before an automatic promotion, once every other gate is open. "
+        "Without autoPromotionEnabled: true it does nothing.",
     )
     scale_down_delay_seconds: Delay = Field(
-        30, description='How long the old version stays warm after a switch: seconds, or "never". Default 30.'
+        600, description='How long the old version stays warm after a switch: seconds, or "never". Default 600.'
     )
     scale_down_delay_revision_limit: Count | None = Field(
         None, description="How many old versions may stay warm; any number where absent."
@@ -300,8 +302,7 @@ class AppSpec(Model):
 
     def _check_promotion(self) -> None:
         blue_green = self.strategy.blue_green
-        explicit = "auto_promotion_enabled" in blue_green.model_fields_set and blue_green.auto_promotion_enabled
-        if explicit and self.promotion is not None and self.promotion.via == "pullRequest":
+        if blue_green.auto_promotion_enabled and self.promotion is not None and self.promotion.via == "pullRequest":
             raise Conflict(
                 "promotion.via",
                 "pullRequest waits for a merge, but autoPromotionEnabled is true",

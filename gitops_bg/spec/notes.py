@@ -21,6 +21,7 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
     anchor = app or Document(app_file(config.app, APP_FILE), {})
     named = tuple(service_fields(config.spec.strategy, anchor.value)) if config.spec else ()
     yield from _measuring_nothing(config, anchor)
+    yield from _counting_for_nothing(config, anchor)
     for document in others:
         yield from _without_effect(document, {name for name, _, _ in named}, config)
     for name, field, carries in named:
@@ -44,6 +45,13 @@ def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
         if field in written and plan is None:
             place = ("spec", "strategy", "blueGreen", field)
             yield app.problem(place, "names no template: nothing is measured", "add templates, or remove it")
+
+
+def _counting_for_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
+    """A countdown that ends in nothing: where nobody says so, nothing goes live by itself (docs/decisions/0023)."""
+    if config.spec and config.spec.strategy.auto_promotion_seconds and not config.spec.strategy.auto_promotion_enabled:
+        place = ("spec", "strategy", "blueGreen", "autoPromotionSeconds")
+        yield app.problem(place, "does nothing: nobody waits for it", "add autoPromotionEnabled: true, or remove it")
 
 
 def _is_tracked(kind: str, name: str, config: AppConfig) -> bool:

@@ -27,7 +27,7 @@ def test_argo_12_update_with_the_exact_sequence_of_events(world: Scenario) -> No
     world.start()
     web = world.app()
     web.replicas = 3
-    web.strategy = {"scaleDownDelaySeconds": 30}
+    web.strategy = {"autoPromotionEnabled": True, "scaleDownDelaySeconds": 30}
     web.deploy("v1")
     wait_counts(web, 3, 3, 3, 3, 3)
     before = len(_reasons(world))

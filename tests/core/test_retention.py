@@ -12,11 +12,14 @@ from gitops_bg.core.record import Hold, Switch
 from gitops_bg.core.record import Lane as L
 from gitops_bg.core.spec import Suspension
 from tests.core.simulation import deployed, manual
-from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, service, world
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, service, world
 
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 DELAYS = {
     "superseded: scaleDownDelaySeconds": (world(active(1), candidate(2), wants=3), 300),
+    "superseded before its pods came up: at once": (world(active(1), rising(2), wants=3), 0),
+    "cancelled before its pods came up: at once": (world(active(1), rising(2), wants=1), 0),
+    "held before its pods came up: it stays to be looked at": (world(active(1), rising(2), record=HELD), 30),
     "held: abortScaleDownDelaySeconds": (world(active(1), candidate(2), record=HELD), 30),
     "held, never": (
         world(active(1), candidate(2), record=HELD, spec=manual(abort_scale_down_delay_seconds=None)),

@@ -38,8 +38,9 @@ def complaints(text: str, target: str = TARGET) -> list[str]:
     return [str(problem).removeprefix("apps/shop/web/") for problem in config.problems]
 
 
-def test_the_defaults_are_those_of_argo_rollouts() -> None:
-    assert load(APP) == AppSpec(app=WEB, strategy=Strategy(active_service="web"), promote_via=PromoteVia.COMMIT)
+def test_where_nothing_is_said_nothing_goes_live_by_itself_and_the_old_version_stays_warm_for_ten_minutes() -> None:
+    said = Strategy(active_service="web", auto_promotion_enabled=False, scale_down_delay_seconds=600)
+    assert load(APP) == AppSpec(app=WEB, strategy=said, promote_via=PromoteVia.PULL_REQUEST)
 
 
 def test_everything_that_can_be_written() -> None:
@@ -91,7 +92,8 @@ def test_everything_that_can_be_written() -> None:
 
 # (autoPromotionEnabled, promotion) as written: (promotes itself, via)
 PROMOTION = {
-    ("", ""): (True, PromoteVia.COMMIT),
+    ("", ""): (False, PromoteVia.PULL_REQUEST),
+    ("", "promotion: {via: commit}"): (False, PromoteVia.COMMIT),
     ("autoPromotionEnabled: true", ""): (True, PromoteVia.COMMIT),
     ("autoPromotionEnabled: false", ""): (False, PromoteVia.PULL_REQUEST),
     ("autoPromotionEnabled: false", "promotion: {via: commit}"): (False, PromoteVia.COMMIT),
@@ -134,7 +136,7 @@ WRONG = {
     "weight: 101 is too large (write 100 or less)",
     ("", "onExpire: abort"): "app.yaml:8: spec.strategy.blueGreen.onExpire: means nothing without expireAfterSeconds "
     "(add it, or remove onExpire)",
-    ("", "autoPromotionSeconds: 60\n      expireAfterSeconds: 60"): "app.yaml:9: "
+    ("", "autoPromotionEnabled: true\n      autoPromotionSeconds: 60\n      expireAfterSeconds: 60"): "app.yaml:10: "
     "spec.strategy.blueGreen.expireAfterSeconds: 60 is not more than autoPromotionSeconds, so nothing would be "
     "promoted (set it above 60)",
     ("", "previewService: Web_1"): "app.yaml:8: spec.strategy.blueGreen.previewService: 'Web_1' is not allowed "
@@ -233,7 +235,8 @@ def test_the_live_object_alone_says_how_to_run_the_app() -> None:
 
 
 def test_fields_of_a_newer_release_in_the_live_object_are_ignored() -> None:
-    spec, problems = spec_from_live(WEB, live(canary={"steps": []}, promotion={"via": "commit", "train": "friday"}))
+    newer = live(canary={"steps": []}, promotion={"via": "pullRequest", "train": "friday"})
+    spec, problems = spec_from_live(WEB, newer)
     assert problems == ()
     assert spec == load(APP)
 

@@ -236,6 +236,13 @@ def test_an_analysis_that_measures_nothing_is_a_note(said: str) -> None:
     assert "spec.strategy.blueGreen.postPromotionAnalysis: names no template: nothing is measured" in note
 
 
+def test_a_countdown_that_nobody_waits_for_is_a_note() -> None:
+    text = f"{APP}      autoPromotionSeconds: 60\n"
+    [note] = notes(**{"apps/shop/web/app.yaml": text})
+    assert "spec.strategy.blueGreen.autoPromotionSeconds: does nothing: nobody waits for it" in note
+    assert notes(**{"apps/shop/web/app.yaml": f"{text}      autoPromotionEnabled: true\n"}) == []
+
+
 def test_a_service_that_app_yaml_does_not_name_is_a_note() -> None:
     other = SERVICE.replace("name: web", "name: other")
     [note] = notes(**{"apps/shop/web/other.yaml": other})

@@ -8,6 +8,7 @@ from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.lifecycle.sizes import wanted_size
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Event
+from gitops_bg.core.traffic.onboarding import leak_to
 from gitops_bg.core.world import World
 
 DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
@@ -72,7 +73,7 @@ def is_expired(world: World, version: Version) -> bool:
 
 
 def _note(world: World, version: Version) -> World:
-    if awaits_confirmation(world, version):  # Nobody is late who was not let begin.
+    if awaits_confirmation(world, version) or leak_to(world, version):  # Nobody is late who was not let begin.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)

@@ -32,9 +32,14 @@ def follow_delays(world: World) -> World:
 
 
 def _deadline(world: World, version: Version, since: datetime) -> datetime | None:
-    """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once."""
+    """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once.
+
+    So goes a candidate whose pods did not come up: nobody goes back to it. One that was aborted stays to be looked at.
+    """
     if world.record.keeps_warm(version.digest):
         return None
+    if not (version.was_active or version.aborted or version.available_since):
+        return since
     strategy = world.spec.strategy
     seconds = strategy.abort_scale_down_delay_seconds if version.aborted else strategy.scale_down_delay_seconds
     return None if seconds is None else since + timedelta(seconds=seconds)

@@ -12,6 +12,7 @@ from gitops_bg.core.model import Apart, Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.observed import ReplicaSetView
 from gitops_bg.core.record import Lane
+from gitops_bg.core.traffic.onboarding import leak_to
 from gitops_bg.core.world import World
 
 
@@ -108,7 +109,7 @@ def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
     view, size = world.replica_set(version.digest), wanted_size(world, version)
     if view is None or view.replicas <= size or _needs_repair(world, version, view):
         return ()
-    serving = is_live(world, version.digest)
+    serving = is_live(world, version.digest) and not leak_to(world, version)
     if serving and size < world.full_size:
         return ()
     reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"

@@ -4,11 +4,16 @@ from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.record import Lane
+from gitops_bg.core.traffic.onboarding import leak_to
 from gitops_bg.core.world import World
 
 
 def wanted_size(world: World, version: Version) -> int:
-    """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5)."""
+    """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5); none that live traffic would reach unasked."""
+    return 0 if leak_to(world, version) else _wanted(world, version)
+
+
+def _wanted(world: World, version: Version) -> int:
     full, live = world.full_size, _live(world, version.digest)
     if version.digest == world.record.traffic:
         return max(full, live) if world.record.autoscaler else full

@@ -18,6 +18,7 @@ from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.traffic.gates import gates_to_show
+from gitops_bg.core.traffic.onboarding import leaks
 from gitops_bg.core.world import World
 
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
@@ -120,7 +121,10 @@ def foreign_object(world: World) -> str:
     services = (observed.active_service, *observed.more_active_services, observed.preview_service)
     views = (*services, *observed.replica_sets, *observed.configurations)
     whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
-    return next(whose, "") or next((view.owner for view in observed.companions if view.owner), "")
+    first, leak = next(whose, ""), leaks(world)
+    return (f"{first}; {leak}" if first and leak else first) or next(
+        (view.owner for view in observed.companions if view.owner), ""
+    )
 
 
 def conditions_of(

@@ -22,6 +22,7 @@ from gitops_bg.core.record import Lane
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.draining import arrived_at
 from gitops_bg.core.traffic.in_full import SKIPPED
+from gitops_bg.core.traffic.onboarding import leak_to
 from gitops_bg.core.world import World
 
 _AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas"
@@ -86,6 +87,8 @@ def _candidate_available(world: World, version: Version) -> Gate:
         return Gate(GateKind.AVAILABILITY, True, "its pods are available")
     if awaits_confirmation(world, version):
         return Gate(GateKind.AVAILABILITY, False, "its pods come up once every confirm-rollout hook has said yes")
+    if leaking := _leaking(world, version):
+        return leaking
     if version.failure:
         return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
     if size == 0:
@@ -95,12 +98,23 @@ def _candidate_available(world: World, version: Version) -> Gate:
 
 
 def _enough_available(world: World, version: Version) -> Gate:
+    if leaking := _leaking(world, version):
+        return leaking
     needed = needed_to_switch(world)
     if world.replica_set(version.digest) and world.available(version.digest) >= needed:
         return Gate(GateKind.AVAILABILITY, True, "its pods are available")
     if is_scaled_to_zero(world):
         return Gate(GateKind.AVAILABILITY, False, _AT_ZERO)
     return Gate(GateKind.AVAILABILITY, False, f"waiting for {needed} available pods")
+
+
+def _leaking(world: World, version: Version) -> Gate | None:
+    service = leak_to(world, version)
+    if service is None:
+        return None
+    return Gate(
+        GateKind.AVAILABILITY, False, f"its pods come up once Service {service.name} is ours and selects one version"
+    )
 
 
 def _endpoints_ready(world: World, version: Version) -> Gate:

@@ -1,16 +1,50 @@
 """Objects that are somebody else's: whose, and how to hand them over; never overwritten (DESIGN §3)."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from gitops_bg.core import names
+from tests.support.clusters import TestCluster
 from tests.support.manifests import replica_set, service
 from tests.support.paths import collection, replica_sets
 from tests.support.rawapi import Json
-from tests.support.scenario import App, Scenario
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
 
 
 def _service(web: App) -> Json:
     return service(web.key.namespace, "web", app="theirs")
+
+
+@pytest.fixture
+def either(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
+    """On both clusters, one after the other."""
+    with scenario(cluster, tmp_path) as made:
+        yield made
+
+
+def test_no_pod_of_ours_is_behind_the_apps_own_service_until_it_is_handed_over(either: Scenario) -> None:
+    """The Service of an app that is there already selects the labels that its pods have, and so would get ours."""
+    web = either.app()
+    either.cluster.apply(service(either.namespace, "web", app="web"), manager="helm")
+    either.start()
+    web.add("v1")
+    conflict = web.wait_condition("Conflict")["message"]
+    eventually(web.versions, 20, what="v1 is prepared")
+    web.push_image("v2")
+    eventually(lambda: "v2" in web.versions(), 20, what="v2 is prepared")
+    either.wait_idle()
+    assert not either.cluster.list(f"/api/v1/namespaces/{either.namespace}/pods")
+    assert "selector app=web of Service web would send live traffic" in conflict
+    assert not web.primary_digest()
+
+    label = conflict.partition("kubectl ")[2].partition(";")[0].split()
+    done = either.cluster.kubectl(*label)
+    assert done.returncode == 0, done.stderr
+    web.wait_live("v2")
+    assert web.wait_condition("Conflict", "False")["reason"] == "NoConflict"
 
 
 def _preview(web: App) -> Json:

@@ -1,0 +1,110 @@
+"""While a live Service is somebody else's, no pod of ours is one that it would send live traffic to."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.actions import CreateReplicaSet, ScaleReplicaSet
+from gitops_bg.core.decide import decide
+from gitops_bg.core.decision import GateKind, Phase
+from gitops_bg.core.lifecycle.sizes import wanted_size
+from gitops_bg.core.model import Color, PodMetadata
+from gitops_bg.core.traffic.onboarding import leak_to
+from tests.core.simulation import manual
+from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, world
+
+HAND_OVER = "Service shop/web is made by somebody else; to hand it over: kubectl label service web"
+THEIRS = {"selector": (("app", "web"),), "digest": "", "ours": False, "owner": HAND_OVER}
+
+
+def foreign(**changes):
+    return {"active_service": replace(service("web", 0), **{**THEIRS, **changes})}
+
+
+def onboarding(*versions, view=None, **more):
+    """Nothing serves yet; the app's own Service is live."""
+    return world(*versions, live=0, sets=more.pop("sets", ()), observed=view or foreign(), **more)
+
+
+LEAKS = {
+    "the first version": (onboarding(rising(1)), 1),
+    "one that primary.yaml names": (onboarding(rising(1), names_=1), 1),
+    "a label of ours": (onboarding(rising(1), view=foreign(selector=(("gitops-bg.dev/app", "web"),))), 1),
+    "a label of its role": (
+        onboarding(
+            rising(1),
+            view=foreign(selector=(("role", "live"),)),
+            spec=manual(active_metadata=PodMetadata((("role", "live"),))),
+        ),
+        1,
+    ),
+    "a candidate beside what serves": (world(active(1), candidate(2), observed=foreign()), 2),
+    "one that served in the cluster before": (onboarding(legacy(1), names_=1), 1),
+    "handed over, primary.yaml names another": (
+        onboarding(rising(1), rising(2), names_=1, view=foreign(ours=True, owner="")),
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_no_pods_for(name):
+    state, number = LEAKS[name]
+    version = state.record.numbered(number)
+    assert leak_to(state, version).name == "web"
+    assert wanted_size(state, version) == 0
+
+
+HARMLESS = {
+    "a selector of other labels": (onboarding(rising(1), view=foreign(selector=(("app", "web"), ("tier", "x")))), 1),
+    "a Service without a selector": (onboarding(rising(1), view=foreign(selector=())), 1),
+    "ours": (onboarding(rising(1), view=foreign(ours=True, owner="")), 1),
+    "no Service": (onboarding(rising(1), view={"active_service": None}), 1),
+    "what serves": (world(active(1), candidate(2), observed=foreign()), 1),
+    "what served and may be gone back to": (world(legacy(1), active(2), observed=foreign()), 1),
+    "handed over, the first to serve": (
+        onboarding(rising(1), rising(2), names_=1, view=foreign(ours=True, owner="")),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_pods_for(name):
+    state, number = HARMLESS[name]
+    assert leak_to(state, state.record.numbered(number)) is None
+    assert wanted_size(state, state.record.numbered(number)) == 3
+
+
+def decided(state):
+    return decide(state.spec, state.desired, state.observed, state.record, state.now)
+
+
+def test_pods_of_an_earlier_release_go_also_where_main_names_their_version():
+    state = onboarding(candidate(1), names_=1, sets=(pods(1, color=Color.BLUE),))
+    [scaled] = [action for action in decided(state).actions if isinstance(action, ScaleReplicaSet)]
+    assert (scaled.digest, scaled.replicas) == (digest(1), 0)
+
+
+def test_a_version_without_pods_is_not_late_and_nothing_is_promised_of_it():
+    state = onboarding(rising(1), now=NOW + timedelta(days=1))
+    decision = decided(state)
+    assert decision.record.numbered(1).failure == ""
+    assert not decision.record.ledger
+    assert not [action for action in decision.actions if not isinstance(action, CreateReplicaSet)]
+    [gate] = [gate for gate in decision.gates if gate.kind is GateKind.AVAILABILITY]
+    assert (gate.open, gate.reason) == (False, "its pods come up once Service web is ours and selects one version")
+
+
+def test_the_condition_says_whose_it_is_what_it_selects_and_how_to_hand_it_over():
+    decision = decided(onboarding(rising(1)))
+    [conflict] = [each for each in decision.conditions if each.type == "Conflict"]
+    assert decision.phase is Phase.DEGRADED
+    assert conflict.message == (
+        f"{HAND_OVER}; the selector app=web of Service web would send live traffic to v1, which has no pods until then"
+    )
+
+
+def test_an_app_of_our_own_is_told_nothing():
+    assert decided(world(active(1), candidate(2))).phase is Phase.AWAITING_PROMOTION
