@@ -24,6 +24,7 @@ from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.closed_refs import ClosedRefs
 from gitops_bg.agent.git_loop import GitLoop, Listener
+from gitops_bg.agent.lineage import main_of
 from gitops_bg.agent.logs import fields, mask
 from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.memory import collect_less_often
@@ -36,6 +37,7 @@ from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
 from gitops_bg.core.hooks.hook import HookType
+from gitops_bg.core.knowledge import Main
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.repository import Repository
 
@@ -62,7 +64,7 @@ class Agent:
         self._clock = clock
         self._random = random.Random()  # noqa: S311 - spreads load; nothing secret
         self._stopped = threading.Event()
-        self._read_once = False
+        self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
         self._failures: set[AppKey] = set()
         self.queue = WorkQueue()
@@ -76,7 +78,7 @@ class Agent:
         self._asked: dict[AppKey, str] = {}
         self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces, on_crash=self._crashed)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
-        self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_commits)
+        self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         closed = ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), clock)
@@ -211,8 +213,8 @@ class Agent:
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""
-        if not self._read_once:
-            self._read_once = self.catalog.seen
+        stood, self._stood = self._stood, self.catalog.standing
+        if not self.catalog.seen or stood != self._stood:
             self._resync()
         spread = 1 + POLL_JITTER * (2 * self._random.random() - 1)
         seconds = backoff_seconds if backoff_seconds is not None else self.settings.poll_seconds * spread
@@ -236,11 +238,10 @@ class Agent:
         except GitopsBgError as error:
             LOGGER.warning("packing the mirror failed: %s", error)
 
-    def _remembered_commits(self) -> frozenset[str]:
-        """The commits of main that live records come from."""
+    def _remembered_mains(self) -> Iterable[Main]:
+        """The mains that live records were decided from."""
         records = (self.cluster.record(app) for app in self.cluster.apps() if self.catalog.cares_for(app))
-        active = (record.version(record.traffic) for record in records)
-        return frozenset(version.source.commit for version in active if version and version.source.commit)
+        return frozenset(map(main_of, records))
 
     # --- workers ------------------------------------------------------------------------------------------------
 

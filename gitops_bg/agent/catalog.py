@@ -5,11 +5,13 @@ Values are replaced, never changed, so that readers need no lock.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from gitops_bg.agent.lineage import Lineage
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
+from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
@@ -63,17 +65,19 @@ class Refresh:
 class Catalog:
     """The apps of one repository that this agent is to care for; ``namespaces`` empty means all.
 
-    ``remembered`` gives commits of main that live records name: a mirror that is new has seen nothing itself.
+    ``remembered`` gives the mains that live records name: a mirror that is new has seen nothing itself.
     """
 
     def __init__(
         self,
         repository: Repository,
         namespaces: Iterable[str] = (),
-        remembered: Callable[[], frozenset[str]] = frozenset,
+        remembered: Callable[[], Iterable[Main]] = tuple,
     ) -> None:
         self._repository = repository
-        self._remembered = remembered
+        self._lineage = Lineage(repository, remembered)
+        self._unread = Poll("", 0, moved=False)
+        self._trees: Mapping[AppKey, str] = {}
         self._namespaces = frozenset(namespaces)
         self._entries: dict[AppKey, Entry] = {}
         self._sharing = Sharing()
@@ -81,11 +85,8 @@ class Catalog:
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
-        self.commit = ""
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
-        self.rewritten = ""
-        self._lost = ""
         self.unreachable = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
@@ -98,6 +99,16 @@ class Catalog:
         """Whether main was read at least once in this process."""
         return bool(self.commit)
 
+    @property
+    def commit(self) -> str:
+        """The head of main that is followed; empty before the first answer."""
+        return self._lineage.commit
+
+    @property
+    def rewritten(self) -> str:
+        """The commit that main no longer contains, though it was seen; empty while main goes forward."""
+        return self._lineage.lost
+
     def apps(self) -> frozenset[AppKey]:
         """The apps of main that are ours to care for."""
         return frozenset(self._entries)
@@ -107,15 +118,19 @@ class Catalog:
         return not self._namespaces or app.namespace in self._namespaces
 
     def entry(self, app: AppKey) -> Entry | None:
-        """The app as main has it, or None."""
-        return self._entries.get(app)
+        """The app as main has it, or None; also where nothing that main says counts."""
+        return None if self._lineage.blind else self._entries.get(app)
+
+    def relation(self, app: AppKey, record: Record) -> Knowledge:
+        """How main stands to the one that the record of an app was decided from."""
+        return self._lineage.relation(app, record.main, reachable=not self.unreachable)
 
     @property
     def alerting(self) -> Alerting:
         """What apps share of alerts."""
         return self._sharing.alerting
 
-    def desired(self, app: AppKey, config: AppConfig, record: Record) -> Desired:
+    def desired(self, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge) -> Desired:
         """What the core is to be told of an app described by ``config``; one that main lacks is not ``in_git``.
 
         The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
@@ -128,9 +143,13 @@ class Catalog:
             target=self._said(config.target, there=entry is not None and entry.has_target, used=not never_described),
             primary=self._said(config.primary, there=bool(entry and entry.primary_blob), used=not never_described),
             problems=config.problems + self.settings_problems,
-            in_git=entry is not None or not self.seen,
+            in_git=entry is not None or not knowledge.counts,
             history_rewritten=self.rewritten,
             memory=self._repository.memory(app) if self.seen and (not record.epoch or record.unrecalled) else None,
+            history_lasts=self._lineage.lasts,
+            knowledge=knowledge,
+            generation=self._lineage.generation,
+            tree=self._trees.get(app, ""),
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,
@@ -166,20 +185,47 @@ class Catalog:
 
     def refresh(self) -> Refresh:
         """Look at the remote and take over what moved. Raises the errors of ``Repository.poll``."""
+        awaited = self._lineage.awaited()
         poll = self._repository.poll()
-        if not poll.moved and self.seen:
-            return Refresh(frozenset(), False)
-        everything = not self.seen or poll.settings_changed or poll.rewritten != self.rewritten
+        stood = self.standing
+        follows = self._lineage.judge(poll, self._generation)
+        dirty = set(self._lineage.verify() | self._lineage.asked(awaited))
+        self._unread = _both(self._unread, poll)
+        if poll.moved or not stood[0]:
+            dirty |= self._read_promotions() | self.read_positions()
+        if follows and self._unread.moved:
+            dirty |= self._read()
+        if stood != self.standing:
+            dirty |= self._entries.keys()
+        return Refresh(frozenset(dirty), poll.moved)
+
+    @property
+    def standing(self) -> tuple[bool, str, bool]:
+        """What every app is looked at again for, when it changes."""
+        return self.seen, self._lineage.lost, self._lineage.lasts
+
+    def _read(self) -> set[AppKey]:
+        """Take over all of main that changed since it was read last; the apps that are to be looked at."""
+        poll = self._unread
         changed = {app for app in poll.changed if self.cares_for(app)}
         removed = {app for app in poll.removed if self.cares_for(app)}
-        if poll.settings_changed or not self.seen:
+        if poll.settings_changed:
             self._read_settings()
         changed |= self._read_shared(poll) - removed
         self._read_apps(changed, removed)
-        dirty = changed | removed | self._read_promotions() | self.read_positions()
-        self.rewritten = self._accepted(poll.rewritten or self._lost_before_us())
-        self.commit = poll.commit
-        return Refresh(frozenset(self._entries) | dirty if everything else frozenset(dirty), True)
+        self._trees = self._repository.apps()
+        self._unread = Poll("", 0, moved=False)
+        return (changed | removed) | (set(self._entries) if poll.settings_changed else set())
+
+    def _generation(self) -> int:
+        """That of main's head, whether it is followed or not; 0 where its settings cannot be read."""
+        content = self._repository.settings_file()
+        settings = read_settings(content, SETTINGS_FILE)[0] if isinstance(content, bytes) else None
+        return settings.history_generation if settings else 0
+
+    def awaiting(self) -> frozenset[AppKey]:
+        """The apps that wait for a main that the remote is asked for."""
+        return self._lineage.awaiting()
 
     def read_positions(self) -> set[AppKey]:
         """Take over how far the ledger got; the apps whose position moved."""
@@ -276,24 +322,17 @@ class Catalog:
             self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
         return self._parsed_offers[key]
 
-    def _lost_before_us(self) -> str:
-        """A commit that live records come from and main does not have: rewritten while no agent looked."""
-        if not self.seen:
-            self._lost = min(self._repository.lost(self._remembered()), default="")
-        elif self._lost and self._repository.contains(self._lost):
-            self._lost = ""
-        return self._lost
 
-    def _accepted(self, rewritten: str) -> str:
-        """Take rewritten history for good where ``gitops-bg.yaml`` names a commit of it (`accept-history`)."""
-        accepted = self.settings.accepted_history
-        if not rewritten or not accepted or self._repository.is_ancestor(accepted, rewritten):
-            return rewritten
-        if not self._repository.contains(accepted):
-            return rewritten
-        self._repository.accept(accepted)
-        self._lost = ""
-        return ""
+def _both(before: Poll, now: Poll) -> Poll:
+    """What two polls found, as one; the later one says what is there now."""
+    return replace(
+        now,
+        changed=(before.changed - now.removed) | now.changed,
+        removed=(before.removed - now.changed) | now.removed,
+        settings_changed=before.settings_changed or now.settings_changed,
+        others_changed=before.others_changed | now.others_changed,
+        moved=before.moved or now.moved,
+    )
 
 
 def _is_later(one: Source, other: Source) -> bool:

@@ -29,6 +29,8 @@ class Facts:
     record: Record
     config: AppConfig
     primary_blob: str | None
+    decided_on: str = ""
+    """The resourceVersion of the BlueGreenDeployment that the record was read from; empty where there is none."""
 
     def world(self, now: datetime) -> World:
         """The same as the core's own steps see it."""
@@ -46,6 +48,7 @@ class Live:
     manifest: Object | None
     record: Record
     observed: Observed
+    decided_on: str = ""
 
     @classmethod
     def nothing(cls) -> "Live":
@@ -55,34 +58,37 @@ class Live:
 
 def look(cluster: Cluster, app: AppKey, catalog: Catalog) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
-    manifest, record = cluster.manifest(app), cluster.record(app)
+    seen = cluster.seen(app)
+    manifest, record = seen.manifest, seen.record
     entry = catalog.entry(app)
     config = config_for(app, entry.config if entry else None, manifest, catalog.alerting)
     observed = cluster.observe(app, config, record) if config else Observed()
-    return Live(manifest, record, observed)
+    return Live(manifest, record, observed, seen.version)
 
 
 def facts_of(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
     """Main and what was seen live, as one; None for an app that neither of them describes."""
-    entry = catalog.entry(app)
+    knowledge = catalog.relation(app, live.record)
+    entry = catalog.entry(app) if knowledge.counts else None
     config = config_for(app, entry.config if entry else None, live.manifest, catalog.alerting)
     if config is None or config.spec is None:
         return None
     return Facts(
         app=app,
         spec=config.spec,
-        desired=catalog.desired(app, config, live.record),
+        desired=catalog.desired(app, config, live.record, knowledge),
         observed=replace(live.observed, git=catalog.git_view(app)),
         record=live.record,
         config=config,
         primary_blob=entry.primary_blob if entry else None,
+        decided_on=live.decided_on,
     )
 
 
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
     """Read everything; None for an app that neither Git nor the cluster has."""
     facts = facts_of(catalog, app, look(cluster, app, catalog))
-    if facts is None or catalog.entry(app):
+    if facts is None or catalog.entry(app) or not facts.desired.knowledge.counts:
         return facts
     return replace(facts, spec=_unless_too_many_left(catalog, cluster, facts.spec))
 

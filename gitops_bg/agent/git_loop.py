@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.closed_refs import ClosedRefs
-from gitops_bg.agent.git_writes import Wish, Written, branch_of, write
+from gitops_bg.agent.git_writes import Wish, Written, branch_of, only_ledger, write
 from gitops_bg.agent.logs import fields
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.core.actions import GitAction
@@ -220,6 +220,7 @@ class GitLoop:
         if news:
             LOGGER.warning("the Git remote cannot be read: %s", error)
             self._listener.wake(self._catalog.apps())
+        self._listener.wake(self._catalog.awaiting())
         self._listener.polled(self._backoff.failed("remote", getattr(error, "retry_after", None) or 0.0))
 
     def _back(self, dirty: frozenset[AppKey]) -> None:
@@ -238,6 +239,8 @@ class GitLoop:
 
     def _write(self, wishes: dict[AppKey, Wish]) -> None:
         started = self._clock()
+        if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
+            wishes = only_ledger(wishes)
         written = write(self._repository, wishes)
         self._count(wishes, (self._clock() - started).total_seconds())
         if written.refused:

@@ -4,7 +4,7 @@ Only the last decision about an app counts. Nothing here decides; what Git answe
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from gitops_bg.agent.contents import completed
@@ -37,6 +37,12 @@ class Wish:
     def only_ledger(self) -> bool:
         """Whether nobody waits for it: history may be written a little later, with more of it."""
         return all(isinstance(action, PublishLedger) for action in self.actions)
+
+
+def only_ledger(wishes: Mapping[AppKey, Wish]) -> dict[AppKey, Wish]:
+    """What of the wishes goes to the ledger: for a main that is not to be written to."""
+    kept = {app: tuple(one for one in wish.actions if isinstance(one, PublishLedger)) for app, wish in wishes.items()}
+    return {app: replace(wish, actions=kept[app]) for app, wish in wishes.items() if kept[app]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from gitops_bg.cluster.events import reason_of
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, Missing
 from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import GitView, Request
 from gitops_bg.core.record import Record
@@ -62,20 +63,21 @@ class Offline:
 
     def facts(self) -> Facts | None:
         """The app as the cluster alone describes it; None where it does not."""
-        manifest = self._cluster.manifest(self.app)
-        config = app_config_from_live(self.app, manifest) if manifest else None
+        seen = self._cluster.seen(self.app)
+        config = app_config_from_live(self.app, seen.manifest) if seen.manifest else None
         if config is None or config.spec is None:
             return None
-        record = self.record
+        record = seen.record
         observed = self._cluster.observe(self.app, config, record)
         return Facts(
             app=self.app,
             spec=config.spec,
-            desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems),
+            desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems, knowledge=Knowledge.UNKNOWN),
             observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
             record=record,
             config=config,
             primary_blob=None,
+            decided_on=seen.version,
         )
 
     # --- what is done -----------------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ class Offline:
             return False, self._clock() + timedelta(seconds=_AGAIN_SECONDS)
 
     def _carry_out(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
-        wrote = self._cluster.save(self.app, decision, self._clock())
+        wrote = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
         for action in decision.actions:
             if not isinstance(action, GIT_ACTIONS):
                 self._cluster.carry_out(self.app, facts.config, action)

@@ -30,6 +30,7 @@ from gitops_bg.core.actions import (
 )
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
@@ -84,6 +85,9 @@ class Reconciler:
         facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
         facts = self._beside.with_results(facts, started)
         decision = facts.decide(started)
+        if decision.look_again:
+            self._git.poll_soon()
+            return False
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
         return wrote
@@ -92,7 +96,9 @@ class Reconciler:
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
-        saved = self._cluster.save(facts.app, decision, self._clock())
+        saved = not _only_guesses(facts, decision) and self._cluster.save(
+            facts.app, decision, self._clock(), facts.decided_on
+        )
         if saved:
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
@@ -175,3 +181,10 @@ class Reconciler:
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)
+
+
+def _only_guesses(facts: Facts, decision: Decision) -> bool:
+    """Whether another agent knows more than this one, and the record stays: that one says how the app stands."""
+    desired = facts.desired
+    behind = desired.knowledge is Knowledge.REWRITTEN and not desired.history_rewritten
+    return behind and decision.record == facts.record

@@ -17,6 +17,7 @@ from gitops_bg.core.hooks.alerting import severity_of
 from gitops_bg.core.hooks.hook import Severity
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry, Record
+from gitops_bg.core.status.conditions import HISTORY_REWRITTEN
 from gitops_bg.core.status.milestones import passed
 from gitops_bg.core.status.news import ended, news, runs, waited
 
@@ -30,6 +31,7 @@ class Teller:
         self._cluster = cluster
         self._metrics = metrics
         self._clock = clock
+        self._rewritten: set[AppKey] = set()
 
     def saved(self, app: AppKey, before: Record, after: Record) -> None:
         """A new record was saved: tell what it has that the former one had not."""
@@ -53,6 +55,7 @@ class Teller:
 
     def stands(self, app: AppKey, decision: Decision) -> None:
         """Where the app is now."""
+        self._tell_history(app, decision)
         self._metrics.replicas(app, decision.counts)
         record = decision.record
         active, candidate = record.version(record.traffic), record.version(record.preview)
@@ -68,6 +71,17 @@ class Teller:
         """One Kubernetes Event, counted."""
         self._metrics.told(app, "Warning" if warning else "Normal", reason)
         self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
+
+    def _tell_history(self, app: AppKey, decision: Decision) -> None:
+        """At once, whereas the ledger waits whether it lasts."""
+        said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
+        if said is None or bool(said.status) == (app in self._rewritten):
+            return
+        if said.status:
+            self._rewritten.add(app)
+        else:
+            self._rewritten.discard(app)
+        self.event(app, said.reason, said.message, warning=bool(said.status))
 
     def _tell_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
         """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""

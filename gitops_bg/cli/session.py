@@ -11,6 +11,7 @@ from types import TracebackType
 
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.gathering import Facts, gather
+from gitops_bg.agent.lineage import main_of
 from gitops_bg.cli.app_names import app_name
 from gitops_bg.cli.errors import NoSuch, Unclear
 from gitops_bg.cli.opening import access, open_repository
@@ -19,6 +20,7 @@ from gitops_bg.cli.refusal import as_the_agent_knows
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.kinds import APPS
 from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.knowledge import Main
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.repo.repository import Repository
@@ -62,7 +64,8 @@ class Session:
         """The repository, looked at just now."""
         assert self._git is not None
         repository = open_repository(self._git, self._stack, self._author, with_ledger=self._with_ledger)
-        repository.poll()
+        if repository.poll().rewritten:  # what this person saw once is nothing that an agent ever acted on
+            repository.accept(repository.head)
         return repository
 
     @cached_property
@@ -121,14 +124,17 @@ class Session:
         except GitopsBgError:
             return
 
-    def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[str]:
-        """Commits of main that live records name: where main lacks one it was rewritten, though we never saw it."""
+    def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[Main]:
+        """The mains that live records name: where main lacks one it was rewritten, though we never saw it."""
         if self._kube is None:
             return frozenset()
         bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
         records = [from_json(Record, (body.get("status") or {}).get("record") or {}) for body in bodies]
-        sources = {active.source.commit for each in records if (active := each.version(each.traffic))}
-        return frozenset((sources | {each.history for each in records}) - {""})
+        return frozenset(map(main_of, records))
+
+    def remembered(self) -> frozenset[Main]:
+        """The mains that the records of all apps were decided from."""
+        return self._remembered(())
 
     def _known(self) -> Iterable[AppKey]:
         return self.repository.apps() if self._git is not None else self.cluster.apps()

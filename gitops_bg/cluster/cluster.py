@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.cluster.act import Actor
@@ -37,6 +38,15 @@ from gitops_bg.core.observed import Observed, Request
 from gitops_bg.core.record import Record
 from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.load import AppConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A BlueGreenDeployment as it was at one moment; ``version`` is empty where there was none."""
+
+    manifest: Object | None
+    record: Record
+    version: str
 
 
 class Cluster:
@@ -141,14 +151,14 @@ class Cluster:
         """The live BlueGreenDeployment, whoever made it."""
         return self._reader.app(app)
 
+    def seen(self, app: AppKey) -> Seen:
+        """The live BlueGreenDeployment, its record and its version, read at one moment."""
+        state = self._reader.app(app)
+        return Seen(_manifest(app, state), load(state), state.meta.version if state else "")
+
     def manifest(self, app: AppKey) -> Object | None:
         """The live BlueGreenDeployment as an object, for `spec.load.app_config_from_live`."""
-        state = self._reader.app(app)
-        if state is None:
-            return None
-        metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
-        head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
-        return {**head, "spec": reread_json(state.spec), "status": reread_json(state.status)}
+        return _manifest(app, self._reader.app(app))
 
     def record(self, app: AppKey) -> Record:
         """The record of an app; the empty one where there is none yet."""
@@ -173,13 +183,16 @@ class Cluster:
         """Carry out one action, see `Actor.carry_out`."""
         self._actor.carry_out(app, config, action)
 
-    def save(self, app: AppKey, decision: Decision, now: datetime) -> bool:
+    def save(self, app: AppKey, decision: Decision, now: datetime, decided_on: str | None = None) -> bool:
         """Write the status that says ``decision``, unless it says so already; returns whether it was written.
 
         Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
-        nor in one that is not ours. Raises `WorldChanged` where somebody wrote to it since it was read.
+        nor in one that is not ours. ``decided_on`` is the version that the decision's record was read from (None: the
+        one known now). Raises `WorldChanged` where somebody wrote to it since: that record may say another thing.
         """
         state = self._reader.app(app)
+        if decided_on is not None and decided_on != (state.meta.version if state else ""):
+            raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is not what this was decided on")
         if state is None:
             if decision.record != Record():
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
@@ -230,6 +243,14 @@ class Cluster:
             raise NotFound(f"{APPS.called(app.namespace, app.name)} does not exist in this cluster")
         body = {"metadata": {"annotations": {annotation: text}}}
         self._writer.merge_patch(APPS, app.namespace, app.name, body)
+
+
+def _manifest(app: AppKey, state: AppState | None) -> Object | None:
+    if state is None:
+        return None
+    metadata = {"namespace": app.namespace, "name": app.name, "uid": state.meta.uid}
+    head = {"apiVersion": APPS.api_version, "kind": APPS.name, "metadata": metadata}
+    return {**head, "spec": reread_json(state.spec), "status": reread_json(state.status)}
 
 
 def _locked(state: AppState, status: Object) -> Object:

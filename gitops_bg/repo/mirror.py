@@ -205,6 +205,11 @@ class Mirror:
         self.local("update-ref", SEEN_REF, commit)
         self._seen = commit
 
+    def forget_seen(self) -> None:
+        """Nothing was seen of main."""
+        self.local("update-ref", "-d", SEEN_REF)
+        self._seen = ""
+
     def tidy(self) -> None:
         """Pack what many small fetches left; for once a week."""
         self.local(*PARTIAL, "gc", "--quiet")

@@ -129,6 +129,11 @@ class Repository:
         with self._guarded():
             self._poller.accept(commit)
 
+    def forget_seen(self) -> None:
+        """What the last poll found is no main to compare later ones with."""
+        with self._guarded():
+            self._mirror.forget_seen()
+
     def contains(self, commit: str) -> bool:
         """Whether main contains a commit; an unknown one it does not."""
         with self._guarded():

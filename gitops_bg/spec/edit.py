@@ -98,13 +98,13 @@ def set_restart(data: bytes, at: datetime, file: str = APP_FILE) -> bytes:
     return set_field(data, ("spec", "restartAt"), _moment(at), file)
 
 
-def set_settings_history(data: bytes, commit: str, file: str = SETTINGS_FILE) -> bytes:
-    """gitops-bg.yaml with ``acceptedHistory`` set to a commit. Raises `InvalidInput` where that is unsafe."""
-    return set_field(data, ("acceptedHistory",), commit, file)
+def set_history_generation(data: bytes, generation: int, file: str = SETTINGS_FILE) -> bytes:
+    """gitops-bg.yaml with ``historyGeneration`` set. Raises `InvalidInput` where that is unsafe."""
+    return set_field(data, ("historyGeneration",), generation, file)
 
 
-def set_field(data: bytes, path: Path, value: str | Mapping[str, str | int] | None, file: str) -> bytes:
-    """A file with one field of a mapping set to text or to a flat mapping, on one line, or removed for None.
+def set_field(data: bytes, path: Path, value: str | int | Mapping[str, str | int] | None, file: str) -> bytes:
+    """A file with one field of a mapping set to text, a number or a flat mapping, on one line, or removed for None.
 
     A field that is there already is replaced with all that is written inside it; a new one goes right below its
     parent's key (at the end of the file where the parent is the document). Raises `InvalidInput` where the parent
@@ -124,7 +124,9 @@ def set_field(data: bytes, path: Path, value: str | Mapping[str, str | int] | No
     return _verified(document, changed, path, value)
 
 
-def _one_line(value: str | Mapping[str, str | int]) -> str:
+def _one_line(value: str | int | Mapping[str, str | int]) -> str:
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, str):
         return double_quoted(value)
     fields = (f"{key}: {double_quoted(item) if isinstance(item, str) else item}" for key, item in value.items())

@@ -381,8 +381,13 @@ class Settings(Model):
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]
     kind: Literal["Settings"]
+    history_generation: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="The generation of main's history. A greater one accepts a history that was rewritten: "
+        "`gitops-bg accept-history`.",
+    )
     accepted_history: Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")] | None = Field(
-        None, description="The commit of main whose rewritten history is accepted. `gitops-bg accept-history`."
+        None, description="Means nothing any more: `historyGeneration` took its place."
     )
     max_deleted_apps_percent: Annotated[int, Field(ge=0, le=100)] = Field(
         20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."

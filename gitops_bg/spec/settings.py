@@ -14,6 +14,11 @@ def default_settings() -> Settings:
     return Settings.model_validate({"apiVersion": "gitops-bg.dev/v1alpha1", "kind": "Settings"})
 
 
+def new_settings(generation: int) -> bytes:
+    """A gitops-bg.yaml that says nothing but the generation of main's history."""
+    return f"apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\nhistoryGeneration: {generation}\n".encode()
+
+
 def read_settings(data: bytes, file: str = SETTINGS_FILE) -> tuple[Settings | None, tuple[Problem, ...]]:
     """The settings, or None and the problems."""
     document, problems = read_one(file, data)

@@ -158,7 +158,7 @@ def test_settings_have_defaults() -> None:
     settings = default_settings()
     assert settings == load_settings(SETTINGS.encode())
     assert settings.max_deleted_apps_percent == 20
-    assert settings.accepted_history is None
+    assert (settings.history_generation, settings.accepted_history) == (0, None)
     assert settings.commit_author == Author()
 
 
@@ -179,7 +179,8 @@ def test_wrong_settings_are_refused_with_every_problem() -> None:
     assert [str(problem) for problem in caught.value.problems] == [
         "gitops-bg.yaml:3: acceptedHistory: 'abc' is not allowed (use a full commit id: 40 or 64 hexadecimal digits)",
         "gitops-bg.yaml:4: author: there is no such field "
-        "(known here: acceptedHistory, alerts, apiVersion, commitAuthor, kind, maxDeletedAppsPercent)",
+        "(known here: acceptedHistory, alerts, apiVersion, commitAuthor, historyGeneration, kind, "
+        "maxDeletedAppsPercent)",
     ]
     with pytest.raises(InvalidInput, match="the file is empty"):
         load_settings(b"")

@@ -9,10 +9,10 @@ import pytest
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.spec import Retry, Suspension
 from gitops_bg.spec.edit import (
+    set_history_generation,
     set_image,
     set_restart,
     set_retry,
-    set_settings_history,
     set_suspend,
     set_template,
 )
@@ -191,19 +191,19 @@ def test_a_retry_is_written_and_counted_up() -> None:
     assert twice.decode() == APP.replace("spec:\n", f'spec:\n  retry: {{digest: "{digest}", number: 2}}\n')
 
 
-# gitops-bg.yaml: the same with the accepted commit
+# gitops-bg.yaml: the same with the generation of the history
 ACCEPTED = {
-    "kind: Settings\n": 'kind: Settings\nacceptedHistory: "12e4"\n',
-    "kind: Settings": 'kind: Settings\nacceptedHistory: "12e4"\n',
-    "kind: Settings\r\n# end\r\n": 'kind: Settings\r\n# end\r\nacceptedHistory: "12e4"\r\n',
-    "acceptedHistory: abc  # why\nkind: Settings\n": 'acceptedHistory: "12e4"  # why\nkind: Settings\n',
-    "{kind: Settings}\n": '{acceptedHistory: "12e4", kind: Settings}\n',
+    "kind: Settings\n": "kind: Settings\nhistoryGeneration: 2\n",
+    "kind: Settings": "kind: Settings\nhistoryGeneration: 2\n",
+    "kind: Settings\r\n# end\r\n": "kind: Settings\r\n# end\r\nhistoryGeneration: 2\r\n",
+    "historyGeneration: 1  # why\nkind: Settings\n": "historyGeneration: 2  # why\nkind: Settings\n",
+    "{kind: Settings}\n": "{historyGeneration: 2, kind: Settings}\n",
 }
 
 
 @pytest.mark.parametrize("before", ACCEPTED)
 def test_an_accepted_history_is_written_to_the_settings(before: str) -> None:
-    assert set_settings_history(before.encode(), "12e4").decode() == ACCEPTED[before]
+    assert set_history_generation(before.encode(), 2).decode() == ACCEPTED[before]
 
 
 # --- the pod template ---

@@ -1,4 +1,4 @@
-"""`accept-history`: takes a rewritten main for good, as a commit that names it. Promotions wait until then."""
+"""`accept-history`: takes a rewritten main for good, by a commit that begins the next generation of its history."""
 
 from typing import Annotated
 
@@ -6,35 +6,67 @@ import typer
 
 from gitops_bg.cli.commits import Change, commit_change
 from gitops_bg.cli.errors import NotSo
-from gitops_bg.cli.options import CommitOptions, GitOptions, OutputOptions
+from gitops_bg.cli.options import ClusterOptions, CommitOptions, GitOptions, OutputOptions
 from gitops_bg.cli.output import Output
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.user_git import author
-from gitops_bg.spec.edit import set_settings_history
+from gitops_bg.cluster.kinds import APPS
+from gitops_bg.core.status.conditions import HISTORY_REWRITTEN
+from gitops_bg.repo.edits import EditOrNew
+from gitops_bg.spec.edit import set_history_generation
 from gitops_bg.spec.layout import SETTINGS_FILE
+from gitops_bg.spec.settings import load_settings, new_settings
 
 
 def accept_history(
     git: GitOptions,
+    kube: ClusterOptions,
     by: CommitOptions,
     out: OutputOptions,
     accepted: Annotated[
-        str, typer.Option("--commit", metavar="SHA", help="A commit of the new history. Default: main's head.")
+        str, typer.Option("--commit", metavar="SHA", help="Refuse unless main contains it. Default: main's head.")
     ] = "",
 ) -> None:
-    """Accept main as it is after somebody rewrote its history, so that promotions go on.
+    """Accept main as it is after somebody rewrote its history, so that it moves traffic again.
 
     Example: gitops-bg accept-history -m 'secrets were removed from the history'
     """
     output = Output(out)
-    with Session(git, author=author(by.person.author)) as session:
+    with Session(git, kube, author=author(by.person.author)) as session:
         sha = accepted or session.repository.head
         if not session.repository.contains(sha):
             raise NotSo(f"main does not contain {sha}; name a full commit id of the history to accept")
-        edits = {SETTINGS_FILE: lambda data: set_settings_history(data, sha)}
-        change = Change(edits, f"accept the history of {sha[:10]}", by.message)
-        made = commit_change(session, output, change)
-    sentence = (
-        f"accepted the history of {sha[:10]} by commit {made[:10]}" if made else f"{sha[:10]} is accepted already"
-    )
-    output.both({"accepted": sha, "commit": made, "changed": bool(made)}, sentence)
+        generation = _next_generation(session)
+        edit = _edit(session, generation)
+        made = commit_change(session, output, Change({SETTINGS_FILE: edit}, _subject(sha, generation), by.message))
+    sentence = f"accepted the history of {sha[:10]} as generation {generation} by commit {made[:10]}"
+    output.both({"accepted": sha, "generation": generation, "commit": made, "changed": bool(made)}, sentence)
+
+
+def _subject(sha: str, generation: int) -> str:
+    return f"accept the history of {sha[:10]} as generation {generation}"
+
+
+def _next_generation(session: Session) -> int:
+    """One more than any that an agent, or main, knows. Raises `NotSo` where nothing was rewritten."""
+    mains = session.remembered()
+    lost = session.repository.lost({main.commit for main in mains if main.commit})
+    if not lost and not _is_said(session):
+        raise NotSo("nothing was rewritten: main contains all that the agents of this cluster have seen of it")
+    content = session.repository.settings_file()
+    known = load_settings(content).history_generation if isinstance(content, bytes) else 0
+    return max([known, *(main.generation for main in mains)]) + 1
+
+
+def _is_said(session: Session) -> bool:
+    """Whether the agent says so, of any app: it may have seen more of main than any record names."""
+    bodies = session.cluster.client.list(APPS)
+    conditions = (each for body in bodies for each in (body.get("status") or {}).get("conditions") or ())
+    return any(each["type"] == HISTORY_REWRITTEN and each["status"] == "True" for each in conditions)
+
+
+def _edit(session: Session, generation: int) -> EditOrNew:
+    """Of the settings that are there, else a file that says nothing else."""
+    if session.repository.settings_file() is None:
+        return new_settings(generation)
+    return lambda data: set_history_generation(data, generation)

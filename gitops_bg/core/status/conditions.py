@@ -26,6 +26,8 @@ PUSH_REFUSED = "PushRefused"
 """The reason of these two where the remote does not take the branch; the message is what it says."""
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+HISTORY_REWRITTEN = "HistoryRewritten"
+"""The condition that main lacks what was seen of it."""
 WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 

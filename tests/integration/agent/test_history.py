@@ -1,15 +1,38 @@
-"""A rewritten main holds promotions and keeps everything serving, until somebody accepts it (DESIGN §4)."""
+"""A main that moved backwards moves nothing, in no direction, until it is back or somebody accepts it (DESIGN §4)."""
 
-from tests.support.scenario import App
+from datetime import UTC, datetime
+
+import pytest
+
+from gitops_bg.core.observed import Request, Verb
+from tests.support.scenario import App, Scenario
+from tests.support.waiting import eventually
 
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 
 
-def _rewrite(web: App, tag: str) -> str:
-    """Somebody replaces the newest commit of main by one that asks for another tag, and promotes it too."""
+def _rewind(world: Scenario, commits: int = 1) -> str:
+    """Somebody pushes from a clone that is so many commits behind. Returns what main was."""
+    world.pull()
+    before = world.remote.run("rev-parse", "HEAD")
+    world.remote.run("reset", "--quiet", "--hard", f"HEAD~{commits}")
+    world.remote.force_push()
+    world.wake()
+    return before
+
+
+def _restore(world: Scenario, commit: str) -> None:
+    world.remote.force_push(to=commit)
+    world.remote.run("fetch", "--quiet", "origin")
+    world.remote.run("reset", "--quiet", "--hard", "origin/main")
+    world.wake()
+
+
+def _rewrite(web: App, tag: str, commits: int = 1) -> str:
+    """Somebody replaces the newest commits of main by one that asks for another tag. Returns it."""
     world = web.scenario
     world.pull()
-    world.remote.run("reset", "--quiet", "--hard", "HEAD~1")
+    world.remote.run("reset", "--quiet", "--hard", f"HEAD~{commits}")
     world.remote.write(f"{web.folder}/target.yaml", web.target_yaml(tag))
     commit = world.remote.commit(f"Not what it was: {tag}")
     world.remote.force_push()
@@ -17,15 +40,77 @@ def _rewrite(web: App, tag: str) -> str:
     return commit
 
 
-def _rewritten_with_an_offer(web: App) -> str:
-    web.push_image("v2", "about to be lost")
-    web.wait_offered("v2")
-    commit = _rewrite(web, "v3")
-    web.wait_told("history-rewritten")
-    return commit
+def _wait_frozen(web: App) -> None:
+    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "True", "the condition says so")
 
 
-def test_force_push_holds_promotions_and_leaves_traffic_alone(web: App) -> None:
+def _wait_free(web: App) -> None:
+    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "False", "the condition is over")
+
+
+def _wait_told(web: App) -> None:
+    """Poll until it has lasted long enough for the ledger."""
+
+    def told() -> bool:
+        web.scenario.wake()
+        return any(entry["Event"] == "history-rewritten" for entry in web.ledger())
+
+    eventually(told, 30, every=0.2, what="the ledger says history-rewritten")
+
+
+def _polls(world: Scenario, number: int) -> None:
+    for _ in range(number):
+        world.wake()
+        world.wait_idle()
+
+
+def _moves(web: App) -> list[str]:
+    return [one["Event"] for one in web.ledger() if one["Event"] in ("deployed", "promoted", "rolled-back")]
+
+
+@pytest.mark.parametrize("automatic", [False, True])
+def test_a_rewind_of_a_promotion_rolls_nothing_back(web: App, automatic: bool) -> None:
+    """Found: every app was rolled back within two seconds, and no screen said why."""
+    world = web.scenario
+    web.promote("v2")
+    if automatic:
+        web.strategy["autoPromotionEnabled"] = True
+        web.configure()
+        world.wait_idle()
+    moves, branches = _moves(web), world.remote.branches()
+
+    _rewind(world, commits=3 if automatic else 2)
+    _wait_frozen(web)
+    _polls(world, 5)
+    _wait_told(web)
+
+    assert (web.live_tag(), _moves(web)) == ("v2", moves)
+    after = world.remote.branches()
+    assert after.keys() == branches.keys()
+    events = [event for event in world.events() if event["reason"] == "MainMovedBackwards"]
+    assert events
+    assert "accept-history" in events[0]["message"]
+
+
+def test_a_rewind_that_heals_within_a_few_polls_leaves_no_trace_but_an_event(web: App) -> None:
+    world = web.scenario
+    web.promote("v2")
+    world.wait_idle()
+    record, branches = web.record, world.remote.branches()
+
+    before = _rewind(world, commits=2)
+    _wait_frozen(web)
+    _polls(world, 1)
+    _restore(world, before)
+    _wait_free(web)
+    world.wait_idle()
+
+    assert (web.live_tag(), world.remote.branches()) == ("v2", branches)
+    assert web.record == record
+    assert any(event["reason"] == "MainMovedBackwards" for event in world.events())
+
+
+def test_a_force_push_of_something_else_holds_promotions_and_leaves_traffic_alone(web: App) -> None:
     web.strategy["autoPromotionEnabled"] = True
     web.strategy["autoPromotionSeconds"] = 10
     web.configure()
@@ -33,40 +118,65 @@ def test_force_push_holds_promotions_and_leaves_traffic_alone(web: App) -> None:
     web.wait_preview("v2")
 
     _rewrite(web, "v3")
-    web.wait_told("history-rewritten")
+    _wait_frozen(web)
     web.scenario.advance(60)
     web.scenario.wait_idle()
 
     assert web.live_tag() == "v1"
+    assert "v3" not in web.versions()
     shut = {gate["kind"] for gate in web.status["gates"] if not gate["open"]}
     assert "history" in shut
 
 
-def test_accepted_history_lets_promotions_go_on(web: App) -> None:
-    commit = _rewritten_with_an_offer(web)
+def test_history_of_the_next_generation_is_followed(web: App) -> None:
+    web.push_image("v2", "about to be lost")
+    web.wait_offered("v2")
+    _rewrite(web, "v3")
+    _wait_told(web)
 
-    web.scenario.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}acceptedHistory: {commit}\n"})
+    web.scenario.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
 
     web.wait_told("history-accepted")
     web.wait_offered("v3")
     web.merge_offer()
     web.wait_live("v3")
+    assert web.record.main.generation == 1
 
 
-def test_rollback_works_with_a_rewritten_history(web: App) -> None:
+def test_a_revert_on_a_rewritten_main_moves_nothing_and_an_emergency_of_the_record_does(web: App) -> None:
     promotion = web.promote("v2")
     web.push_image("v3", "about to be lost")
     web.wait_offered("v3")
     _rewrite(web, "v4")
-    web.wait_told("history-rewritten")
+    _wait_frozen(web)
 
     web.revert(promotion)
+    _polls(web.scenario, 2)
+    assert web.live_tag() == "v2"
 
+    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "an emergency"))
     web.wait_live("v1")
 
 
-def test_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_next(web: App) -> None:
-    """Neither the process nor its mirror remembers what main was; the record does."""
+@pytest.mark.parametrize("fresh_mirror", [True, False])
+def test_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_next(web: App, fresh_mirror: bool) -> None:
+    """Where neither the process nor its mirror remembers what main was, the record does."""
+    web.promote("v2")
+    world = web.scenario
+    world.stop()
+    before = _rewind(world, commits=2)
+    world.start(fresh_mirror=fresh_mirror)
+
+    _wait_frozen(web)
+    _polls(world, 2)
+    assert web.live_tag() == "v2"
+
+    _restore(world, before)
+    _wait_free(web)
+    web.promote("v3")
+
+
+def test_a_history_that_begins_anew_is_followed_by_a_new_agent_once_it_is_accepted(web: App) -> None:
     web.promote("v2")
     world = web.scenario
     world.stop()
@@ -77,9 +187,13 @@ def test_history_that_was_rewritten_while_no_agent_looked_is_noticed_by_the_next
     world.remote.run("checkout", "--quiet", "-B", "main", "other")
     world.remote.run("branch", "--quiet", "--set-upstream-to", "origin/main")
     world.start(fresh_mirror=True)
-
-    web.wait_told("history-rewritten")
+    _wait_told(web)
     assert web.live_tag() == "v2"
+
+    web.scenario.publish("Accept", {"gitops-bg.yaml": f"{SETTINGS}historyGeneration: 1\n"})
+    web.wait_told("history-accepted")
+    world.restart(fresh_mirror=True)
+    web.promote("v3")
 
 
 def test_main_that_comes_back_as_it_was_ends_the_hold(web: App) -> None:
@@ -88,14 +202,11 @@ def test_main_that_comes_back_as_it_was_ends_the_hold(web: App) -> None:
     web.wait_offered("v2")
     before = world.remote.head()
     _rewrite(web, "v3")
-    web.wait_told("history-rewritten")
+    _wait_told(web)
 
-    world.remote.force_push(to=str(before))
-    world.wake()
+    _restore(world, str(before))
 
     web.wait_told("history-accepted")
-    world.remote.run("fetch", "--quiet", "origin")
-    world.remote.run("reset", "--quiet", "--hard", "origin/main")
     web.wait_offered("v2")
     web.merge_offer()
     web.wait_live("v2")

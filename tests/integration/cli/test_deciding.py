@@ -11,6 +11,7 @@ from tests.integration.cli.conftest import AUTHOR, Cli
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
+BARE = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 SETTINGS = "# ours\napiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 
 
@@ -301,22 +302,31 @@ def test_retry_of_what_is_live_has_nothing_to_do(cli: Cli, web: App) -> None:
     assert "the target is live" in cli("retry", str(web.key), code=1)
 
 
-def test_accept_history_lets_promotions_go_on(cli: Cli, web: App) -> None:
+@pytest.mark.parametrize("settings", [SETTINGS, None], ids=["settings", "no settings"])
+def test_accept_history_lets_promotions_go_on(cli: Cli, web: App, settings: str | None) -> None:
     remote = web.scenario.remote
-    web.scenario.publish("settings", {"gitops-bg.yaml": SETTINGS})
+    if settings:
+        web.scenario.publish("settings", {"gitops-bg.yaml": settings})
     web.push_image("v2")
     web.wait_offered("v2")
     web.scenario.pull()
     remote.run("commit", "--quiet", "--amend", "-m", "web v2, with other words")
     remote.force_push()
     web.scenario.wake()
-    web.wait_told("history-rewritten")
+    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "True", "the condition says so")
     assert "gitops-bg accept-history" in cli("explain", str(web.key))
     head = remote.head()
     assert cli.json("accept-history", "-m", "a typo")["accepted"] == head
-    assert remote.show("main", "gitops-bg.yaml") == SETTINGS + f'acceptedHistory: "{head}"\n'
+    assert remote.show("main", "gitops-bg.yaml") == f"{settings or BARE}historyGeneration: 1\n"
     web.scenario.wake()
-    web.wait_told("history-accepted")
+    web.wait(lambda: web.condition("HistoryRewritten")["status"] == "False", "it is over")
+    web.wait_offered("v2")
+
+
+def test_accept_history_where_nothing_was_rewritten(cli: Cli, web: App) -> None:
+    before = web.scenario.remote.head()
+    assert "nothing was rewritten" in cli("accept-history", "-m", "just in case", code=1)
+    assert web.scenario.remote.head() == before
 
 
 def test_accept_history_of_a_commit_that_main_lacks(cli: Cli, web: App) -> None:
