@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gitops_bg.agent.lineage import Lineage
+from gitops_bg.agent.provenance import Provenances
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
 from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
+from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.repo.files import File
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import Position
@@ -52,6 +54,10 @@ class Entry:
     config: AppConfig
     primary_blob: str | None
     has_target: bool
+    makers: tuple[str, ...] = ()
+    """The files that the target's version comes from."""
+    commit: str = ""
+    """Of main, where it was read so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Catalog:
         self._namespaces = frozenset(namespaces)
         self._entries: dict[AppKey, Entry] = {}
         self._sharing = Sharing()
+        self._provenances = Provenances(repository)
         self._good_settings: bytes | None = None
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
@@ -138,7 +145,7 @@ class Catalog:
         """
         entry, companions = self._entries.get(app), config.companions
         never_described = entry is not None and entry.config.spec is None and not record.traffic
-        return Desired(
+        desired = Desired(
             commit=self.commit,
             target=self._said(config.target, there=entry is not None and entry.has_target, used=not never_described),
             primary=self._said(config.primary, there=bool(entry and entry.primary_blob), used=not never_described),
@@ -155,6 +162,9 @@ class Catalog:
             whole=companions.whole,
             ports=config.ports,
         )
+        if entry is None or not asks_for_provenance(desired, record):
+            return desired
+        return replace(desired, provenance=self._provenances.of(app, entry.commit, entry.makers))
 
     def _said(self, document: Said | None, *, there: bool, used: bool) -> Said | Missing:
         """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
@@ -270,7 +280,8 @@ class Catalog:
         targets = [(app, name) for app in changed for name in _making_versions(files[app])]
         primaries = [(app, PRIMARY_FILE) for app in changed if PRIMARY_FILE in files[app]]
         # A target is by whoever made it; a promotion is by whoever let it into main.
-        sources = {**self._repository.sources(targets), **self._repository.landings(primaries)}
+        origins = self._repository.origins([*targets, *primaries])
+        sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
         for app in changed:
             self._enter(app, self._entry(app, files[app], sources))
 
@@ -282,21 +293,27 @@ class Catalog:
             self._entries[app] = entry
 
     def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
+        makers: set[str] = set()
+
         def source(*names: str) -> Source:
+            makers.update(names)
             found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
             return self._newest({each.commit: each for each in found if each})
 
         primary = files.get(PRIMARY_FILE)
         contents = {name: file.content for name, file in files.items()}
         config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
-        return Entry(config, primary.blob if primary else None, config.target_file in files)
+        made = tuple(sorted(makers - {PRIMARY_FILE}))
+        has_target = config.target_file in files
+        return Entry(config, primary.blob if primary else None, has_target, made, self._repository.head)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
-        """The commit that has all the others of the same time, or a later time; nothing for none."""
+        """The commit that came into main last; of what came in together, the one that has the others. None: nothing."""
         newest = Source("")
         for each in sources.values():
-            same_time = newest.commit and each.date == newest.date
-            later = self._repository.is_ancestor(newest.commit, each.commit) if same_time else _is_later(each, newest)
+            later = each.landed_after(newest)
+            if later is None or each.landed == newest.landed:
+                later = not newest.commit or self._repository.is_ancestor(newest.commit, each.commit)
             newest = each if later else newest
         return newest
 
@@ -333,10 +350,6 @@ def _both(before: Poll, now: Poll) -> Poll:
         others_changed=before.others_changed | now.others_changed,
         moved=before.moved or now.moved,
     )
-
-
-def _is_later(one: Source, other: Source) -> bool:
-    return not other.commit or (one.date is not None and other.date is not None and one.date > other.date)
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

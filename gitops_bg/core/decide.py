@@ -36,7 +36,7 @@ from gitops_bg.core.status.standing import is_to_go, note_standing
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.traffic.draining import note_arrival
-from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence
+from gitops_bg.core.traffic.following import follow_primary, note_divergence
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.traffic.in_full import end_full
@@ -45,6 +45,7 @@ from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_request, answer_retry
+from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert
 from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from gitops_bg.core.world import World
@@ -59,7 +60,8 @@ STEPS: tuple[Callable[[World], World], ...] = (
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry
-    follow_target_revert,  # the commit that brought the active version was reverted
+    follow_target_revert,  # the push of the version that serves, or is about to, was reverted
+    lift_by_revert,  # that revert was reverted
     consult,  # take in what hooks say, act on it
     judge,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go

@@ -51,6 +51,26 @@ class Primary:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """How main's history came to have the target name the version that it names (decision 18). Facts, no verdict.
+
+    ``source`` is the commit that brought that version; later ones (of replicas, of comments) left it as it is.
+    """
+
+    source: Source
+    named: tuple[str, ...] = ()
+    """What its message names as reverted, as people read it: commits, ``#12``, ``!12``. Empty: it names nothing."""
+    missing: tuple[str, ...] = ()
+    """Those of ``named`` that main had not taken in before."""
+    reverted: tuple[str, ...] = ()
+    """The commits that ``named`` means, those that a merge brought with it, and so on for the reverts right before."""
+    taken_back: tuple[Snapshot, ...] = ()
+    """The versions that these commits brought."""
+    unread: str = ""
+    """Why nobody can tell now: the rest is empty then."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with a file: where, what, and what would be right. Lines and columns count from 1.
 
@@ -116,12 +136,14 @@ class Desired:
     """The id of the app's folder at ``commit``."""
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
+    provenance: Provenance | None = None
+    """None where nobody asked: it counts only where the target names what is no news (``core.traffic.reverting``)."""
 
     def unread(self) -> "Desired":
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=())
+        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=(), provenance=None)
 
     @property
     def seen(self) -> bool:

@@ -39,14 +39,26 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The commit that brought a template: where it came from, and which commits its message says it reverts."""
+    """The commit that brought a template: where it came from, and when it came into main."""
 
     commit: str
     author: str = ""
     date: datetime | None = None
     subject: str = ""
-    reverts: tuple[str, ...] = ()
-    """Full ids from lines ``This reverts commit <id>`` and from ``Bg-Rollback-To`` trailers."""
+    landed: int | None = None
+    """The place in main's own line of the commit that let it in, counted from 1; later is more (decision 18).
+
+    Places are of the main that was read, and compare with each other only. None where that is not known.
+    """
+
+    def landed_after(self, other: "Source") -> bool | None:
+        """Whether main let it in after another; what one commit let in came together. None where nobody knows.
+
+        >>> Source("b", landed=2).landed_after(Source("a", landed=1)), Source("b").landed_after(Source("a", landed=1))
+        (True, None)
+        """
+        known = self.landed is not None and other.landed is not None
+        return self.landed > other.landed if known else None  # type: ignore[operator]
 
 
 @dataclass(frozen=True, slots=True, order=True)

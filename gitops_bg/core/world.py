@@ -18,6 +18,14 @@ from gitops_bg.core.returning import leads_back, may_return_without_gates
 from gitops_bg.core.spec import AppSpec
 
 
+def resolve(record: Record, snapshot: Snapshot) -> str:
+    """The digest a record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
+    if record.version(snapshot.digest):
+        return snapshot.digest
+    known = (version.snapshot for version in record.versions)
+    return next((one.digest for one in known if same_snapshot(one, snapshot)), snapshot.digest)
+
+
 @dataclass(frozen=True)
 class World:
     """One app at one moment. ``now`` is UTC. What is asked a hundred times a decision is worked out once: no slots."""
@@ -54,10 +62,7 @@ class World:
 
     def resolve(self, snapshot: Snapshot) -> str:
         """The digest the record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
-        if self.record.version(snapshot.digest):
-            return snapshot.digest
-        known = (version.snapshot for version in self.record.versions)
-        return next((one.digest for one in known if same_snapshot(one, snapshot)), snapshot.digest)
+        return resolve(self.record, snapshot)
 
     @cached_property
     def full_size(self) -> int:

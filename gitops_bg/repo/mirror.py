@@ -182,6 +182,11 @@ class Mirror:
         """Whether the mirror has this commit. False for anything that is no full commit id."""
         return is_commit_id(commit) and self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status == 0
 
+    def commit(self, name: str) -> str:
+        """The full id of a commit that is here, from it or an abbreviation that is unique; empty without one."""
+        finished = self.git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return text(finished.output.strip()) if finished.status == 0 else ""
+
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in nothing."""
         if ancestor == descendant:

@@ -46,3 +46,12 @@ def text(data: bytes) -> str:
     'caf\\\\xe9 é'
     """
     return data.decode(errors="backslashreplace")
+
+
+def lines_of(message: str) -> list[str]:
+    """The lines of a commit message, at least one; a carriage return at the end of one is part of it.
+
+    >>> lines_of("a\\x85b\\r\\n\\nc")
+    ['a\\x85b\\r', '', 'c']
+    """
+    return message.split("\n")

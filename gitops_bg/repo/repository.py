@@ -4,6 +4,7 @@
     apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
     source(app, file) sources(files)        which commit made it
     landings(files)                         which commit let it into main
+    last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
     commit_files(edits)                     people's edits, to main
@@ -18,6 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
@@ -32,16 +34,18 @@ from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.history import Committed, History
 from gitops_bg.repo.ledger import Ledger, Published
 from gitops_bg.repo.ledger_file import LedgerBatch, Position
+from gitops_bg.repo.mainline import Mainline
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers, Promotion
 from gitops_bg.repo.output import lines, text
 from gitops_bg.repo.polling import Poll, Poller
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.repo.push import Pusher
+from gitops_bg.repo.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.sources import LANDINGS, Sources
 from gitops_bg.repo.tree import AppIndex
-from gitops_bg.spec.layout import SETTINGS_FILE
+from gitops_bg.spec.layout import SETTINGS_FILE, app_file
 
 
 def _now() -> datetime:
@@ -68,6 +72,8 @@ class Repository:
         self._mirror = mirror = Mirror(settings)
         self._index = AppIndex(mirror)
         self._sources, self._landings = Sources(mirror), Sources(mirror, LANDINGS)
+        self._mainline = Mainline(mirror)
+        self._reverts = Reverts(mirror, self._mainline)
         self._poller = Poller(mirror, self._index, (self._sources, self._landings))
         blobs = Blobs(mirror)
         self._files = Files(mirror, blobs)
@@ -201,22 +207,52 @@ class Repository:
 
     def sources(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
         """The commit that made the present content of each file; one walk for all. Absent files are left out."""
-        return self._asked(self._sources, files, commit)
+        return {file: made for file, (made, _) in self.origins(files, commit).items()}
 
     def landings(self, files: Iterable[tuple[AppKey, str]], commit: str = "") -> Mapping[tuple[AppKey, str], Source]:
         """The commit that let the present content of each file into main: a merge is by whoever approved it."""
-        return self._asked(self._landings, files, commit)
+        return {file: let_in for file, (_, let_in) in self.origins(files, commit).items()}
 
-    def _asked(
-        self, sources: Sources, files: Iterable[tuple[AppKey, str]], commit: str
-    ) -> Mapping[tuple[AppKey, str], Source]:
+    def origins(
+        self, files: Iterable[tuple[AppKey, str]], commit: str = ""
+    ) -> Mapping[tuple[AppKey, str], tuple[Source, Source]]:
+        """Both of each file: the commit that made its content, and the one that let that into main, with its place."""
         with self._guarded():
-            at = commit or self._poller.head()
-            wanted = list(files)
-            entries = self._files.entries({app for app, _ in wanted}, at)
-            found = {(app, name): entries[app][name] for app, name in wanted if name in entries[app]}
-            answers = sources.of({entry.path: entry.blob for entry in found.values()}, at)
-            return {key: answers[entry.path] for key, entry in found.items()}
+            at, wanted = commit or self._poller.head(), list(files)
+            listed = self._files.entries({app for app, _ in wanted}, at)
+            there = {(app, name): listed[app][name] for app, name in wanted if name in listed[app]}
+            made, let_in = (self._asked(sources, there, at) for sources in (self._sources, self._landings))
+            return {file: self._placed(made[file], let_in[file], at) for file in made}
+
+    def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
+        """What stands in main's line itself let itself in, whatever a merge that swapped its parents looks like."""
+        place = self._mainline.place(made.commit, head)
+        if place is not None:
+            let_in = made
+        place = self._mainline.place(let_in.commit, head)
+        return replace(made, landed=place), replace(let_in, landed=place)
+
+    def last_change(self, app: AppKey, files: Iterable[str], start: str) -> tuple[Change, Source] | None:
+        """The commit that made these files of an app what they are at ``start``, and when it came into main."""
+        with self._guarded():
+            change = self._reverts.last_change([app_file(app, name) for name in files], start)
+            if change is None:
+                return None
+            head = self._poller.head()
+            landed = self._mainline.place(self._mainline.landing(change.commit, head), head)
+            return change, replace(self._sources.details([change.commit])[change.commit], landed=landed)
+
+    def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
+        """What a change of these files says it reverts, looked up in main's history."""
+        with self._guarded():
+            return self._reverts.taken_back(change, [app_file(app, name) for name in files], self._poller.head())
+
+    @staticmethod
+    def _asked(
+        sources: Sources, entries: Mapping[tuple[AppKey, str], Entry], commit: str
+    ) -> dict[tuple[AppKey, str], Source]:
+        answers = sources.of({entry.path: entry.blob for entry in entries.values()}, commit)
+        return {file: answers[entry.path] for file, entry in entries.items()}
 
     def source(self, app: AppKey, file: str, commit: str = "") -> Source | None:
         """The commit that brought the present content of a file, or None where there is no such file."""

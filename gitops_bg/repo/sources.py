@@ -1,11 +1,10 @@
-"""Which commit brought the present content of a file: author, date, and what its message says it reverts.
+"""Which commit brought the present content of a file: author, date, subject.
 
 One walk over the history answers for thousands of files, and two questions have a walk each. Who *made* the content:
 a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who let it
 into the branch: the merge is named, because whoever merged a promotion approved it.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -19,10 +18,8 @@ from gitops_bg.repo.runner import GitFailed
 _FEW = 100
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
 LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
-_DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00%B%x00"
-_PARTS = 7  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
-_REVERT = re.compile(r"^[^\w\n]*This reverts commit ([0-9a-f]{40,64})\b", re.MULTILINE | re.IGNORECASE)
-_ROLLBACK_TO = re.compile(r"^Bg-Rollback-To: *([0-9a-f]{40,64})[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
+_DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
+_PARTS = 6  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
 
 Wanted = Mapping[str, str]
 """Paths with the blob ids that they have now."""
@@ -53,7 +50,7 @@ class Sources:
 
     def _learn(self, unknown: Wanted, commit: str) -> None:
         origins = self._origins(unknown, commit)
-        details = self._details(set(origins.values()) | {commit})
+        details = self.details(set(origins.values()) | {commit})
         for path, blob in unknown.items():
             # A file without an origin would be a history we cannot read; its head is the best true answer.
             self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
@@ -72,7 +69,8 @@ class Sources:
             raise self._mirror.broken(error) from error
         return found
 
-    def _details(self, commits: Iterable[str]) -> dict[str, Source]:
+    def details(self, commits: Iterable[str]) -> dict[str, Source]:
+        """Who made these commits, and when, by their ids."""
         output = self._mirror.local(
             "log",
             "-z",
@@ -83,7 +81,7 @@ class Sources:
             stdin="".join(f"{commit}\n" for commit in commits).encode(),
         )
         told = list(map(text, parts(output)))
-        sources = (_source(*told[at : at + 6]) for at in range(0, len(told), _PARTS))
+        sources = (_source(*told[at : at + 5]) for at in range(0, len(told), _PARTS))
         return {source.commit: source for source in sources}
 
 
@@ -104,11 +102,10 @@ def _resulting_blob(facts: bytes) -> str:
     return text(facts.lstrip(b":").split(b" ")[2 * parents + 1])
 
 
-def _source(commit: str, name: str, mail: str, seconds: str, subject: str, message: str) -> Source:
+def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> Source:
     """What a commit says, as far as people see it on one line each: they end in conditions, commits and logs."""
-    reverts = dict.fromkeys([*_REVERT.findall(message), *_ROLLBACK_TO.findall(message)])
     author = one_line(f"{name} <{mail}>" if mail else name)
-    return Source(commit, author, _date(seconds), one_line(subject), tuple(reverts))
+    return Source(commit, author, _date(seconds), one_line(subject))
 
 
 def _date(seconds: str) -> datetime | None:

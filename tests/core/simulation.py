@@ -14,7 +14,7 @@ from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Target
+from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -32,6 +32,7 @@ from gitops_bg.core.observed import (
 )
 from gitops_bg.core.record import Event, LedgerEntry, Record
 from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.core.traffic.reverting import asks_for_provenance
 
 APP = AppKey("shop", "web")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -95,6 +96,8 @@ class Simulation:
     primary_history: list[str | None] = field(default_factory=list)
     target_source: Source = field(default_factory=lambda: Source(""))
     primary_source: Source = field(default_factory=lambda: Source(""))
+    pushes: list[tuple[Source, str, str]] = field(default_factory=list)
+    """Every commit of the target, with its tag and the commit that it says it reverts."""
     branch: str | None = None
     branch_base: str = ""
     protected: bool = False
@@ -143,13 +146,16 @@ class Simulation:
 
     # --- what people do -------------------------------------------------------------------------------------
 
-    def commit(self, subject: str, reverts: str = "") -> Source:
+    def commit(self, subject: str) -> Source:
         self.commits += 1
-        return Source(f"{self.commits:040x}", "Ada <ada@example.com>", self.now, subject, (reverts,) if reverts else ())
+        return Source(f"{self.commits:040x}", "Ada <ada@example.com>", self.now, subject, self.commits)
 
-    def push(self, tag: str, reverts: str = "") -> None:
-        self.target, self.target_source = tag, self.commit(f"web {tag}", reverts)
+    def push(self, tag: str, reverts: str = "") -> str:
+        """Set the target; ``reverts`` is the commit that the message says it reverts. Returns the new commit."""
+        self.target, self.target_source = tag, self.commit(f"web {tag}")
+        self.pushes.append((self.target_source, tag, reverts))
         self.tags[template(tag).digest] = tag
+        return self.target_source.commit
 
     def set_primary(self, tag: str | None, subject: str = "promote") -> None:
         self.primary_history.append(self.primary)
@@ -168,9 +174,9 @@ class Simulation:
             self.set_primary(self.primary_history.pop(), "revert the promotion")
             self.primary_history.pop()
 
-    def revert_target(self, to: str) -> None:
+    def revert_target(self, to: str) -> str:
         active = self.record.version(self.record.traffic)
-        self.push(to, reverts=active.source.commit if active else "")
+        return self.push(to, reverts=active.source.commit if active else "")
 
     def ask(self, verb: Verb, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
         self.commits += 1
@@ -268,7 +274,24 @@ class Simulation:
                 none = Missing.ABSENT
                 gone = {"target": none, "primary": none, "companions": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
-        return self.seen
+        asked = asks_for_provenance(self.seen, self.record)
+        return replace(self.seen, provenance=self._provenance() if asked else None)
+
+    def _provenance(self) -> Provenance:
+        """What main's history says of the newest push, and of the reverts right before it."""
+        told = Provenance(self.target_source)
+        brought = {source.commit: template(tag) for source, tag, _ in self.pushes}
+        for source, _, reverts in reversed(self.pushes):
+            if not reverts:
+                break
+            told = replace(
+                told,
+                named=told.named or (reverts,),
+                missing=told.missing if reverts in brought or source != self.target_source else (reverts,),
+                reverted=(*told.reverted, reverts),
+                taken_back=(*told.taken_back, *([brought[reverts]] if reverts in brought else [])),
+            )
+        return told
 
     def observed(self) -> Observed:
         return Observed(

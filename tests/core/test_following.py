@@ -7,20 +7,15 @@ import pytest
 from gitops_bg.core.desired import Missing
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Cause, Hold, Override
-from gitops_bg.core.traffic.following import follow_primary, follow_target_revert, note_divergence, override
-from tests.core.simulation import deployed, manual
+from gitops_bg.core.traffic.following import follow_primary, note_divergence, override
 from tests.core.worlds import (
     NOW,
-    SECOND,
     active,
     archived,
     candidate,
     digest,
     legacy,
-    primary,
     rising,
-    source,
-    target,
     world,
 )
 
@@ -168,86 +163,3 @@ def test_ledger_says_diverged_when(name):
 def test_an_override_to_where_git_and_traffic_are_is_none():
     state = world(active(1), legacy(2), names_=1)
     assert override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="", by="").record.override is None
-
-
-# --- a reverted target ---
-
-REVERT = {"reverts": (source(2).commit,), "commit": "e" * 40}
-
-
-def reverted(*versions, to: int = 1, **changes):
-    """The target's newest commit says it reverts the one that brought version 2."""
-    spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
-    record, named = changes.pop("record", {}), changes.pop("primary", primary(2))
-    desired = {"primary": named, "target": target(to, **{**REVERT, **changes})}
-    return world(*versions, spec=spec, record=record, desired=desired)
-
-
-REVERTS = {
-    "marker and content: traffic goes back": (reverted(legacy(1), active(2)), 1),
-    "also to one that is archived": (reverted(archived(1), active(2)), 1),
-    "content without marker: never": (reverted(legacy(1), active(2), reverts=()), None),
-    "a marker for another commit: never": (reverted(legacy(1), active(2), reverts=("d" * 40,)), None),
-    "a marker with content that never served: never": (reverted(active(2), candidate(3), to=3), None),
-    "a marker with content that nobody knows: never": (reverted(active(2), to=7), None),
-    "content that is on hold: never": (
-        reverted(legacy(1), active(2), record={"holds": held(1)}),
-        None,
-    ),
-    "once carried out: not again": (
-        reverted(legacy(1), active(2), record={"target_revert": "e" * 40}),
-        None,
-    ),
-    "an active version whose commit nobody knows: never": (
-        reverted(legacy(1), active(2, source=source(2, commit="")), reverts=("",)),
-        None,
-    ),
-    "a newer version that served is not older": (reverted(active(2), legacy(3), to=3), None),
-    "what main asks for already: it needs no emergency": (
-        reverted(legacy(1), active(2), primary=primary(1), record=saw(1)),
-        None,
-    ),
-    "within the window": (reverted(legacy(1), active(2), window=1), 1),
-    "outside the window": (reverted(archived(0), legacy(1), active(2), to=0, window=1), None),
-    "within a window of two": (reverted(archived(0), legacy(1), active(2), to=0, window=2), 0),
-    "candidates do not count in the window": (
-        reverted(archived(0), archived(1, activated_at=None), active(2), to=0, window=1),
-        0,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REVERTS)
-def test_target_revert(name):
-    state, number = REVERTS[name]
-    made = follow_target_revert(state).record.override
-    assert (made.to_digest if made else None) == (None if number is None else digest(number))
-
-
-SEEN_AT_ONCE = {"a merge, then a revert of the target": (SECOND, "1"), "a revert, then a merge": (-SECOND, "2")}
-
-
-@pytest.mark.parametrize("name", SEEN_AT_ONCE)
-def test_the_later_of_two_decisions_counts_where_both_are_seen_at_once(name):
-    after, live = SEEN_AT_ONCE[name]
-    sim = deployed(manual())
-    sim.push("2")
-    sim.settle()
-    brought = sim.target_source.commit
-    sim.set_primary("2")
-    sim.now += after
-    sim.push("1", reverts=brought)
-    sim.now -= after
-    sim.settle()
-    assert sim.live == live
-
-
-def test_a_commit_without_a_date_overrules_a_revert_of_the_target():
-    state = world(
-        legacy(1),
-        active(2),
-        names_=2,
-        desired={"target": target(1, **REVERT), "primary": primary(2, date=None)},
-        record=saw(1),
-    )
-    assert follow_primary(state).record.target_revert == "e" * 40

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.repo import sources
+from gitops_bg.repo.markers import markers_in, requests_of
 from gitops_bg.repo.output import lines, parts, parts_of
 
 REPO = Path(sources.__file__).parent
@@ -62,6 +63,10 @@ MESSAGES: dict[str, Callable[[int], str]] = {
     "beginnings of lines of reverts": lambda size: "\nThis reverts commit " * (size // 21),
     "reverts": lambda size: f"This reverts commit {'a' * 40}.\n" * (size // 62),
     "hex digits": lambda size: "This reverts commit " + "a" * size,
+    "requests": lambda size: "Reverts a/b#12 " * (size // 15),
+    "paths": lambda size: "Reverts " + "#!" * (size // 2),
+    "quotes": lambda size: 'Revert "' + '"' * size,
+    "brackets": lambda size: "web (" * (size // 10) + ")" * (size // 2),
     "trailers": lambda size: f"Bg-Rollback-To: {'a' * 40}\n" * (size // 57),
     "a trailer and blanks": lambda size: f"Bg-Rollback-To: {'a' * 40}" + " " * size + "x",
     "trailers without an end": lambda size: f"Bg-Rollback-To: {'a' * 40} \n" * (size // 58) + "x",
@@ -77,5 +82,7 @@ def test_message_of_a_megabyte_is_understood_in_proportion_to_its_length(kind: s
 
 def _seconds(message: str) -> float:
     begun = time.thread_time()
-    sources._source("c" * 40, "Ada", "a@b", "0", "web", message)
+    sources._source("c" * 40, "Ada", "a@b", "0", message)
+    markers_in(message)
+    requests_of(message)
     return time.thread_time() - begun

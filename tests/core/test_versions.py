@@ -271,7 +271,7 @@ def test_what_a_version_came_from_is_what_git_said_when_it_was_registered():
 
 
 def _fields(of: Source) -> tuple[object, ...]:
-    return of.commit, of.author, of.date, of.subject, of.reverts
+    return of.commit, of.author, of.date, of.subject, of.landed
 
 
 def test_only_candidates_tell_that_they_were_let_go():

@@ -30,7 +30,7 @@ def digest(number: int) -> str:
 
 def source(number: int, **changes: Any) -> Source:
     """The commit that brought version ``number`` into the target."""
-    return replace(Source(f"{number:040x}", "Ada <ada@example.com>", EARLIER, f"web {number}"), **changes)
+    return replace(Source(f"{number:040x}", "Ada <ada@example.com>", EARLIER, f"web {number}", 2 * number), **changes)
 
 
 def version(number: int, stage: Stage, **changes: Any) -> Version:
@@ -92,7 +92,8 @@ def target(number: int, replicas: int = 3, **changes: Any) -> Target:
 
 
 def primary(number: int, **changes: Any) -> Primary:
-    promotion = source(number, commit=f"{number:08x}" + "a" * 32, subject=f"promote {number}")
+    commit = f"{number:08x}" + "a" * 32
+    promotion = source(number, commit=commit, subject=f"promote {number}", landed=2 * number + 1)
     return Primary(template(str(number)), number, source(number), replace(promotion, **changes))
 
 

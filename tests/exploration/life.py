@@ -195,7 +195,8 @@ class Life:
             return None
         before = main[place - 1]
         state = self.commit(state, target=before.target, reverts=(head.brought_by,), backdated=backdated)
-        return self.decided(state, expect=self._expected_of_revert(state, head, before))
+        says_good = before.target if head.reverts else ""  # The revert of a revert asks for it again.
+        return self.decided(state, says_good=says_good, expect=self._expected_of_revert(state, head, before))
 
     def _expected_of_revert(self, state: State, head: Commit, before: Commit) -> tuple[str, str] | None:
         """What the revert of a push leads to (gitops.md §3); None where this page does not say."""

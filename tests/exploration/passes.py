@@ -16,7 +16,7 @@ from gitops_bg.core.analysis.judging import measurements_due
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.desired import Desired, LedgerMemory, Primary, Problem, Target
+from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.digest import short
 from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import Snapshot, Source
@@ -24,10 +24,11 @@ from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaS
 from gitops_bg.core.record import Record
 from gitops_bg.core.spec import AppSpec, Retry, Suspension
 from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
-from tests.exploration.world import Agent, Cluster, Commit, Ledger, Pods, Pools
+from tests.exploration.world import Agent, Cluster, Commit, Ledger, Main, Pods, Pools
 
 SIZE = 2
 """The pods that the app asks for."""
@@ -135,7 +136,12 @@ class Passes:
         known = self._desired.get(key)
         if known is None:
             known = self._desired[key] = self._desired_now(agent, head, knowledge, begins=begins)
-        return known
+        if not asks_for_provenance(known, record):
+            return known
+        key = (*key, "provenance")
+        if key not in self._desired:
+            self._desired[key] = replace(known, provenance=provenance(self.pools.main[agent.main]))
+        return self._desired[key]
 
     def knowledge(self, agent: Agent, head: Commit | None, record: Record) -> Knowledge:
         """How what the agent knows of main stands to the main that the record was decided from."""
@@ -151,11 +157,11 @@ class Passes:
 
     def _desired_now(self, agent: Agent, head: Commit | None, knowledge: Knowledge, *, begins: bool) -> Desired:
         if head is None:
-            return Desired("", None, None, knowledge=knowledge)
+            return Desired("", Missing.UNSEEN, Missing.UNSEEN, knowledge=knowledge)
         return Desired(
             head.id,
             _target(head),
-            _primary(head),
+            _primary(head, self.pools.main[agent.main]),
             problems=(Problem("target.yaml", "is no YAML"),) if head.target == "?" else (),
             history_rewritten=agent.rewritten,
             memory=_memory(agent.ledger) if begins else None,
@@ -179,22 +185,40 @@ def _date(commit: str, *, backdated: bool) -> object:
     return NOW - timedelta(days=9 if backdated else 1) + timedelta(seconds=int(commit or "0", 16) % 1000)
 
 
-def _source(commit: str, subject: str, reverts: tuple[str, ...] = (), *, backdated: bool = False) -> Source:
-    return Source(commit, "ada", _date(commit, backdated=backdated), subject, reverts)  # type: ignore[arg-type]
+def _source(commit: str, subject: str, main: Main = (), *, backdated: bool = False) -> Source:
+    landed = next((place for place, one in enumerate(main, 1) if one.id == commit), None)
+    return Source(commit, "ada", _date(commit, backdated=backdated), subject, landed)  # type: ignore[arg-type]
 
 
-def _target(head: Commit) -> Target | None:
+def _target(head: Commit) -> Target | Missing:
     if head.target in ("", "?"):
-        return None
-    source = _source(head.brought_by, f"web {head.target}", head.reverts, backdated=head.backdated)
+        return Missing.UNREADABLE if head.target else Missing.ABSENT
+    source = _source(head.brought_by, f"web {head.target}", backdated=head.backdated)
     return Target(snapshot(head.target), SIZE, source)
 
 
-def _primary(head: Commit) -> Primary | None:
+def provenance(main: Main) -> Provenance:
+    """What main says of how the target came to be what it is: the newest change of it, and what that reverts."""
+    head = main[-1]
+    told = Provenance(_source(head.brought_by, f"web {head.target}", main, backdated=head.backdated))
+    brought = {one.id: snapshot(one.target) for one in main if one.brought_by == one.id and one.target not in ("", "?")}
+    for one in reversed([one for one in main if one.brought_by == one.id]):
+        if not one.reverts:
+            break
+        told = replace(
+            told,
+            named=told.named or one.reverts,
+            reverted=(*told.reverted, *one.reverts),
+            taken_back=(*told.taken_back, *(brought[commit] for commit in one.reverts if commit in brought)),
+        )
+    return told
+
+
+def _primary(head: Commit, main: Main) -> Primary | Missing:
     if not head.primary:
-        return None
+        return Missing.ABSENT
     source = _source(head.source, f"web {head.primary}")
-    return Primary(snapshot(head.primary), head.number, source, _source(head.named_by, f"promote {head.primary}"))
+    return Primary(snapshot(head.primary), head.number, source, _source(head.named_by, f"promote {head.primary}", main))
 
 
 def _memory(ledger: Ledger) -> LedgerMemory:

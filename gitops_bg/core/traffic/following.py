@@ -1,9 +1,8 @@
-"""Steps that follow what people decided in Git: a changed ``primary.yaml``, a reverted target (DESIGN §4)."""
+"""The step that follows a changed ``primary.yaml``, and what sends traffic where Git does not say yet (DESIGN §4)."""
 
 from dataclasses import replace
 
 from gitops_bg.core.desired import Primary
-from gitops_bg.core.digest import short
 from gitops_bg.core.lifecycle.versions import keep, register, start_rollout
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override
@@ -28,7 +27,6 @@ def follow_primary(world: World) -> World:
     world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
     if before:
         world = _hold_reverted_promotion(world, before, primary.changed_by)
-        world = world if _target_is_newer(world, primary) else _overrule_target(world)
     return world.with_record(replace(world.record, primary=named))
 
 
@@ -70,46 +68,10 @@ def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World
     return put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=revert.author)
 
 
-def follow_target_revert(world: World) -> World:
-    """A revert of the target commit that brought the active version rolls back at once (gitops.md §3).
-
-    Marker and content are both required: the commit says it reverts the one that brought the active version,
-    and its content is a version that served before and is not on hold.
-    """
-    target, active = world.target, world.active
-    if not target or active is None or world.record.override:
-        return world
-    older = world.record.version(world.target_digest)
-    reverts_active = bool(active.source.commit) and active.source.commit in target.source.reverts
-    known = world.record.target_revert == target.source.commit
-    if older is None or known or not reverts_active or not _may_return(world, older, active):
-        return world
-    world = world.with_record(replace(world.record, target_revert=target.source.commit))
-    if world.goal == older.digest:
-        return world
-    reason = f"{target.source.commit[:10]} reverts the target commit that brought {short(active.digest)}"
-    return override(world, older, cause=Cause.ROLLED_BACK, reason=reason, by=target.source.author)
-
-
-def _target_is_newer(world: World, primary: Primary) -> bool:
-    """Whether the target was changed after ``primary.yaml`` was, where both reach the agent at once."""
-    changed, promoted = world.target.source.date if world.target else None, primary.changed_by.date
-    return changed is not None and promoted is not None and changed > promoted
-
-
 def _overrule_target(world: World) -> World:
-    """A later decision about traffic: what the target's commit said it reverts does not count any more."""
-    if not world.target:
-        return world
-    return world.with_record(replace(world.record, target_revert=world.target.source.commit))
-
-
-def _may_return(world: World, older: Version, active: Version) -> bool:
-    record, window = world.record, world.spec.rollback_window_revisions
-    if not leads_back(record, older, by_name=True):
-        return False
-    between = record.activations.index(active.digest) - record.activations.index(older.digest) - 1
-    return window is None or between < window
+    """A later decision about traffic: what the target's commit says it reverts does not count any more."""
+    told = world.desired.provenance
+    return world.with_record(replace(world.record, target_revert=told.source.commit)) if told else world
 
 
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str) -> World:

@@ -31,21 +31,13 @@ def test_author_date_and_subject_are_those_of_the_commit(repository: Repository,
     when = datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
     pushed = remote.commit("web 1.1.0\n\nBecause.", author="Zoë Ünder <zoe@example.com>", date=when)
     remote.push()
-    assert source(repository) == Source(pushed, "Zoë Ünder <zoe@example.com>", when, "web 1.1.0")
+    assert source(repository) == Source(pushed, "Zoë Ünder <zoe@example.com>", when, "web 1.1.0", landed=2)
 
 
 def test_another_files_commit_is_not_taken_for_it(repository: Repository, remote: GitRemote) -> None:
     pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
     remote.publish("Other", {"apps/shop/web/service.yaml": "a: 1"})
     assert source(repository).commit == pushed
-
-
-def test_a_revert_names_what_it_reverts(repository: Repository, remote: GitRemote) -> None:
-    pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
-    reverted = remote.revert(pushed)
-    remote.push()
-    found = source(repository)
-    assert (found.commit, found.reverts) == (reverted, (pushed,))
 
 
 def test_a_revert_and_back_between_two_polls_is_the_last_commit(repository: Repository, remote: GitRemote) -> None:
@@ -67,7 +59,7 @@ def test_the_content_of_a_merged_branch_comes_from_its_own_commit(repository: Re
     assert source(repository).commit == pushed
 
 
-def test_a_revert_that_was_merged_is_still_a_revert(repository: Repository, remote: GitRemote) -> None:
+def test_the_content_of_a_merged_revert_comes_from_its_own_commit(repository: Repository, remote: GitRemote) -> None:
     pushed = remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
     remote.checkout("undo", new=True)
     reverted = remote.revert(pushed)
@@ -75,19 +67,7 @@ def test_a_revert_that_was_merged_is_still_a_revert(repository: Repository, remo
     remote.checkout("main")
     remote.publish("Meanwhile", {"apps/shop/api/service.yaml": "a: 1"})
     remote.merge("undo")
-    found = source(repository)
-    assert (found.commit, found.reverts) == (reverted, (pushed,))
-
-
-def test_the_revert_of_a_merge_names_the_merge(repository: Repository, remote: GitRemote) -> None:
-    remote.checkout("feature", new=True)
-    remote.publish("web 1.1.0", {TARGET: target("1.1.0")})
-    merge = remote.merge("feature")
-    reverted = remote.revert(merge)
-    remote.push()
-    found = source(repository)
-    assert found.commit == reverted
-    assert found.reverts[0] == merge
+    assert source(repository).commit == reverted
 
 
 def test_a_merge_that_makes_content_of_its_own_is_the_source(repository: Repository, remote: GitRemote) -> None:
@@ -108,25 +88,6 @@ def test_an_edit_that_a_merge_threw_away_is_not_the_source(repository: Repositor
     remote.run("merge", "--quiet", "-s", "ours", "-m", "Ours", "origin/feature")
     remote.push()
     assert source(repository).commit == kept
-
-
-def test_trailers_name_what_is_rolled_back_to(repository: Repository, remote: GitRemote) -> None:
-    back = repository.head
-    remote.publish(f"Back\n\nBg-Rollback-To: {back}", {TARGET: target("0.9.0")})
-    assert source(repository).reverts == (back,)
-
-
-def test_a_marker_inside_a_sentence_or_cut_short_is_none(repository: Repository, remote: GitRemote) -> None:
-    message = f"No\n\nIt is not so that This reverts commit {'a' * 40}.\nThis reverts commit abc1234."
-    remote.publish(message, {TARGET: target("0.9.0")})
-    assert source(repository).reverts == ()
-
-
-def test_the_squashed_revert_of_a_forge_is_a_revert(repository: Repository, remote: GitRemote) -> None:
-    back = "b" * 40
-    message = f'Revert "web 1.1.0" (#12)\n\n* Revert "web 1.1.0"\n\n  This reverts commit {back}.'
-    remote.publish(message, {TARGET: target("0.9.0")})
-    assert source(repository).reverts == (back,)
 
 
 def test_an_absent_file_has_no_source(repository: Repository) -> None:

@@ -1,0 +1,89 @@
+"""How targets came to name the versions that they name: main's history, and what folders held then (decision 18).
+
+Asked only where the core wants to know it, remembered until main says something else of the app. Decides nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gitops_bg.core.desired import Problem, Provenance
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model import AppKey, Snapshot, Source
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.reverts import Change
+from gitops_bg.spec.layout import PRIMARY_FILE
+from gitops_bg.spec.load import load_app
+
+_MOST_LINKS = 50
+"""So many reverts in a row are looked at."""
+
+
+class Provenances:
+    """Answers for one repository. Called by workers; the repository's lock makes it safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._answers: dict[AppKey, tuple[str, Provenance]] = {}
+
+    def of(self, app: AppKey, commit: str, makers: Sequence[str]) -> Provenance:
+        """How the target came to be as it is at a commit of main; ``makers`` are the files that it comes from.
+
+        What cannot be read now (the remote is away, and the mirror does not have all) is said, and asked for again.
+        """
+        known = self._answers.get(app)
+        if known and known[0] == commit:
+            return known[1]
+        try:
+            answer = _Asking(self._repository, app, makers).from_(commit)
+        except GitopsBgError as error:
+            return Provenance(Source(""), unread=str(error))
+        self._answers[app] = (commit, answer)
+        return answer
+
+
+class _Asking:
+    """One question: walks from a change of the version to the one before, as long as they are reverts."""
+
+    def __init__(self, repository: Repository, app: AppKey, makers: Sequence[str]) -> None:
+        self._repository = repository
+        self._app = app
+        self._makers = makers
+        self._known: dict[str, Snapshot | None] = {}
+
+    def from_(self, commit: str) -> Provenance:
+        told = Provenance(Source(""))
+        at, links = commit, 0
+        while at and links < _MOST_LINKS:
+            found = self._repository.last_change(self._app, self._makers, at)
+            if found is None:
+                break
+            change, source = found
+            at, links = change.before, links + 1
+            if not self._brought(change):
+                continue
+            taken = self._repository.taken_back(self._app, self._makers, change)
+            if not told.source.commit:
+                told = Provenance(source, taken.named, taken.missing)
+            if not taken.named:
+                break
+            told = self._with(told, taken.changes)
+        return told
+
+    def _with(self, told: Provenance, changes: Sequence[Change]) -> Provenance:
+        commits = dict.fromkeys([*told.reverted, *(change.commit for change in changes)])
+        brought = (self._brought(change) for change in changes)
+        versions = dict.fromkeys([*told.taken_back, *(version for version in brought if version)])
+        return Provenance(told.source, told.named, told.missing, tuple(commits), tuple(versions))
+
+    def _brought(self, change: Change) -> Snapshot | None:
+        """The version that a change brought; None where it left the version as it was."""
+        after, before = self._version(change.commit), self._version(change.before) if change.before else None
+        return None if after is None or (before and before.digest == after.digest) else after
+
+    def _version(self, commit: str) -> Snapshot | None:
+        """What the target named at a commit; None where there was none, or a broken one."""
+        if commit not in self._known:
+            files: Mapping[str, bytes | Problem] = self._repository.files(self._app, commit)
+            contents = {name: content for name, content in files.items() if name != PRIMARY_FILE}
+            target = load_app(self._app, contents, lambda *_: Source("")).target
+            self._known[commit] = target.snapshot if target else None
+        return self._known[commit]

@@ -1,0 +1,245 @@
+"""A reverted push: what counts as one, what it does before and after traffic moved, what undoes it (gitops.md §3)."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.desired import Provenance
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Hold
+from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert, why_not_back
+from tests.core.simulation import Simulation, automatic, deployed, manual, template
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    active,
+    archived,
+    candidate,
+    digest,
+    legacy,
+    primary,
+    rising,
+    source,
+    target,
+    world,
+)
+
+LATER = 99
+UNDOING = source(2, commit="e" * 40, landed=LATER)
+
+
+def held(*numbers: int) -> dict[str, object]:
+    return {"holds": tuple(Hold(digest(number), "5xx", NOW) for number in numbers)}
+
+
+def reverted(*versions, to: int = 1, takes_back: tuple[int, ...] = (2,), **changes):
+    """The target names ``to``, and its newest commit says it reverts those that brought ``takes_back``."""
+    spec = replace(manual(), rollback_window_revisions=changes.pop("window", None))
+    told = Provenance(
+        changes.pop("source", UNDOING),
+        named=changes.pop("named", tuple(f"{number:010x}" for number in takes_back)),
+        missing=changes.pop("missing", ()),
+        reverted=changes.pop("reverts", tuple(f"{number:040x}" for number in takes_back)),
+        taken_back=tuple(template(str(number)) for number in takes_back),
+    )
+    told = changes.pop("provenance", told)
+    desired = {"primary": primary(2), "target": target(to), "provenance": told, **changes.pop("desired", {})}
+    return world(*versions, spec=spec, desired=desired, **changes)
+
+
+TWO = (legacy(1), active(2))
+REVERTS = {
+    "marker and content: traffic goes back": (reverted(*TWO), 1),
+    "also to one that is archived": (reverted(archived(1), active(2)), 1),
+    "one of several that it takes back": (reverted(*TWO, takes_back=(3, 2)), 1),
+    "content without marker: never": (reverted(*TWO, takes_back=()), "does not say that it reverts"),
+    "a marker for another commit: never": (reverted(*TWO, takes_back=(7,)), "which did not bring v2"),
+    "a marker for what main never had: never": (
+        reverted(*TWO, takes_back=(), named=("#12",), missing=("#12",)),
+        "#12, which main did not have before it",
+    ),
+    "a marker with content that never served: never": (reverted(active(2), candidate(3), to=3), ""),
+    "a marker with content that nobody knows: never": (reverted(active(2), to=7), ""),
+    "content that is on hold: never": (reverted(*TWO, record=held(1)), "is on hold (unknown): 5xx"),
+    "once carried out: not again": (reverted(*TWO, record={"target_revert": "e" * 40}), "was followed before"),
+    "a newer version that served is not older": (reverted(active(2), legacy(3), to=3), "came forward after"),
+    "what main asks for already: it needs no emergency": (
+        reverted(*TWO, desired={"primary": primary(1)}, record={"primary": digest(1)}),
+        "",
+    ),
+    "as nobody asked Git: never": (reverted(*TWO, provenance=None), ""),
+    "within the window": (reverted(*TWO, window=1), 1),
+    "outside the window": (reverted(archived(0), *TWO, to=0, window=1), "outside rollbackWindow"),
+    "within a window of two": (reverted(archived(0), *TWO, to=0, window=2), 0),
+    "candidates do not count in the window": (
+        reverted(archived(0), archived(1, activated_at=None), active(2), to=0, window=1),
+        0,
+    ),
+    "primary.yaml was changed later": (
+        reverted(*TWO, source=replace(UNDOING, landed=4)),
+        "primary.yaml was changed after",
+    ),
+    "primary.yaml came with it: it says where traffic goes": (
+        reverted(*TWO, source=replace(UNDOING, landed=5)),
+        "primary.yaml was changed after",
+    ),
+    "an order that nobody knows is none": (reverted(*TWO, source=replace(UNDOING, landed=None)), "nobody can tell"),
+    "an older author's date is no order": (reverted(*TWO, source=replace(UNDOING, date=EARLIER.replace(2020))), 1),
+}
+
+
+@pytest.mark.parametrize("name", REVERTS)
+def test_target_revert(name):
+    state, expected = REVERTS[name]
+    made = follow_target_revert(state).record.override
+    number, why = (expected, "") if isinstance(expected, int) else (None, expected)
+    assert (made.to_digest if made else None) == (None if number is None else digest(number))
+    assert why in why_not_back(state)
+    assert bool(why) == bool(why_not_back(state))
+
+
+def promoted(*tags: str, spec=None) -> Simulation:
+    sim = deployed(spec or manual())
+    for tag in tags:
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    return sim
+
+
+SEEN_AT_ONCE = {"a merge, then a revert of the target": (True, "1"), "a revert, then a merge": (False, "2")}
+
+
+@pytest.mark.parametrize("name", SEEN_AT_ONCE)
+def test_the_later_in_main_of_two_decisions_counts_where_both_are_seen_at_once(name):
+    """Whatever their dates are: rebase and cherry-pick keep those of the author."""
+    revert_last, live = SEEN_AT_ONCE[name]
+    sim = deployed(manual())
+    brought, now = sim.push("2"), sim.now
+    sim.settle()
+    if revert_last:
+        sim.set_primary("2")
+    sim.now = now.replace(year=now.year + (-1 if revert_last else 1))
+    sim.push("1", reverts=brought)
+    sim.now = now
+    if not revert_last:
+        sim.set_primary("2")
+    sim.settle()
+    assert sim.live == live
+
+
+def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing():
+    sim = deployed(manual())
+    sim.bad_tags.add("2")
+    brought = sim.push("2")
+    sim.settle()
+    sim.set_primary("2")
+    sim.settle()
+    moves = list(sim.moves)
+
+    sim.push("1", reverts=brought)
+    sim.settle()
+
+    assert (sim.live, sim.primary, sim.moves) == ("1", "1", moves)
+    assert sim.held == {"2"}
+    assert sim.record.override is None
+
+
+def test_push_merge_and_revert_of_the_push_seen_at_once_move_nothing():
+    sim = deployed(manual())
+    moves = list(sim.moves)
+    brought = sim.push("2")
+    sim.set_primary("2")
+    sim.push("1", reverts=brought)
+    sim.settle()
+    assert (sim.live, sim.primary, sim.moves) == ("1", "1", moves)
+
+
+def test_reverts_of_two_pushes_seen_at_once_lead_to_the_last_content():
+    """`git revert A..B`: only the last of its commits brings the final content."""
+    sim = deployed(manual())
+    second = sim.push("2")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    third = sim.push("3")
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    sim.push("2", reverts=third)
+    sim.push("1", reverts=second)
+    sim.settle()
+    assert (sim.live, len(sim.moves)) == ("1", 4)
+
+
+def test_revert_of_the_second_push_of_a_version_goes_back():
+    sim = promoted("2")
+    sim.revert_target("1")
+    sim.settle()
+    again = sim.push("2")
+    sim.settle()
+    sim.retry()
+    sim.settle()
+    sim.merge()
+    sim.settle()
+    assert sim.live == "2"
+    sim.push("1", reverts=again)
+    sim.settle()
+    assert (sim.live, sim.primary) == ("1", "1")
+
+
+@pytest.mark.parametrize("spec", [manual(), automatic()], ids=["manual", "automatic"])
+def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_goes_through_the_gates(spec):
+    sim = promoted("2", spec=spec)
+    undoing = sim.revert_target("1")
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"2"})
+
+    redoing = sim.push("2", reverts=undoing)
+    sim.settle()
+    assert sim.held == set()
+    sim.merge()
+    sim.settle()
+    assert sim.live == "2"
+
+    sim.push("1", reverts=redoing)
+    sim.settle()
+    assert sim.live == "1"
+
+
+def test_revert_of_a_revert_lifts_its_hold_once():
+    """What is on hold for another reason later stays so, as long as nobody says anything new."""
+    sim = promoted("2")
+    undoing = sim.revert_target("1")
+    sim.settle()
+    sim.push("2", reverts=undoing)
+    sim.settle()
+    assert sim.held == set()
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert sim.held == {"2"}
+
+
+def test_revert_of_an_ordinary_push_lifts_no_hold():
+    state = reverted(active(1), legacy(2), to=2, takes_back=(1,), desired={"primary": primary(1)}, record=held(2))
+    assert lift_by_revert(state).record.holds == state.record.holds
+
+
+def test_rollback_by_an_operator_is_not_undone_by_the_revert_that_came_before_it():
+    sim = promoted("2")
+    sim.revert_target("1")
+    sim.settle()
+    sim.reachable = False
+    sim.ask(Verb.ROLLBACK, 2, force=True)
+    sim.settle()
+    sim.reachable = True
+    sim.settle()
+    assert sim.live == "2"
+
+
+def test_revert_while_the_promotion_of_a_third_version_waits_takes_back_both():
+    state = reverted(legacy(1), active(2), rising(3), takes_back=(2, 3), desired={"primary": primary(3)}, names_=3)
+    record = follow_target_revert(state).record
+    assert record.override.to_digest == digest(1)
+    assert [hold.digest for hold in record.holds] == [digest(3)]
