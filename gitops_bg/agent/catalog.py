@@ -27,6 +27,7 @@ from gitops_bg.spec.alerts import Alerting
 from gitops_bg.spec.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
+    APP_FILE,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
     SETTINGS_FILE,
@@ -92,6 +93,7 @@ class Catalog:
         self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
+        self._askers: dict[AppKey, tuple[str, Source | None]] = {}
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
         self.unreachable = ""
@@ -160,6 +162,7 @@ class Catalog:
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,
+            asked_by=self._asked_by(app, config, record) if self.seen else None,
             ports=config.ports,
         )
         if entry is None or not asks_for_provenance(desired, record):
@@ -173,6 +176,20 @@ class Catalog:
         if document is not None and used:
             return document
         return Missing.UNREADABLE if there else Missing.ABSENT
+
+    def _asked_by(self, app: AppKey, config: AppConfig, record: Record) -> Source | None:
+        """Who last changed app.yaml; looked up only where it asks for what the record has not heard yet."""
+        spec = config.spec
+        if spec is None or app not in self._entries:
+            return None
+        retried = spec.retry is not None and spec.retry.number > record.retry
+        if not retried and record.suspended is (spec.suspend is not None):
+            return None
+        known, source = self._askers.get(app, ("", None))
+        if known != self.commit:
+            source = self._repository.source(app, APP_FILE, self.commit)
+            self._askers[app] = (self.commit, source)
+        return source
 
     def git_view(self, app: AppKey) -> GitView:
         """What Git showed last of an app's promotion branch and ledger."""

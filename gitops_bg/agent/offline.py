@@ -29,6 +29,25 @@ SYNC_SECONDS = 30.0
 _AGAIN_SECONDS = 0.1
 
 
+def facts_without_git(cluster: Cluster, app: AppKey) -> Facts | None:
+    """An app as a cluster alone describes it; None where it does not."""
+    seen = cluster.seen(app)
+    config = app_config_from_live(app, seen.manifest) if seen.manifest else None
+    if config is None or config.spec is None:
+        return None
+    observed = cluster.observe(app, config, seen.record)
+    return Facts(
+        app=app,
+        spec=config.spec,
+        desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems, knowledge=Knowledge.UNKNOWN),
+        observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
+        record=seen.record,
+        config=config,
+        primary_blob=None,
+        decided_on=seen.version,
+    )
+
+
 class Offline:
     """One app of one cluster, watched. A context manager; ``clock`` gives UTC."""
 
@@ -63,22 +82,7 @@ class Offline:
 
     def facts(self) -> Facts | None:
         """The app as the cluster alone describes it; None where it does not."""
-        seen = self._cluster.seen(self.app)
-        config = app_config_from_live(self.app, seen.manifest) if seen.manifest else None
-        if config is None or config.spec is None:
-            return None
-        record = seen.record
-        observed = self._cluster.observe(self.app, config, record)
-        return Facts(
-            app=self.app,
-            spec=config.spec,
-            desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems, knowledge=Knowledge.UNKNOWN),
-            observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
-            record=record,
-            config=config,
-            primary_blob=None,
-            decided_on=seen.version,
-        )
+        return facts_without_git(self._cluster, self.app)
 
     # --- what is done -----------------------------------------------------------------------------------------
 

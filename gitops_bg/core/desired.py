@@ -134,6 +134,8 @@ class Desired:
     """Of main's history: how often somebody accepted a rewritten one."""
     tree: str = ""
     """The id of the app's folder at ``commit``."""
+    asked_by: Source | None = None
+    """The commit that last changed ``app.yaml``; only where what that file asks for now is news to the record."""
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
     provenance: Provenance | None = None

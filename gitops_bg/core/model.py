@@ -168,6 +168,8 @@ class Version:
     """Of an older release (``core.status.upgrading``)."""
     probation: Probation | None = None
     """Set by a promotion; None once it has proven itself, and for every version that is not active."""
+    unproven: bool = False
+    """Traffic left it before it had proven itself: an abort prefers those that had."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
     ports: tuple[ServicePorts, ...] = ()

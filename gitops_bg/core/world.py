@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
+from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.companions import Companion
 from gitops_bg.core.desired import Desired, Missing, Target
 from gitops_bg.core.digest import is_genuine, same_snapshot, short
-from gitops_bg.core.model import Snapshot, Stage, Version
+from gitops_bg.core.model import Snapshot, Source, Stage, Version
 from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
 from gitops_bg.core.returning import leads_back, may_return_without_gates
@@ -126,9 +127,20 @@ class World:
 
     @cached_property
     def last_good(self) -> Version | None:
-        """Where a rollback leads: the version that served last before the active one, and may be gone back to.
+        """Where a rollback leads: the version that served last before the active one, and may be gone back to."""
+        return next(iter(self._good), None)
 
-        Only one whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
+    @cached_property
+    def last_proven(self) -> Version | None:
+        """Where an abort leads: the last of these that had proven itself and still has its pods, else the last."""
+        proven = (version for version in self._good if version.stage is Stage.LEGACY and not version.unproven)
+        return next(proven, self.last_good)
+
+    @cached_property
+    def _good(self) -> tuple[Version, ...]:
+        """All that traffic may go back to, the one that served last first.
+
+        Only those whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
         """
         record, order = self.record, {digest: place for place, digest in enumerate(self.record.activations)}
         served = [
@@ -137,7 +149,16 @@ class World:
             if version.digest != record.traffic and may_return_without_gates(record, version)
         ]
         served.sort(key=lambda version: (version.arrived, order.get(version.digest, -1)), reverse=True)
-        return next((version for version in served if self.snapshot(version).text), None)
+        return tuple(version for version in served if self.snapshot(version).text)
+
+    @cached_property
+    def unproven(self) -> bool:
+        """Whether what serves has yet to prove itself: its probation, or the verdict after its promotion."""
+        active, run = self.active, self.record.run(AnalysisStage.POST)
+        if active is None:
+            return False
+        judged = run is not None and run.digest == active.digest and (run.running or run.paused)
+        return judged or active.probation is not None
 
     # --- what stops whom ------------------------------------------------------------------------------------
 
@@ -146,6 +167,11 @@ class World:
         """Whether ``spec.suspend`` is in force now."""
         suspend = self.spec.suspend
         return suspend is not None and (suspend.until is None or self.now < suspend.until)
+
+    @property
+    def asked_by(self) -> Source:
+        """Who last changed ``app.yaml``, and by which commit; main's commit by nobody where that is not known."""
+        return self.desired.asked_by or Source(self.desired.commit)
 
     @property
     def frozen(self) -> bool:

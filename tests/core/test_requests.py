@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.model import Probation, Source
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Cause, Hold, Override, Record
+from gitops_bg.core.record import Cause, Event, Hold, Override, Record
 from gitops_bg.core.spec import Retry
-from gitops_bg.core.traffic.requests import answer_request, answer_retry, destination
+from gitops_bg.core.traffic.requests import aborting, answer_request, answer_retry, destination
 from tests.core.simulation import Simulation, deployed, manual
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
@@ -21,6 +22,7 @@ def back_to(number: int, away_from: int) -> Override:
     return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED)
 
 
+NEW = Probation(3, NOW)
 ABORTS = {
     "nothing on its way and no warm predecessor: nothing happens": (
         world(archived(1), active(2), observed=asked(Verb.ABORT)),
@@ -37,6 +39,34 @@ ABORTS = {
     "a live version with a warm predecessor is left for it": (
         world(legacy(1), active(2), observed=asked(Verb.ABORT)),
         (set(), back_to(1, away_from=2)),
+    ),
+    "three stacks: from an unjudged version, and from what is to follow it, back to the one that was good": (
+        world(legacy(1), active(2, probation=NEW), candidate(3), observed=asked(Verb.ABORT)),
+        ({3}, back_to(1, away_from=2)),
+    ),
+    "the same where primary.yaml names what is to follow": (
+        world(legacy(1), active(2, probation=NEW), rising(3), names_=3, observed=asked(Verb.ABORT)),
+        ({3}, back_to(1, away_from=3)),
+    ),
+    "a version that has proven itself keeps serving while the next is stopped": (
+        world(legacy(1), active(2), candidate(3), observed=asked(Verb.ABORT)),
+        ({3}, None),
+    ),
+    "past a version that was left before it had proven itself": (
+        world(legacy(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(Verb.ABORT)),
+        (set(), back_to(1, away_from=3)),
+    ),
+    "to that one where there is no other with pods": (
+        world(archived(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(Verb.ABORT)),
+        (set(), back_to(2, away_from=3)),
+    ),
+    "what primary.yaml names and the newer candidate behind it are both held": (
+        world(active(1), rising(2), candidate(3), names_=2, observed=asked(Verb.ABORT)),
+        ({2, 3}, back_to(1, away_from=2)),
+    ),
+    "an unjudged version stays where there is nowhere to go": (
+        world(active(1, probation=NEW), candidate(2), observed=asked(Verb.ABORT)),
+        ({2}, None),
     ),
     "a rollback on its way goes on: its destination is not what is aborted": (
         world(legacy(1), active(2), names_=1, observed=asked(Verb.ABORT), record={"primary": digest(2)}),
@@ -55,6 +85,44 @@ def test_abort(name):
     record = answer_request(state).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
     assert record.override == override
+
+
+def test_an_abort_says_before_what_it_would_stop_and_where_traffic_would_go():
+    found = aborting(world(legacy(1), active(2, probation=NEW), candidate(3)))
+    assert [version.number for version in found.stops] == [3, 2]
+    assert found.goes_to.number == 1
+    assert not aborting(world(archived(1), active(2)))
+
+
+def test_a_version_that_is_left_on_probation_has_not_proven_itself():
+    sim = Simulation(manual())
+    for tag in "123":
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    assert [(version.number, version.unproven) for version in sim.record.versions] == [
+        (1, False),
+        (2, True),
+        (3, False),
+    ]
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"3"})
+
+
+def test_three_stacks_an_abort_ends_at_the_good_one_with_both_others_on_hold():
+    sim = Simulation(manual())
+    for tag in "12":
+        sim.push(tag)
+        sim.settle()
+        sim.merge()
+        sim.settle()
+    sim.push("3")
+    sim.settle()
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", {"2", "3"})
 
 
 DESTINATIONS = {
@@ -183,3 +251,11 @@ def test_rollback_by_number_leads_to_no_version_that_is_on_hold_unless_it_is_for
     sim.settle()
     assert (sim.live, sim.primary) == ("3", "3")
     assert "3" not in sim.held
+
+
+def test_a_retry_is_told_with_its_commit_and_by_whom():
+    asked = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")
+    spec = replace(manual(), retry=Retry(digest(2), 1))
+    state = world(active(1), legacy(2), wants=2, spec=spec, desired={"asked_by": asked})
+    entry = next(one for one in answer_retry(state).record.ledger if one.event is Event.RETRIED)
+    assert (entry.by, entry.commit) == (asked.author, asked.commit)

@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core.desired import Missing, Problem
 from gitops_bg.core.digest import short
+from gitops_bg.core.model import Source
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, LedgerEntry, Override
 from gitops_bg.core.spec import DeletionPolicy, Suspension
@@ -67,6 +68,35 @@ def test_ledger_when(name):
     noted = note_standing(state)
     assert [(entry.event.value, entry.reason) for entry in noted.record.ledger] == entries
     assert note_standing(noted).record == noted.record
+
+
+BOB = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: resume")
+UNTIL = replace(manual(), suspend=Suspension("incident", "ada", NOW - SECOND))
+WHO = {
+    "who removed the suspension resumed it": (
+        world(active(1), desired={"asked_by": BOB}, record={"suspended": True}),
+        ("resumed", BOB.author, BOB.commit, "web: resume"),
+    ),
+    "nobody resumed what was to end by itself": (
+        world(active(1), spec=UNTIL, desired={"asked_by": BOB}, record={"suspended": True}),
+        ("resumed", "", "", "it was suspended until 2026-01-01T11:59:59Z"),
+    ),
+    "who suspended it is who the file names": (
+        world(active(1), spec=SUSPENDED, desired={"asked_by": BOB}),
+        ("suspended", "ada", BOB.commit, "incident"),
+    ),
+    "else who wrote the file": (
+        world(active(1), spec=replace(manual(), suspend=Suspension("incident")), desired={"asked_by": BOB}),
+        ("suspended", BOB.author, BOB.commit, "incident"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHO)
+def test_the_ledger_says_who_and_by_which_commit(name):
+    state, said = WHO[name]
+    (entry,) = note_standing(state).record.ledger
+    assert (entry.event, entry.by, entry.commit, entry.reason) == said
 
 
 def test_a_long_list_of_problems_is_cut_in_the_ledger():

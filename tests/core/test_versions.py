@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.desired import Missing, Problem
+from gitops_bg.core.digest import short
 from gitops_bg.core.lifecycle.versions import (
     PAST_DIGESTS,
     choose_candidate,
@@ -99,6 +100,11 @@ CANDIDATES = {
     ),
     "the same target": (world(active(1), candidate(2)), 2, set()),
     "the target back at the live version": (world(active(1), candidate(2), wants=1), None, {"cancelled"}),
+    "the target back at an older version that is not live": (
+        world(active(1), candidate(2, retiring=True), candidate(3), wants=2),
+        2,
+        {"candidate", "cancelled"},
+    ),
     "no target: what it named before is kept": (world(active(1), candidate(2), wants=0), 2, set()),
     "a held target": (world(active(1), legacy(2), wants=2, record=HELD), None, set()),
     "a new target while it is suspended": (
@@ -127,6 +133,14 @@ def test_candidate_for(name):
     wanted = [one.number for one in followed.record.versions if one.stage is Stage.CANDIDATE and not one.retiring]
     assert max(wanted, default=None) == number
     assert {entry.event.value for entry in followed.record.ledger} == events
+
+
+def test_the_ledger_says_who_set_the_target_back_by_which_commit_and_to_what():
+    back = world(active(1), candidate(2, retiring=True), candidate(3), wants=2)
+    entry = next(one for one in choose_candidate(back).record.ledger if one.event is Event.CANCELLED)
+    assert (entry.from_version, entry.to_version) == (3, 2)
+    assert (entry.by, entry.commit) == ("Ada <ada@example.com>", f"{2:040x}")
+    assert entry.reason == f"the target went back to v2 ({short(digest(2))})"
 
 
 def test_a_new_version_lifts_every_hold_and_an_old_one_lifts_none():

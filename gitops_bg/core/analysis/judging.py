@@ -185,7 +185,8 @@ def retry_live(world: World, version: Version, by: str) -> World:
         return world
     retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)
     world = world.with_record(replace(world.record, rollout=retried.rollout)).with_version(retried)
-    return _with_run(world, anew(run, retried.rollout)).noting(Event.RETRIED, to=retried, by=by)
+    world = _with_run(world, anew(run, retried.rollout))
+    return world.noting(Event.RETRIED, to=retried, by=by, commit=world.asked_by.commit)
 
 
 # --- verdicts ---

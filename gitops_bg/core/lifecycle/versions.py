@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.actions import label
 from gitops_bg.core.desired import Target
 from gitops_bg.core.lifecycle.retention import release
 from gitops_bg.core.model import Color, Snapshot, Source, Stage, Version
@@ -149,11 +150,14 @@ def _release(world: World, version: Version) -> World:
     world = world.with_version(release(world, version, aborted=held is not None))
     if held or version.stage is not Stage.CANDIDATE:
         return world
-    cancelled = world.target_digest == world.record.traffic
-    newer = world.record.version(world.target_digest)
-    reason = "the target names the active version again" if cancelled else "the target names a newer version"
-    event = Event.CANCELLED if cancelled else Event.SUPERSEDED
-    return world.noting(event, to=newer, origin=version, commit=world.desired.commit, reason=reason)
+    wanted, source = world.record.version(world.target_digest), world.target.source if world.target else Source("")
+    event, reason = Event.SUPERSEDED, "the target names a newer version"
+    if world.target_digest == world.record.traffic:
+        event, reason = Event.CANCELLED, "the target names the active version again"
+    elif wanted and wanted.number < version.number:
+        event, reason = Event.CANCELLED, f"the target went back to {label(wanted.number, wanted.digest)}"
+    commit = source.commit or world.desired.commit
+    return world.noting(event, to=wanted, origin=version, commit=commit, by=source.author, reason=reason)
 
 
 def forget(world: World) -> World:

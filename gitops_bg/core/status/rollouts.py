@@ -85,7 +85,13 @@ def _outcome(world: World, rollout: Rollout) -> Ending | None:
         return Ending.ABORTED
     if not version.retiring and version.stage is Stage.CANDIDATE:
         return None
-    return Ending.CANCELLED if world.target_digest == world.record.traffic else Ending.SUPERSEDED
+    return Ending.CANCELLED if _is_set_back(world, version) else Ending.SUPERSEDED
+
+
+def _is_set_back(world: World, version: Version) -> bool:
+    """Whether the target names what serves, or another version that was there before this one."""
+    wanted = world.record.version(world.target_digest)
+    return world.target_digest == world.record.traffic or (wanted is not None and wanted.number < version.number)
 
 
 def _was_rolled_back(world: World, version: Version) -> bool:

@@ -31,10 +31,13 @@ def _suspension(world: World) -> World:
         return world
     suspend = world.spec.suspend
     world = world.with_record(replace(world.record, suspended=world.suspended))
-    if not world.suspended:
-        return world.noting(Event.RESUMED, commit=world.desired.commit)
-    reason, by = (suspend.reason, suspend.by) if suspend else ("", "")
-    return world.noting(Event.SUSPENDED, commit=world.desired.commit, by=by, reason=reason)
+    if world.suspended and suspend:
+        by = suspend.by or world.asked_by.author
+        return world.noting(Event.SUSPENDED, commit=world.asked_by.commit, by=by, reason=suspend.reason)
+    if suspend and suspend.until:
+        return world.noting(Event.RESUMED, reason=f"it was suspended until {suspend.until:%Y-%m-%dT%H:%M:%SZ}")
+    asked = world.asked_by
+    return world.noting(Event.RESUMED, commit=asked.commit, by=asked.author, reason=asked.subject)
 
 
 def _validity(world: World) -> World:

@@ -1,7 +1,7 @@
 """Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` of the cluster, `retry` through Git."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.analysis.judging import measure_again, retry_live
 from gitops_bg.core.hooks.hook import OpenGate
@@ -27,21 +27,43 @@ def answer_request(world: World) -> World:
 
 
 def _abort(world: World, request: Request) -> World:
-    """Stop what is on its way; with nothing on its way, leave a version whose predecessor is still warm.
+    """Stop what is on its way, and leave what serves if it has not proven itself, for the last that had.
 
-    A rollback on its way goes on: it is what an abort asks for.
+    With nothing on its way it leaves also a version whose predecessor is still warm. A rollback on its way goes on: it
+    is what an abort asks for.
     """
-    reason = request.reason or "aborted"
-    coming, active, candidate = world.moving_to, world.active, world.candidate or _candidate_seen_last(world)
+    reason, active = request.reason or "aborted", world.active
+    coming, candidate = world.moving_to, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is Lane.ROLLBACK:
         return world
-    stopped = coming if coming and active else candidate
-    if stopped:
-        return give_up(world, stopped, cause=Cause.ABORTED, reason=reason, by=request.by)
-    good = world.last_good
-    if active and good and good.stage is Stage.LEGACY and good.retiring:
+    stopped = [one for one in (coming if active else None, candidate) if one]
+    for version in dict.fromkeys(stopped):
+        world = give_up(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
+    good = world.last_proven
+    just_promoted = good is not None and not stopped and good.stage is Stage.LEGACY and good.retiring
+    if active and good and (world.unproven or just_promoted):
         return override(world, good, cause=Cause.ABORTED, reason=reason, by=request.by)
     return world
+
+
+@dataclass(frozen=True, slots=True)
+class Aborting:
+    """What an abort would do now: the versions it stops, and where live traffic goes; None: it stays."""
+
+    stops: tuple[Version, ...]
+    goes_to: Version | None
+
+    def __bool__(self) -> bool:
+        return bool(self.stops)
+
+
+def aborting(world: World) -> Aborting:
+    """What `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
+    after = _abort(world, Request("", Verb.ABORT, "", world.now)).record
+    leaves = after.override if after.override != world.record.override else None
+    goes_to = after.version(leaves.to_digest) if leaves and leaves.to_digest != after.traffic else None
+    held = [each for each in after.versions if after.held(each.digest) and not world.record.held(each.digest)]
+    return Aborting((*held, world.active) if goes_to and world.active else tuple(held), goes_to)
 
 
 def _candidate_seen_last(world: World) -> Version | None:
@@ -114,8 +136,11 @@ def answer_retry(world: World) -> World:
     world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
     if version is not None and version.digest == world.record.traffic:
-        return retry_live(world, version, retry.by)
+        return retry_live(world, version, retry.by or world.asked_by.author)
     if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
-    return world.noting(Event.RETRIED, to=world.record.version(retry.digest), by=retry.by)
+    asked = world.asked_by
+    return world.noting(
+        Event.RETRIED, to=world.record.version(retry.digest), by=retry.by or asked.author, commit=asked.commit
+    )

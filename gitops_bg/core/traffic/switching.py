@@ -51,6 +51,7 @@ def _activated(world: World, version: Version, lane: Lane) -> Version:
         left_at=None,
         waiting_since=None,
         probation=probation,
+        unproven=False,
         failure="",
     )
 
@@ -66,7 +67,8 @@ def _moved(record: Record, digest: str, lane: Lane) -> Record:
 
 
 def _left(world: World, version: Version) -> Version:
-    return replace(release(world, version), stage=Stage.LEGACY, left_at=world.now, probation=None)
+    unproven = world.unproven and version.digest == world.record.traffic
+    return replace(release(world, version), stage=Stage.LEGACY, left_at=world.now, probation=None, unproven=unproven)
 
 
 def decide_switch(world: World) -> World:

@@ -222,6 +222,10 @@ def test_suspend_and_resume_are_commits_that_keep_the_file(cli: Cli, web: App) -
     web.wait_phase("Healthy")
     assert web.scenario.remote.show("main", f"{web.folder}/app.yaml") == before
     assert "neither suspended" in cli("resume", str(web.key))
+    web.wait_told("resumed")
+    suspended, resumed = (entry for entry in web.ledger() if entry["Event"] in ("suspended", "resumed"))
+    assert (suspended["By"], resumed["By"]) == (AUTHOR, AUTHOR)
+    assert resumed["Commit"] == web.scenario.remote.head()
 
 
 def test_pause_is_another_word_for_suspend(cli: Cli, web: App) -> None:

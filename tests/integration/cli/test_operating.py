@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,44 @@ def test_an_offline_rollback_on_both_clusters(either_world: Scenario, cluster: T
     assert web.live_tag() == "v1"
     either_world.start()
     web.wait_primary("v1")
+
+
+# --- abort, of what is not proven and of everything ---
+
+
+def test_abort_names_what_it_stops_and_goes_back_to_the_last_proven_version(
+    either_world: Scenario, cluster: TestCluster, tmp_path: Path
+) -> None:
+    cli = Cli(either_world.remote, cluster.kubeconfig, tmp_path)
+    either_world.start()
+    web = either_world.app().deploy("v1")
+    web.promote("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    shown = cli("abort", str(web.key), "-r", "checkout fails")
+    assert re.search(r"aborted v2 \(.+\), v3 \(.+\); live traffic went back to v1 \(", shown)
+    assert web.live_tag() == "v1"
+    assert {hold.digest for hold in web.record.holds} == {web.digest("v2"), web.digest("v3")}
+    web.wait_primary("v1")
+    web.wait_told("rolled-back")
+
+
+def test_abort_all_shows_what_it_stops_asks_and_leaves_apps_at_rest_in_peace(cli: Cli, world: Scenario) -> None:
+    world.start()
+    apps = {name: world.app(name).deploy("v1") for name in ("api", "mail", "web")}
+    where = ("-n", world.namespace)
+    assert "nothing is on its way in any app" in cli("abort", "--all", *where)
+    for name in ("api", "web"):
+        apps[name].push_image("v2")
+        apps[name].wait_offered("v2")
+    asked = cli("abort", "--all", *where, code=2)
+    assert re.search(rf"{apps['api'].key}: stops v2 \(.+\); live traffic stays where it is", asked)
+    assert "nobody is here to ask; --yes" in asked
+    assert str(apps["mail"].key) not in asked
+    assert apps["api"].record.holds == ()
+    lines = cli("abort", "--all", "--yes", *where, "-r", "incident 4711").splitlines()
+    assert [line.partition(":")[0] for line in lines] == [str(apps["api"].key), str(apps["web"].key)]
+    for name in ("api", "web"):
+        apps[name].wait_phase("Held")
+    assert "name the apps to abort, or all of them by --all" in cli("abort", code=2)
+    assert "not both" in cli("abort", "--all", str(apps["api"].key), code=2)
