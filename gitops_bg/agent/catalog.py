@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gitops_bg.agent.lineage import Lineage
+from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
@@ -94,6 +95,7 @@ class Catalog:
         self._positions: Mapping[AppKey, Position] = {}
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
         self._askers: dict[AppKey, tuple[str, Source | None]] = {}
+        self.lookout = Lookout()
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
         self.unreachable = ""
@@ -164,6 +166,7 @@ class Catalog:
             whole=companions.whole,
             asked_by=self._asked_by(app, config, record) if self.seen else None,
             ports=config.ports,
+            looks=self.lookout.looks,
         )
         if entry is None or not asks_for_provenance(desired, record):
             return desired

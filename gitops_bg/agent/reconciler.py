@@ -102,6 +102,8 @@ class Reconciler:
         if saved:
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
+        if decision.record.awaits_look and self._catalog.lookout.wait(facts.app):
+            self._git.poll_soon()
         self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")
         self._beside.take(facts, decision, self._clock())

@@ -40,6 +40,7 @@ from gitops_bg.core.traffic.following import follow_primary, note_divergence
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.traffic.in_full import end_full
+from gitops_bg.core.traffic.looking import note_look
 from gitops_bg.core.traffic.ports import note_ports
 from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
@@ -57,6 +58,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     remember_companions,  # for then, too; and what left Git, until it is gone
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
+    note_look,  # what main says was there before the emergency, or is an answer to it
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry

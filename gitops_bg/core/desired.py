@@ -6,6 +6,7 @@ from typing import Literal
 
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.knowledge import Knowledge
+from gitops_bg.core.looks import NO_LOOKS, Looks
 from gitops_bg.core.model import ServicePorts, Snapshot, Source
 from gitops_bg.core.printable import printable
 from gitops_bg.core.record import Hold
@@ -129,6 +130,8 @@ class Desired:
     autoscaler: Autoscaler | None = None
     whole: bool = True
     """Whether all of the folder could be read: a companion that is not named here has left Git then."""
+    looks: Looks = NO_LOOKS
+    """Which look at main this comes from."""
     knowledge: Knowledge = Knowledge.SAME
     generation: int = 0
     """Of main's history: how often somebody accepted a rewritten one."""
@@ -145,7 +148,7 @@ class Desired:
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=(), provenance=None)
+        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=(), provenance=None, looks=NO_LOOKS)
 
     @property
     def seen(self) -> bool:

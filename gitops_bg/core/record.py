@@ -13,6 +13,7 @@ from gitops_bg.core.analysis.runs import AnalysisRun
 from gitops_bg.core.companions import Autoscaler, Companion
 from gitops_bg.core.hooks.hook import Delivery, HookRun, OpenGate
 from gitops_bg.core.knowledge import NO_MAIN, Main
+from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Version
 
 
@@ -134,6 +135,8 @@ class Hold:
     cause: Cause = Cause.UNKNOWN
     lifted: Lift | None = None
     """None while it is in force."""
+    awaits: Awaited | None = None
+    """Set until main was looked at after it was put by the agent or an operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +144,17 @@ class Override:
     """Traffic goes where Git does not say yet: an emergency, waiting for Git to follow (DESIGN §4.5)."""
 
     from_digest: str
-    """What ``primary.yaml`` named when the override was made; any other value there ends it."""
+    """What ``primary.yaml`` named, as far as anybody had seen, when the override was made."""
     to_digest: str
     reason: str
     by: str
     at: datetime
     cause: Cause = Cause.ROLLED_BACK
     """What the hold on the version that traffic leaves will say."""
+    awaits: Awaited | None = None
+    """Set until main was looked at after it was made; until then nothing there is an answer to it."""
+    baseline: str = ""
+    """What ``primary.yaml`` named at that look; only a later change of it ends the override. Empty: ``from_digest``."""
     diverged: bool = False
     """Main refused the commit; it is offered on the promotion branch and the ledger says so."""
 
@@ -337,6 +344,12 @@ class Record:
     def objection(self, digest: str) -> Hold | None:
         """What speaks against this digest: the hold on it, or one that was lifted and not disproven; else None."""
         return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
+
+    @property
+    def awaits_look(self) -> bool:
+        """Whether a decision waits for the first look at main that begins after it."""
+        pending = self.override
+        return bool(pending and pending.awaits) or any(hold.awaits for hold in self.holds)
 
     def came_before(self, digest: str, other: str) -> bool:
         """Whether traffic came forward to one digest before it came to another; both are known to have served."""

@@ -17,6 +17,7 @@ from gitops_bg.core.decision import Decision
 from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.digest import short, snapshot_of
 from gitops_bg.core.hooks.hook import Call, Called
+from gitops_bg.core.looks import Looks
 from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 from gitops_bg.core.observed import (
     CompanionView,
@@ -127,6 +128,8 @@ class Simulation:
     seen: Desired | None = None
     memory: LedgerMemory | None = None
     """What the ledger knows, where the record is gone."""
+    looks: int = 0
+    """How often the agent looked at main."""
     unseen: bool = False
     """Nobody has looked at Git yet."""
     tags: dict[str, str] = field(default_factory=dict)
@@ -266,6 +269,7 @@ class Simulation:
                 problems=self.problems,
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
+                looks=Looks("simulation", self.looks, self.looks),
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:
@@ -376,6 +380,7 @@ class Simulation:
 
     def step(self, writes: int | None = None) -> Decision:
         """One pass of the agent; dies after ``writes`` writes (the record counts as one)."""
+        self.looks += self.reachable and not self.unseen
         decision = self.decide()
         todo: list[Callable[[], None]] = []
         if decision.record != self.record:

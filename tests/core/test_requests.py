@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Probation, Source
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Cause, Event, Hold, Override, Record
@@ -19,7 +20,7 @@ def asked(verb: Verb, to_version: int | None = None, number: str = "1") -> dict[
 
 
 def back_to(number: int, away_from: int) -> Override:
-    return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED)
+    return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED, Awaited())
 
 
 NEW = Probation(3, NOW)

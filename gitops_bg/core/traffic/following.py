@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from gitops_bg.core.desired import Primary
 from gitops_bg.core.lifecycle.versions import keep, register, start_rollout
+from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override
 from gitops_bg.core.returning import leads_back
@@ -44,12 +45,16 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
 
 
 def _end_override(world: World, named: str) -> World:
-    """It ends once Git and traffic agree with it, or when main names a third version: a newer decision."""
+    """It ends once Git and traffic agree with it, or when main names another version than it did: a newer decision."""
     override = world.record.override
     if override is None:
         return world
     arrived = named == override.to_digest == world.record.traffic
-    if not arrived and named in (override.from_digest, override.to_digest):
+    if not arrived and override.awaits:
+        return world
+    if not arrived and named == override.to_digest:  # Git has followed: from now on any other value is an answer.
+        return world.with_record(replace(world.record, override=replace(override, baseline=named)))
+    if not arrived and named == (override.baseline or override.from_digest):
         return world
     world = world.with_record(replace(world.record, override=None))
     if not override.diverged:
@@ -74,12 +79,16 @@ def _overrule_target(world: World) -> World:
     return world.with_record(replace(world.record, target_revert=told.source.commit)) if told else world
 
 
-def override(world: World, to: Version, *, cause: Cause, reason: str, by: str) -> World:
-    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5)."""
+def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
+    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5).
+
+    ``from_git``: main's own history asks for it, so whatever comes later there is newer.
+    """
     world = _overrule_target(world.with_version(keep(world, to)))
     if world.primary_digest == to.digest == world.record.traffic:
         return world.with_record(replace(world.record, override=None))
     made = Override(world.record.primary, to.digest, reason, by, world.now, cause)
+    made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
     return world.with_record(replace(world.record, override=made))
 
 

@@ -5,6 +5,7 @@ what has just happened, so a field that is switched on later holds for what fail
 """
 
 from gitops_bg.core.lifecycle.availability import is_coming, is_expired
+from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Cause, Event, Lane
 from gitops_bg.core.spec import OnExpire
@@ -15,7 +16,8 @@ from gitops_bg.core.world import World
 
 def give_up(world: World, version: Version, *, cause: Cause, reason: str, by: str = "") -> World:
     """Abort a version on its way: hold it, and have ``primary.yaml`` name live traffic again where it named it."""
-    world, active = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED), world.active
+    waits, active = awaited(world.desired.looks), world.active
+    world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)
     if active is None or world.goal != version.digest:
         return world
     return override(world, active, cause=cause, reason=reason, by=by)

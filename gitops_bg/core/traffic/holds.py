@@ -6,6 +6,7 @@ goes only once live traffic has come to it again (decision 16).
 
 from dataclasses import replace
 
+from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Cause, Event, Hold, Lift, Record
 from gitops_bg.core.world import World
@@ -15,13 +16,20 @@ PAST_HOLDS = 100
 
 
 def put_hold(
-    world: World, version: Version, *, cause: Cause, reason: str, by: str = "", event: Event = Event.HELD
+    world: World,
+    version: Version,
+    *,
+    cause: Cause,
+    reason: str,
+    by: str = "",
+    event: Event = Event.HELD,
+    awaits: Awaited | None = None,
 ) -> World:
-    """Put a hold on a version, once, and say so in the ledger."""
+    """Put a hold on a version, once, and say so in the ledger; ``awaits`` where it is no decision of Git."""
     if world.record.held(version.digest):
         return world
     record = without_objection(world.record, version.digest)
-    hold = Hold(version.digest, reason, world.now, cause)
+    hold = Hold(version.digest, reason, world.now, cause, awaits=awaits)
     world = world.with_record(replace(record, holds=(*record.holds, hold)))
     return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
 
@@ -57,7 +65,7 @@ def _lifted(record: Record, hold: Hold, how: Lift) -> Record:
     record = without_objection(record, hold.digest)
     if not hold.cause.is_bad:
         return record
-    return replace(record, past_holds=(*record.past_holds, replace(hold, lifted=how))[-PAST_HOLDS:])
+    return replace(record, past_holds=(*record.past_holds, replace(hold, lifted=how, awaits=None))[-PAST_HOLDS:])
 
 
 def _others(record: Record, digest: str) -> tuple[Hold, ...]:

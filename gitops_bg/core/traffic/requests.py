@@ -132,7 +132,10 @@ def answer_retry(world: World) -> World:
     retry = world.spec.retry
     if retry is None or retry.number <= world.record.retry or world.frozen:
         return world
+    hold = world.record.held(retry.digest)
     world = world.with_record(replace(world.record, retry=retry.number))
+    if hold and hold.awaits:  # It was there before the hold that was just put.
+        return world
     world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
     if version is not None and version.digest == world.record.traffic:

@@ -43,7 +43,7 @@ def follow_target_revert(world: World) -> World:
     if told is None or leaving is None or back is None or back == leaving or _objection(world, told):
         return world
     reason = f"{told.source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
-    world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author)
+    world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
     if leaving.digest != world.record.traffic:
         world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
     return world.with_record(replace(world.record, target_revert=told.source.commit))

@@ -80,7 +80,8 @@ def decide_switch(world: World) -> World:
         return _without_switch(world)
     if world.lane is Lane.ROLLBACK and world.active:
         reason, by = _rollback_reason(world), _decided_by(world)[1]
-        world = put_hold(world, world.active, cause=_cause(world), reason=reason, by=by)
+        waits = world.record.override.awaits if world.record.override else None
+        world = put_hold(world, world.active, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
     gates = gates_before_switch(world, coming)
     if _has_begun(world, coming):

@@ -1,0 +1,150 @@
+"""Decisions have an order of their own: what Git said before ours is no answer to it, however new it is to us."""
+
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.runs import Measured
+from gitops_bg.core.looks import Awaited, Looks
+from gitops_bg.core.observed import Verb
+from gitops_bg.core.record import Cause, Hold, Lift, Override
+from gitops_bg.core.spec import Retry
+from gitops_bg.core.traffic.following import follow_primary
+from gitops_bg.core.traffic.looking import note_look
+from tests.core.simulation import Simulation, automatic, deployed, manual, template
+from tests.core.test_invariants import analysed
+from tests.core.worlds import NOW, active, digest, legacy, primary, world
+
+WAITS = Awaited("agent", 3)
+LOOKS = {
+    "the same look": (Looks("agent", 3, 3), WAITS),
+    "one that had begun": (Looks("agent", 3, 4), WAITS),
+    "the next one": (Looks("agent", 4, 4), None),
+    "one of another process: its next": (Looks("other", 9, 10), Awaited("other", 10)),
+    "none: an operator without Git": (Looks(), WAITS),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_look(name: str) -> None:
+    looks, awaits = LOOKS[name]
+    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
+    pending = Override(digest(2), digest(1), "5xx", "ada", NOW, awaits=WAITS)
+    state = world(active(1), legacy(2), names_=2, desired={"looks": looks}, record={"holds": (hold,)})
+    record = note_look(state.with_record(replace(state.record, override=pending))).record
+    assert record.held(digest(2)).awaits == record.override.awaits == awaits
+    assert record.override.baseline == ("" if awaits else digest(2))
+
+
+def third_waits_second_live() -> Simulation:
+    """v2 serves, v1 is warm, v3 is offered."""
+    sim = deployed(manual())
+    for tag in "23":
+        sim.push(tag)
+        sim.settle()
+        if tag == "2":
+            sim.merge()
+            sim.settle()
+    return sim
+
+
+def away(sim: Simulation) -> None:
+    sim.unseen, sim.reachable = True, False
+
+
+def back(sim: Simulation) -> None:
+    sim.unseen, sim.reachable = False, True
+
+
+def test_a_merge_that_nobody_had_seen_does_not_end_the_emergency_after_it() -> None:
+    """Found so: a third version in primary.yaml was taken for an answer to the rollback."""
+    sim = third_waits_second_live()
+    away(sim)
+    sim.merge()
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert sim.live == "1"
+    back(sim)
+    sim.settle()
+    assert (sim.live, sim.primary) == ("1", "1"), "the agent commits the rollback over it"
+
+
+def test_a_merge_after_the_first_look_ends_the_emergency() -> None:
+    sim = third_waits_second_live()
+    sim.protected = True
+    sim.ask(Verb.ROLLBACK)
+    sim.settle()
+    assert (sim.live, sim.record.override.awaits, sim.record.override.baseline) == ("1", None, digest(2))
+    sim.set_primary("3")
+    sim.settle()
+    assert (sim.live, sim.record.override) == ("3", None)
+
+
+def test_who_takes_back_the_commit_of_an_emergency_answers_to_it_before_traffic_has_arrived() -> None:
+    pending = Override(digest(2), digest(1), "5xx", "ada", NOW, baseline=digest(2))
+    committed = world(legacy(1), active(2), names_=1, record={"override": pending})
+    record = follow_primary(committed).record
+    assert record.override.baseline == digest(1)
+    taken_back = replace(committed, desired=replace(committed.desired, primary=primary(2)), record=record)
+    assert follow_primary(taken_back).record.override is None
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_a_retry_that_is_older_than_the_abort_does_not_lift_its_hold(reachable: bool) -> None:
+    sim = deployed(automatic(auto_promotion_seconds=600))
+    sim.push("2")
+    sim.settle()
+    if not reachable:
+        away(sim)
+    sim.retry()
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    back(sim)
+    sim.settle()
+    assert (sim.held, sim.live) == ({"2"}, "1")
+    sim.retry()
+    sim.settle()
+    assert (sim.held, sim.record.retry) == (set(), 2), "one after it does"
+
+
+def test_a_merge_that_is_older_than_a_failed_analysis_does_not_lift_the_hold() -> None:
+    sim = deployed(analysed(manual()))
+    sim.push("2")
+    sim.settle()
+    due = sim.decide().measurements
+    assert due
+    seen, sim.reachable = sim.desired(), False
+    sim.set_primary("2")
+    sim.measured = tuple(Measured(one.id, Finding.FAILED, sim.now) for one in due)
+    sim.step()
+    sim.measured = ()
+    assert (sim.held, sim.seen) == ({"2"}, seen)
+    sim.reachable = True
+    sim.settle()
+    assert (sim.live, sim.held, sim.primary) == ("1", {"2"}, "1")
+    sim.set_primary("2")
+    sim.settle()
+    assert sim.record.objection(template("2").digest).lifted is Lift.NAMED, "a later one asks for a promotion"
+
+
+def test_who_merges_in_time_what_then_expires_is_not_too_late() -> None:
+    sim = deployed(manual(expire_after_seconds=30))
+    sim.push("2")
+    sim.settle()
+    sim.reachable = True
+    sim.later(seconds=31)
+    sim.step()
+    assert sim.held == {"2"}
+    sim.set_primary("2")
+    sim.settle()
+    assert sim.live == "2"
+
+
+def test_a_retry_by_hand_of_a_digest_without_a_hold_counts_as_ever() -> None:
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    sim.spec = replace(sim.spec, retry=Retry(template("2").digest, 1, "ada"))
+    sim.settle()
+    assert "retried" in sim.events()
