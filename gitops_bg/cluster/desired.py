@@ -14,6 +14,7 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.record import Record
 from gitops_bg.spec.load import AppConfig
 
 
@@ -50,6 +51,12 @@ def live_service_names(state: AppState | None) -> ServiceNames:
     return ServiceNames(first, strategy.get("previewService"), tuple(more))
 
 
+def former_names(config: AppConfig | None, state: AppState | None, record: Record) -> tuple[str, ...]:
+    """The Services that the live object or the record names as active, and Git no longer names."""
+    before = {*live_service_names(state).all_active(), *(each.name for each in record.former_services)}
+    return tuple(sorted(before.difference(service_names(config, state).all())))
+
+
 def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState]) -> Mapping[str, str]:
     """The snapshot texts that are at hand, by short digest."""
     known = {short(state.full_digest): state.snapshot for state in replica_sets if state.snapshot}
@@ -64,7 +71,11 @@ def git_says(config: AppConfig | None, name: str) -> bool:
 
     Where it does not, all of a live Service but its selector and its owner stays as it is (DESIGN §10).
     """
-    return config is not None and (config.whole or name in config.services)
+    if config is None or config.spec is None:
+        return False
+    strategy = config.spec.strategy
+    named = (*strategy.active_services, strategy.preview_service)
+    return name in config.services or (config.whole and name in named)
 
 
 def desired_service(

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from gitops_bg.cluster import wearing
 from gitops_bg.cluster.companions import Companions
-from gitops_bg.cluster.desired import desired_service_if_known, git_says, service_names, snapshots
+from gitops_bg.cluster.desired import desired_service_if_known, former_names, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains, ports_are
 from gitops_bg.cluster.kinds import CONFIGURATION, REPLICA_SETS, SERVICES, Object
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
@@ -69,7 +69,8 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     """Read what `observe` needs; the only step that may ask the server."""
     reader = sources.reader
     state = reader.app(app)
-    found = {name: reader.service(app.namespace, name) for name in service_names(config, state).all()}
+    names = (*service_names(config, state).all(), *former_names(config, state, record))
+    found = {name: reader.service(app.namespace, name) for name in names}
     services = {name: service for name, service in found.items() if service is not None}
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     beside = sources.companions.views(app, state.meta.uid if state is not None else "", config, record)
@@ -105,6 +106,9 @@ def observe(
         unlisted=contents.copies.unlisted,
         active_service=look.service(wanted.active),
         more_active_services=tuple(view for name in wanted.more_active if (view := look.service(name))),
+        former_services=tuple(
+            view for name in former_names(config, contents.app, record) if (view := look.service(name))
+        ),
         preview_service=look.service(wanted.preview),
         companions=contents.companions,
         pods=contents.pods,

@@ -37,6 +37,7 @@ from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.traffic.draining import note_arrival
 from gitops_bg.core.traffic.following import follow_primary, note_divergence
+from gitops_bg.core.traffic.former import note_former_services
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.traffic.in_full import end_full
@@ -56,6 +57,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     remember_size,  # for the time when the target cannot be read
     remember_companions,  # for then, too; and what left Git, until it is gone
+    note_former_services,  # what app.yaml named before
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
     note_look,  # what main says was there before the emergency, or is an answer to it

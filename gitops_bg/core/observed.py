@@ -183,6 +183,8 @@ class Observed:
     active_service: ServiceView | None = None
     more_active_services: tuple[ServiceView, ...] = ()
     """The others that carry live traffic, as far as they exist."""
+    former_services: tuple[ServiceView, ...] = ()
+    """Those that the live BlueGreenDeployment or the record names as active, and Git no longer names."""
     preview_service: ServiceView | None = None
     companions: tuple[CompanionView, ...] = ()
     pods: tuple[PodView, ...] | None = None

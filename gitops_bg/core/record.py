@@ -160,6 +160,15 @@ class Override:
 
 
 @dataclass(frozen=True, slots=True)
+class FormerService:
+    """A Service that carried live traffic until ``app.yaml`` named another (``core.traffic.former``)."""
+
+    name: str
+    left_at: datetime | None = None
+    """When it left Git; None while its manifest is still in the folder."""
+
+
+@dataclass(frozen=True, slots=True)
 class Switch:
     """A switch that was decided and may or may not have reached the Service yet: the write-ahead of I4."""
 
@@ -254,6 +263,8 @@ class Record:
     """The digest the preview Service goes to."""
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
+    former_services: tuple[FormerService, ...] = ()
+    """Sorted by name, each as long as it exists."""
     switch: Switch | None = None
     override: Override | None = None
     holds: tuple[Hold, ...] = ()

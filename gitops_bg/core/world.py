@@ -5,7 +5,7 @@ Steps take a World and return one in which only the record differs; actions are 
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from gitops_bg.core.analysis.metrics import AnalysisStage
@@ -14,7 +14,7 @@ from gitops_bg.core.desired import Desired, Missing, Target
 from gitops_bg.core.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model import Snapshot, Source, Stage, Version
 from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.record import Event, FormerService, Lane, LedgerEntry, Record
 from gitops_bg.core.returning import leads_back, may_return_without_gates
 from gitops_bg.core.spec import AppSpec
 
@@ -216,11 +216,32 @@ class World:
 
     @property
     def active_services(self) -> tuple[tuple[str, ServiceView | None], ...]:
-        """Every Service that is to carry live traffic, by name, with what is live of it."""
+        """Every Service that is to carry live traffic, by name, with what is live of it.
+
+        Last those that Git names no longer, as far as they are still to follow.
+        """
         observed, strategy = self.observed, self.spec.strategy
         others = {view.name: view for view in observed.more_active_services}
         more = ((name, others.get(name)) for name in strategy.more_active_services)
-        return ((strategy.active_service, observed.active_service), *more)
+        return ((strategy.active_service, observed.active_service), *more, *self._former_services)
+
+    @property
+    def _former_services(self) -> Iterator[tuple[str, ServiceView]]:
+        """None that is gone, or somebody else's: it would never move."""
+        followed = {each.name for each in self.record.former_services if self.follows(each)}
+        for view in self.observed.former_services if followed else ():
+            if view.name in followed and view.ours:
+                yield view.name, view
+
+    def follows(self, former: FormerService) -> bool:
+        """Whether a Service that Git no longer names still moves with live traffic."""
+        until = self.followed_until(former)
+        return until is None or self.now < until
+
+    def followed_until(self, former: FormerService) -> datetime | None:
+        """A whole delay after it left Git; None while it has not, or where the delay has no end."""
+        seconds = self.spec.strategy.scale_down_delay_seconds
+        return former.left_at + timedelta(seconds=seconds) if former.left_at and seconds is not None else None
 
     def is_selected(self, digest: str) -> bool:
         """Whether any live active Service selects a version, whatever the record says."""

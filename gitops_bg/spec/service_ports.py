@@ -18,13 +18,13 @@ from gitops_bg.spec.yamlio import Document
 def ports_in_git(
     strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
 ) -> Iterator[ServicePorts]:
-    """The ports of each Service of an app, from its manifests; empty where they are to be derived from its pods.
+    """The ports of each Service of an app and of its folder; empty where they are to be derived from its pods.
 
     Unless the folder could be read as a ``whole``, nothing is said of a Service that is not among them.
     """
-    for name in (*strategy.active_services, strategy.preview_service):
-        if name and (whole or name in services):
-            yield ServicePorts(name, _ports(services.get(name) or {}))
+    named = {*strategy.active_services, strategy.preview_service} if whole else set()
+    for name in sorted({name for name in named if name} | services.keys()):
+        yield ServicePorts(name, _ports(services.get(name) or {}))
 
 
 def _ports(manifest: Mapping[str, Any]) -> str:

@@ -292,6 +292,7 @@ def test_every_condition_is_there_from_the_start():
         "Conflict",
         "Refused",
         "Diverged",
+        "ServicesInGit",
         "GitReachable",
         "HistoryRewritten",
         "OfferWritable",

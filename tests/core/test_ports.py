@@ -61,7 +61,7 @@ def test_what_pods_serve(name):
     assert unservable(template, ports) == missing
 
 
-LIVE = Sources(git=to("http"), template=HTTP, kept="", promoted="", live="", serving=True, wanted=False)
+LIVE = Sources(git=to("http"), template=HTTP, kept="", promoted="", live="", there="", serving=True, wanted=False)
 OLD, OLDER = to("http", "http"), to("http", 8080)
 CHOSEN = {
     "Git's, which it serves": (LIVE, to("http")),

@@ -7,15 +7,19 @@ import pytest
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.lifecycle.retention import is_live
+from gitops_bg.core.model import ServicePorts
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Lane, Switch
+from gitops_bg.core.record import FormerService, Lane, Switch
 from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.conditions import phase_of
+from gitops_bg.core.status.services import services_in_git
+from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.traffic.draining import note_arrival
+from gitops_bg.core.traffic.former import note_former_services
 from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
-from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, sentences, service, world
+from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, sentences, service, world
 
 SPEC = manual(more_active_services=("web-grpc",))
 DECIDED = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
@@ -202,3 +206,76 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
 def test_while_suspended_nothing_else_is_repaired(web, grpc):
     state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
     assert (*switch(state), *keep(state)) == ()
+
+
+# --- a Service that app.yaml names no longer ---
+
+RENAMED = manual(active_service="web2")
+LEFT = FormerService("web", NOW)
+
+
+def renamed(former=LEFT, view: int | None = 1, now=NOW, **more):
+    """The live Service web; app.yaml names web2."""
+    views = () if view is None else (service("web", view, **more.pop("service", {})),)
+    observed = {"active_service": service("web2", 1), "former_services": views, **more.pop("observed", {})}
+    record = {"former_services": (former,) if former else (), **more.pop("record", {})}
+    return world(active(1), candidate(2), spec=RENAMED, observed=observed, record=record, now=now, **more)
+
+
+NOTED = {
+    "it has left Git now": (renamed(None), (LEFT,)),
+    "it had before": (renamed(now=NOW + 99 * SECOND), (LEFT,)),
+    "its manifest is still there": (
+        renamed(None, desired={"ports": (ServicePorts("web", ""),)}),
+        (FormerService("web"),),
+    ),
+    "nobody knows whether it is": (renamed(None, desired={"whole": False}), (FormerService("web"),)),
+    "somebody deleted it": (renamed(view=None), ()),
+    "it is somebody else's by now": (renamed(service={"ours": False}), ()),
+    "it is the preview Service by now": (
+        replace(renamed(), spec=manual(active_service="web2", preview_service="web")),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTED)
+def test_former_service_is_remembered(name):
+    state, expected = NOTED[name]
+    assert note_former_services(state).record.former_services == expected
+
+
+LATE = NOW + 300 * SECOND
+FOLLOWED = {
+    "within the delay": (renamed(view=2, now=LATE - SECOND), True),
+    "while its manifest is in Git": (renamed(FormerService("web"), 2, LATE), True),
+    "no longer": (renamed(view=2, now=LATE), False),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_former_service_is_followed(name):
+    state, expected = FOLLOWED[name]
+    assert any("Service web ->" in str(action) for action in keep(state)) is expected
+
+
+def test_former_service_moves_with_the_others():
+    state = renamed(record={"switch": DECIDED}, names_=2)
+    assert [action.name for action in switch(state)] == ["web2", "web"]
+    assert [action.name for action in switch(replace(state, now=LATE))] == ["web2"]
+
+
+@pytest.mark.parametrize(
+    ("state", "reason", "said"),
+    [
+        (renamed(), "Followed", "until 2026-01-01T12:05:00Z"),
+        (renamed(FormerService("web")), "Followed", "as long as its manifest is in Git"),
+        (renamed(now=LATE), "NotManaged", "`kubectl delete service -n shop web`"),
+        (renamed(None, None), "AsInGit", ""),
+    ],
+)
+def test_former_service_is_said(state, reason, said):
+    condition = services_in_git(state)
+    assert condition.reason == reason
+    assert said in condition.message
+    assert wake_at(state) == (LATE if "until" in said else wake_at(renamed(None, None)))

@@ -17,6 +17,7 @@ from gitops_bg.core.lifecycle.sizes import is_scaled_to_zero
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
 from gitops_bg.core.status.progress import progress_conditions
+from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.onboarding import leaks
 from gitops_bg.core.world import World
@@ -150,6 +151,7 @@ def conditions_of(
         _foreign(world),
         _refused(world),
         _diverged(world),
+        services_in_git(world),
         _git_reachable(world),
         _history_rewritten(world),
         _offer_writable(world),

@@ -174,6 +174,25 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         "mend what the API server names: a right, an object",
         _EXPLAIN,
     ),
+    ("ServicesInGit", "AsInGit"): CALM,
+    ("ServicesInGit", "PortsWait"): Meaning(
+        "goes through the ports that the live version has",
+        AUTHOR,
+        "promote a version whose containers declare these ports; they move with it",
+        _EXPLAIN,
+    ),
+    ("ServicesInGit", "Followed"): Meaning(
+        "goes through the Service as before, until the time that is named",
+        AUTHOR,
+        "send its clients to the Services that app.yaml names",
+        _TREE,
+    ),
+    ("ServicesInGit", "NotManaged"): Meaning(
+        "of this Service stays where it is: nobody moves it any more",
+        OPERATOR,
+        "delete the Service, or name it in app.yaml again",
+        _EXPLAIN,
+    ),
     ("Diverged", "InGit"): CALM,
     ("Diverged", "CommitPending"): Meaning(
         "goes where the rollback sent it; primary.yaml does not say so yet",

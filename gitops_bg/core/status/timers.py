@@ -11,6 +11,7 @@ from gitops_bg.core.hooks.telling import telling_moments
 from gitops_bg.core.lifecycle.availability import is_coming, progress_deadline
 from gitops_bg.core.lifecycle.restarting import recheck_at
 from gitops_bg.core.traffic.draining import arrived_at, drained_at, may_still_serve
+from gitops_bg.core.traffic.former import former_moments
 from gitops_bg.core.traffic.gates import gates_before_commit, gates_to_show
 from gitops_bg.core.traffic.probation import probation_ends
 from gitops_bg.core.world import World
@@ -32,6 +33,7 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
         yield from consulting_moments(world)
         yield from telling_moments(world)
     yield from _of_analyses(world)
+    yield from former_moments(world)
     if world.suspended:
         return
     ends = probation_ends(world, world.active) if world.active else None

@@ -36,7 +36,7 @@ def ports_of(world: World, version: Version, service: str) -> str:
 def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
     """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service that has some
     beside those that its template says."""
-    said = ((name, ports_of(world, version, name)) for name, _ in world.active_services)
+    said = ((name, ports_of(world, version, name)) for name in world.spec.strategy.active_services)
     derived = derived_ports(world.snapshot(version).text)
     return tuple(ServicePorts(name, ports) for name, ports in said if ports not in ("", NONE, derived))
 
@@ -87,6 +87,8 @@ class Sources:
     """Those of primary.yaml, where that names the version."""
     live: str
     """Those that it has, where it selects the version."""
+    there: str
+    """Those that it has, whatever it selects."""
     serving: bool
     """Whether it is to select the version already."""
     wanted: bool
@@ -102,6 +104,7 @@ def sources_of(desired: Desired, version: Version, service: str, live: ServiceVi
         kept=_find(version.ports, service, "") or "",
         promoted=_find(_promoted(desired, version), service, "") or "",
         live=live.ports if live is not None and is_there else "",
+        there=live.ports if live is not None else "",
         serving=serving,
         wanted=_is_wanted(desired, version),
     )
@@ -125,14 +128,20 @@ def choose(known: Sources) -> str:
     """Git's ports, if the version can serve them; else those it was served or promoted with; else the best guess.
 
     What serves keeps what it has; what is to serve takes what its promotion says. Where only the target's version is
-    known, Git's ports are meant for it. Empty: leave them as they are.
+    known, Git's ports are meant for it; where main says nothing, those that are there stay if they can be served.
+    Empty: leave them as they are.
     """
     derived = derived_ports(known.template)
     now = derived if known.git == "" else known.git
     before = (known.kept, known.promoted, known.live) if known.serving else (known.promoted, known.kept, known.live)
     if now and not unservable(known.template, now, before):
         return now
-    return next(filter(None, before), "") or (now if now and known.wanted else "") or derived or now or ""
+    stays = known.git is None and known.there and not unservable(known.template, known.there)
+    return next(filter(None, before), "") or _guessed(known, known.there if stays else now) or derived or now or ""
+
+
+def _guessed(known: Sources, ports: str | None) -> str:
+    return ports or "" if known.git is None or known.wanted else ""
 
 
 def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[Target, ...]:

@@ -83,3 +83,27 @@ def test_agent_that_dies_between_the_two_writes_is_followed_by_one_that_finishes
     wait_both(web, "v2")
     web.wait_told("promoted")
     assert web.told().count("promoted") == 1
+
+
+def test_service_that_app_yaml_renames_is_followed_for_a_whole_delay_and_then_said(web: App) -> None:
+    web.strategy = {"activeService": "web", "scaleDownDelaySeconds": 300, "autoPromotionEnabled": False}
+    web.scenario.start()
+    web.deploy("v1")
+    web.strategy["activeService"] = "web-api"
+    web.configure()
+    web.wait(lambda: web.selected("web-api") == web.selected("web") != "", "both select v1")
+    web.scenario.wait_idle()
+    assert web.condition("ServicesInGit")["reason"] == "Followed"
+
+    web.push_image("v2")
+    web.merge_promotion("v2")
+    web.wait(
+        lambda: [web.selected("web-api"), web.selected("web")] == [web.versions()["v2"].digest] * 2, "both select v2"
+    )
+    web.wait_told("promoted")
+
+    web.scenario.advance(301)
+    web.wait(lambda: web.condition("ServicesInGit")["reason"] == "NotManaged", "it is said")
+    assert f"kubectl delete service -n {web.key.namespace} web`" in web.condition("ServicesInGit")["message"]
+    web.scenario.cluster.delete(f"/api/v1/namespaces/{web.key.namespace}/services/web")
+    web.wait_condition("ServicesInGit")

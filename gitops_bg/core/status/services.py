@@ -1,0 +1,57 @@
+"""The condition ServicesInGit: whether live Services are as Git says, and what of them is not. Decides nothing."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.actions import label
+from gitops_bg.core.decision import Condition
+from gitops_bg.core.model import Version
+from gitops_bg.core.record import FormerService
+from gitops_bg.core.traffic.ports import ports_of, unservable
+from gitops_bg.core.world import World
+
+
+def services_in_git(world: World) -> Condition:
+    """The most lasting first: what is no longer managed, what is followed for a while, what waits for a promotion."""
+    as_in_git = Condition("ServicesInGit", True, "AsInGit", "the Services are as Git says")
+    return next(_differences(world), as_in_git)
+
+
+def _differences(world: World) -> Iterator[Condition]:
+    former, active = world.record.former_services, world.active
+    for each in former:
+        if not world.follows(each):
+            yield Condition("ServicesInGit", False, "NotManaged", _left(world, each))
+    for each in former:
+        yield Condition("ServicesInGit", False, "Followed", _followed(world, each))
+    for name in world.spec.strategy.active_services if active else ():
+        waits = _waits(world, active, name) if active else ""
+        if waits:
+            yield Condition("ServicesInGit", False, "PortsWait", waits)
+
+
+def _left(world: World, former: FormerService) -> str:
+    app = world.spec.app
+    delete = f"kubectl delete service -n {app.namespace} {former.name}"
+    return f"Service {former.name} is no longer managed: it stays where it points; `{delete}`, or name it in app.yaml"
+
+
+def _followed(world: World, former: FormerService) -> str:
+    until = world.followed_until(former)
+    end = f"until {until:%Y-%m-%dT%H:%M:%SZ}" if until else "as long as its manifest is in Git"
+    return f"Service {former.name} is not named by app.yaml any more: it moves with live traffic {end}"
+
+
+def _waits(world: World, active: Version, service: str) -> str:
+    """Which ports of Git the live version does not serve; empty where it has all of Git's."""
+    said = next((each.ports for each in world.desired.ports if each.service == service and each.ports), "")
+    now = ports_of(world, active, service) if said else ""
+    if said == now:
+        return ""
+    missing = unservable(world.snapshot(active).text, said, [now])
+    names = ", ".join(str(target) for target, _ in missing)
+    shown = label(active.number, active.digest)
+    return (
+        f"Service {service} keeps its ports: no container of {shown} has the port {names} that Git says"
+        if names
+        else ""
+    )
