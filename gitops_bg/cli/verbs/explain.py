@@ -18,6 +18,7 @@ from gitops_bg.cli.options import App, AppOptions
 from gitops_bg.cli.output import Output, said
 from gitops_bg.cli.session import Session
 from gitops_bg.cli.troubles import Trouble, troubles_of
+from gitops_bg.cli.went_back import WentBack, went_back
 from gitops_bg.core.actions import label
 from gitops_bg.core.decision import Decision, Gate, GateKind, Phase
 from gitops_bg.core.model import Version
@@ -39,6 +40,8 @@ class _Findings:
     troubles: tuple[Trouble, ...]
     changes: tuple[ConfigurationChange, ...]
     """What comes with ``coming`` beside another pod template."""
+    alone: WentBack | None
+    """Set where the target went back, and traffic did not."""
     now: datetime
 
 
@@ -69,7 +72,9 @@ def _look(session: Session, facts: Facts) -> _Findings:
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
     wanted = waited_for and coming and _pods(facts, coming)
     troubles = troubles_of(session.cluster, facts.app, coming.snapshot) if wanted and coming else ()
-    return _Findings(facts, decision, coming, troubles, _changes(session, facts, decision, coming), now)
+    return _Findings(
+        facts, decision, coming, troubles, _changes(session, facts, decision, coming), went_back(world), now
+    )
 
 
 def _changes(
@@ -119,6 +124,7 @@ def _json(found: _Findings) -> dict[str, Any]:
             for gate in decision.gates
         ],
         "configuration": [to_json(change) for change in found.changes],
+        "targetWentBack": to_json(found.alone) if found.alone else None,
         "troubles": [to_json(trouble) for trouble in found.troubles],
         "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
         "actions": [str(action) for action in decision.actions],
@@ -145,6 +151,9 @@ def _show(output: Output, found: _Findings) -> None:
         output.show(Padding(_table(found), (0, 0, 0, 2)))
         for change in found.changes:
             output.line(f"  it changes: {change}")
+    if found.alone:
+        output.line(f"  {found.alone.reason}", "yellow")
+        output.line(f"    {found.alone.advice}", "cyan")
     for trouble in found.troubles:
         output.line(f"  {trouble}", "red")
         if trouble.advice:

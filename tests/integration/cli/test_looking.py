@@ -256,3 +256,19 @@ def test_plan_from_a_file_that_is_none_says_how_to_make_one(cli: Cli, web: App, 
     (tmp_path / "bad.json").write_text("{")
     assert "is no JSON" in cli("plan", "--observed", str(tmp_path / "bad.json"), code=1)
     assert "cannot be read" in cli("plan", "--observed", str(tmp_path / "none.json"), code=2)
+
+
+def test_explain_says_why_a_target_that_went_back_took_no_traffic_with_it(cli: Cli, web: App) -> None:
+    pushed = web.push_image("v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    slow = web.push_image("v1", "slow CI pushes v1 again")
+    web.wait_offered("v1")
+
+    told = cli.json("explain", str(web.key))["targetWentBack"]
+
+    assert f"commit {slow[:10]} does not say that it reverts a commit" in told["reason"]
+    assert f"gitops-bg rollback {web.key} --to 1" in told["advice"]
+    assert f"git revert {pushed[:10]}" in told["advice"]
+    assert told["advice"] in " ".join(cli("explain", str(web.key)).split())

@@ -1,0 +1,93 @@
+"""Reverts of pushes as forges and people make them, told with everything real; the whole table is `test_provenance`."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import TestCluster
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.sightings import Sightings
+
+LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def on_both(cluster: TestCluster, tmp_path: Path) -> Iterator[App]:
+    """The app `web`, its v1 live; on the sandbox and on a real control plane."""
+    with scenario(cluster, tmp_path) as made:
+        made.start()
+        yield made.app().deploy("v1")
+
+
+def set_target(web: App, tag: str, message: str, date: datetime | None = None) -> str:
+    """What a forge merges: the target at a tag with a message of its own; dates may be those of a rebase."""
+    world: Scenario = web.scenario
+    world.pull()
+    world.remote.write(f"{web.folder}/target.yaml", web.target_yaml(tag))
+    world.remote.commit(message, date=date)
+    return world.push()
+
+
+def test_squashed_revert_of_a_request_with_an_old_date_goes_back_at_once(on_both: App) -> None:
+    web = on_both
+    set_target(web, "v2", "web v2 (#12)")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+
+    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
+        set_target(web, "v1", 'Revert "web v2 (#12)" (#13)\n\nReverts shop/config#12', LONG_AGO)
+        web.wait_live("v1")
+        web.wait_primary("v1")
+        web.wait_told("rolled-back")
+
+    seen.assert_traffic_was_safe("web")
+    assert len(seen.moves("web")) == 1
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
+
+
+def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing(on_both: App) -> None:
+    web = on_both
+    world = web.scenario
+    pushed = web.push_image("v2")
+    web.wait_offered("v2")
+    world.cluster.set_ready(world.namespace, {"gitops-bg.dev/digest": web.versions()["v2"].digest}, False)
+    web.wait(lambda: web.versions()["v2"].available == 0, "v2 is not ready")
+    web.merge_offer()
+    web.wait_phase("Promoting")
+
+    with Sightings(world.cluster, world.namespace) as seen:
+        web.revert(pushed)
+        web.wait_primary("v1")
+        web.wait_told("held")
+        world.cluster.set_ready(world.namespace, {"gitops-bg.dev/digest": web.versions()["v2"].digest}, True)
+        web.wait_phase("Healthy")
+        world.wait_idle()
+
+    assert not seen.moves("web")
+    assert web.live_tag() == "v1"
+    assert "promoted" not in web.told()
+    assert not web.offered()
+
+
+def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_of_that_one_goes_back_again(web: App) -> None:
+    pushed = web.push_image("v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    undone = web.revert(pushed)
+    web.wait_live("v1")
+    web.wait_primary("v1")
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
+
+    again = web.revert(undone)
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted", times=2)
+    assert not web.record.holds
+
+    web.revert(again)
+    web.wait_live("v1")
+    web.wait_primary("v1")
