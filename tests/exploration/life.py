@@ -58,6 +58,7 @@ class Life:
         self._worked: dict[State, State] = {}
         self._calm: dict[State, State] = {}
         self._checked: set[State] = set()
+        self._gone_back: set[tuple[int, int]] = set()
         self._ends: dict[object, tuple[object, State]] = {}
 
     # --- parts ----------------------------------------------------------------------------------------------
@@ -126,7 +127,7 @@ class Life:
             changes = {"reverts": (), "backdated": False, **changes, "brought_by": name}
         if "primary" in changes:
             changes = {**changes, "named_by": name}
-        commit = head._replace(id=name, by_agent=by_agent, **changes)
+        commit = head._replace(**{"says_good": "", **changes, "id": name, "by_agent": by_agent})
         return self.with_git(state, git._replace(main=self.pools.main.number((*main, commit))))
 
     def decided(self, state: State, *, says_good: str = "", expect: tuple[str, str] | None = None) -> State:
@@ -155,7 +156,7 @@ class Life:
         branch = git.branch
         if not git.up or branch is None or branch[1] != head.primary:
             return None
-        state = self.commit(state, primary=branch[0], number=branch[2], source=branch[3])
+        state = self.commit(state, primary=branch[0], number=branch[2], source=branch[3], says_good=branch[0])
         state = self.with_git(state, self.git(state)._replace(branch=None))
         return self.decided(state, says_good=branch[0])
 
@@ -166,7 +167,7 @@ class Life:
             return None
         version = self.record(state).version(digest(head.target))
         number = version.number if version else 0
-        state = self.commit(state, primary=head.target, number=number, source=head.brought_by)
+        state = self.commit(state, primary=head.target, number=number, source=head.brought_by, says_good=head.target)
         return self.decided(state, says_good=head.target)
 
     def revert_primary(self, state: State) -> State | None:
@@ -177,7 +178,8 @@ class Life:
         if not self.git(state).up or place == 0 or not main[place - 1].primary:
             return None
         before = main[place - 1]
-        state = self.commit(state, primary=before.primary, number=before.number, source=before.source)
+        wanted = before.primary
+        state = self.commit(state, primary=wanted, number=before.number, source=before.source, says_good=wanted)
         expect = (before.primary, f"the promotion of {head.primary} was reverted, {before.primary} is to be live")
         books, record = self.books(state), self.record(state)
         clear = before.primary in books.served and can_run(before.primary) and not record.override
@@ -230,7 +232,9 @@ class Life:
         head = self.head(state)
         if not self.git(state).up or head.target in ("", "?") or head.retry[0] == head.target:
             return None
-        return self.decided(self.commit(state, retry=(head.target, head.retry[1] + 1)), says_good=head.target)
+        return self.decided(
+            self.commit(state, retry=(head.target, head.retry[1] + 1), says_good=head.target), says_good=head.target
+        )
 
     def rewind(self, state: State, commits: int) -> State | None:
         """A force-push from a stale clone."""
@@ -442,8 +446,19 @@ class Life:
             self.cluster(state),
             asked=before.request != after.request,
             reverted=bool(main) and bool(main[-1].reverts),
+            unseen=self._says_good_since(state, before),
         )
+        request = self.cluster(state).request
+        if request and request[1] == "abort" and before.request != after.request == request[0]:
+            newest = self.pools.main[books.newest][-1] if books.newest >= 0 else None
+            books = promises.aborted(books, before, newest, self._says_good_since(state, before))
         return self.with_books(state, books)._replace(record=outcome.record)
+
+    def _says_good_since(self, state: State, record: Record) -> frozenset[str]:
+        """Versions that somebody wants by commits of main which the record does not know."""
+        main = self.pools.main[self.git(state).main]
+        known = next((place for place, one in enumerate(main) if one.id == record.main.commit), 0)
+        return frozenset(one.says_good for one in main[known + 1 :] if one.says_good)
 
     def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
         if not actions:
@@ -623,8 +638,9 @@ class Life:
         good = [one for one in good if cluster.pods(one) or self._has_text(record, one)]
         state = self.with_git(state, self.git(state)._replace(up=False))
         asked = self.ask(self.with_books(state, books._replace(expect=None)), "rollback")
-        if asked is None or not self.cluster(state).active:
+        if asked is None or not cluster.active or (state.cluster, state.record) in self._gone_back:
             return
+        self._gone_back.add((state.cluster, state.record))
         switches = self._movements(asked)
         if switches > 1 or (good and switches != 1):
             raise Violation(f"I6: a rollback from {books.live} takes {switches} switches, though {good} served before")

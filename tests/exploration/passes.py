@@ -22,7 +22,9 @@ from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import Snapshot, Source
 from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaSetView, Request, ServiceView, Verb
 from gitops_bg.core.record import Record
+from gitops_bg.core.run_history import forget_runs
 from gitops_bg.core.spec import AppSpec, Retry, Suspension
+from gitops_bg.core.status.rollouts import note_rollouts
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.core.world import World
@@ -63,6 +65,10 @@ class Outcome(NamedTuple):
     look_again: bool = False
     """It knows an older main than the record: it is to read the remote first."""
     broken: str = ""
+
+
+FOR_PEOPLE = (note_rollouts, forget_runs)
+"""Steps that keep books which no decision reads, and which `moments.canonical` drops."""
 
 
 def light(world: World, actions: tuple[act.Action, ...]) -> Decision:
@@ -193,8 +199,12 @@ def _source(commit: str, subject: str, main: Main = (), *, backdated: bool = Fal
 def _target(head: Commit) -> Target | Missing:
     if head.target in ("", "?"):
         return Missing.UNREADABLE if head.target else Missing.ABSENT
-    source = _source(head.brought_by, f"web {head.target}", backdated=head.backdated)
+    source = _source(head.brought_by, f"web {head.target}", head.reverts, backdated=head.backdated)
     return Target(snapshot(head.target), SIZE, source)
+
+
+def _primary(head: Commit) -> Primary | Missing:
+    source = _source(head.brought_by, f"web {head.target}", backdated=head.backdated)
 
 
 def provenance(main: Main) -> Provenance:

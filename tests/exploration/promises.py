@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gitops_bg.core import actions as act
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
-from tests.exploration.passes import SIZE, tag_of
+from tests.exploration.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Main, Violation
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
@@ -22,15 +22,28 @@ def broken(promise: str) -> Violation:
 # --- a record that is saved ---------------------------------------------------------------------------------
 
 
-def saved(books: Books, before: Record, after: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> Books:
-    """The books after a record was saved; ``asked``: an operator's request was answered in it."""
+def saved(
+    books: Books,
+    before: Record,
+    after: Record,
+    cluster: Cluster,
+    *,
+    asked: bool,
+    reverted: bool,
+    unseen: frozenset[str],
+) -> Books:
+    """The books after a record was saved; ``asked``: an operator's request was answered in it.
+
+    ``unseen``: versions that somebody says are good in commits that the record did not know: those count as later.
+    """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, fresh, cluster)
     if after.override and after.override != before.override:
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
     held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
-    if held - {""} and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
-        books = books._replace(bad=books.bad | held - {""}, left=books.left | held - {""})
+    held -= {"", *unseen}
+    if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
+        books = books._replace(bad=books.bad | held, left=books.left | held)
     return books
 
 
@@ -102,7 +115,7 @@ def _switched(
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
     if action.lane is Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
         raise broken(f"{action}: through no gate, to a version that was rolled back, failed or held")
-    if action.lane is not Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
+    if action.lane is not Lane.ROLLBACK and tag in books.bad:
         raise broken(f"{action}: it was rolled back, failed or is held, and nobody said otherwise")
     if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
@@ -152,6 +165,17 @@ def is_judged(record: Record, tag: str) -> bool:
 # --- rest ---------------------------------------------------------------------------------------------------
 
 
+def aborted(books: Books, before: Record, newest: Commit | None, unseen: frozenset[str]) -> Books:
+    """What an operator has just stopped: what main asks for, and what does not serve yet."""
+    if newest is None or before.override or not books.live:
+        return books
+    coming = newest.primary if newest.primary not in ("", books.live) else newest.target
+    known = before.version(digest(coming)) if coming not in ("", "?") else None
+    if known is None or known.retiring or coming in (books.live, *books.served, *unseen):
+        return books
+    return books._replace(bad=books.bad | {coming}, left=books.left | {coming})
+
+
 def rests(
     head: Commit, cluster: Cluster, record: Record, books: Books, *, frozen: bool, can_run: Callable[[str], bool]
 ) -> None:
@@ -178,5 +202,15 @@ def rests(
     shown = cluster.pods(cluster.preview)
     if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
+    for run in record.analysis:
+        failed = tag_of(run.digest) if run.finding is Finding.FAILED else ""
+        if (
+            failed
+            and failed == head.target
+            and failed != live
+            and head.retry[0] != failed
+            and not record.held(run.digest)
+        ):
+            raise broken(f"{failed} failed its analysis, and is not on hold")
     if books.expect and not frozen and live != books.expect[0]:
         raise broken(f"a revert ends with the old version and stays: {books.expect[1]}; it ended at {live}")

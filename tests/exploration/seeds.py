@@ -27,6 +27,8 @@ class Seed(NamedTuple):
 S: Event = ("settle",)
 V1: tuple[Event, ...] = (("push", "1"), S)
 V2_READY = (*V1, ("push", "2"), S)
+COMING = (*V2_READY, ("merge",), ("pods", "2", False), ("fetch", "a"), ("act", "a"))
+"""Main names version 2, whose pods have just failed: traffic waits."""
 V2 = (*V2_READY, ("merge",), S)
 """Version 2 live and on probation, version 1 warm."""
 V2_PROVEN = (*V2, ("later",), S)
@@ -64,6 +66,8 @@ SEEDS: tuple[Seed, ...] = (
     _seed("rolled back with a hold", ROLLED_BACK, "git ask retry dates lost time"),
     _seed("override pending with Git away", GIT_AWAY, "git ask crash retry time"),
     _seed("suspended", (*V2_READY, ("suspend",), S), "suspend pods foreign ask retry crash"),
+    _seed("a promotion on its way", COMING, "git ask crash pods retry"),
+    _seed("suspended after a promotion", (*V2, ("suspend",), S), "suspend ask retry"),
     _seed("two warm versions", V3, "ask pods time foreign dates"),
     _seed("broken target", (*V2, ("break_target",), S), "broken ask pods git foreign"),
     _seed("automatic", (*V1, ("push", "2"), S), "git ask protect pods retry dates time", spec=automatic()),

@@ -52,6 +52,8 @@ class Commit(NamedTuple):
     """The agent made it."""
     source: str = ""
     """The commit that ``primary.yaml`` says brought its snapshot."""
+    says_good: str = ""
+    """The version that somebody wants by it, whatever was said of it before: a promotion, a retry."""
     generation: int = 0
     """Of main's history: grows when somebody accepts a rewritten one."""
     suspended: bool = False
