@@ -130,7 +130,7 @@ class Life:
         commit = head._replace(**{"says_good": "", **changes, "id": name, "by_agent": by_agent})
         return self.with_git(state, git._replace(main=self.pools.main.number((*main, commit))))
 
-    def decided(self, state: State, *, says_good: str = "", expect: tuple[str, str] | None = None) -> State:
+    def decided(self, state: State, *, says_good: str = "", expect: tuple[str, ...] | None = None) -> State:
         """Somebody decided: an older expectation counts no more; ``says_good`` is wanted whatever it did before."""
         books = self.books(state)
         return self.with_books(state, books._replace(bad=books.bad - {says_good}, expect=expect))
@@ -180,12 +180,17 @@ class Life:
         before = main[place - 1]
         wanted = before.primary
         state = self.commit(state, primary=wanted, number=before.number, source=before.source, says_good=wanted)
-        expect = (before.primary, f"the promotion of {head.primary} was reverted, {before.primary} is to be live")
+        expect: tuple[str, ...] = (
+            before.primary,
+            f"the promotion of {head.primary} was reverted, {before.primary} is to be live",
+        )
         books, record = self.books(state), self.record(state)
         clear = before.primary in books.served and can_run(before.primary) and not record.override
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
         answered = asked is None or asked[0] == record.request
+        if before.primary in books.served and head.primary not in books.came[: books.came.index(before.primary)]:
+            expect = (*expect, head.primary)  # Taken back: without a hold it would be offered again at once.
         return self.decided(state, says_good=before.primary, expect=expect if clear and answered else None)
 
     def revert_target(self, state: State, backdated: bool) -> State | None:
@@ -609,6 +614,12 @@ class Life:
                 raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
         self._sleeps(state)
         promises.rests(head, cluster, record, self.books(state), frozen=frozen, can_run=can_run)
+        branch = self.git(state).branch
+        expect = self.books(state).expect
+        if branch and not frozen and expect and branch[0] in expect[2:]:
+            raise Violation(f"{expect[1]}; but {branch[0]} is offered again")
+        if branch and not frozen and branch[0] in self.books(state).bad and branch[0] != self.books(state).live:
+            raise Violation(f"{branch[0]} stays on offer, which was rolled back, failed or aborted")
         if not frozen and head.primary and can_run(head.primary) and promises.is_judged(record, head.primary):
             self._same_end(state, head, cluster, record)
         self._can_go_back(state, frozen=frozen)

@@ -199,12 +199,8 @@ def _source(commit: str, subject: str, main: Main = (), *, backdated: bool = Fal
 def _target(head: Commit) -> Target | Missing:
     if head.target in ("", "?"):
         return Missing.UNREADABLE if head.target else Missing.ABSENT
-    source = _source(head.brought_by, f"web {head.target}", head.reverts, backdated=head.backdated)
-    return Target(snapshot(head.target), SIZE, source)
-
-
-def _primary(head: Commit) -> Primary | Missing:
     source = _source(head.brought_by, f"web {head.target}", backdated=head.backdated)
+    return Target(snapshot(head.target), SIZE, source)
 
 
 def provenance(main: Main) -> Provenance:

@@ -40,6 +40,7 @@ def saved(
     books = _ledger_tells_what_happened(books, fresh, cluster)
     if after.override and after.override != before.override:
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
+        _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
     held -= {"", *unseen}
     if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
@@ -71,6 +72,15 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
     told = any(one.event in CAUSES for one in fresh)
     if not override.reason or not (asked or reverted or told):
         raise broken(f"an override without a cause that anybody can see: to {tag_of(override.to_digest)}")
+
+
+def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> None:
+    """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
+    failed = any(run.finding in (Finding.FAILED, Finding.ERROR) for run in (*after.analysis, *after.past_runs))
+    healthy = cluster.available(tag_of(before.traffic)) >= SIZE
+    known = before.override is not None and before.override.to_digest == after.override.to_digest  # type: ignore[union-attr]
+    if healthy and not known and not (asked or reverted or failed):
+        raise broken(f"traffic goes back to {tag_of(after.override.to_digest)} though nothing is wrong")  # type: ignore[union-attr]
 
 
 # --- a write that was carried out ---------------------------------------------------------------------------
@@ -199,6 +209,8 @@ def rests(
         and live != head.primary
     ):
         raise broken(f"the one rule: primary.yaml names {head.primary}, and traffic ends at {live or 'nothing'}")
+    if not frozen and not live and head.target and can_run(head.target) and not head.primary:
+        raise broken(f"the first version, {head.target}, never goes live")
     shown = cluster.pods(cluster.preview)
     if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")

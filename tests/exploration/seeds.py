@@ -74,6 +74,7 @@ SEEDS: tuple[Seed, ...] = (
     _seed("automatic with analyses", IN_ANALYSIS, "analysis crash ask retry time pods", spec=ANALYSED),
     _seed("rebuilt cluster", (*ROLLED_BACK, ("rebuild", False)), "lost pods git ask crash"),
     _seed("no history kept", ROLLED_BACK, "ask retry git lost time", spec=NO_HISTORY),
+    _seed("no history kept, v2 live", V2, "ask retry git lost time", spec=NO_HISTORY),
     _seed("a cache that lags", V2_READY, "stale pods foreign crash ask", tags=("1", "2")),
     _seed("main is rewound", V2, "rewind git ask"),
     _seed("two agents", V2_READY, "halt git ask", second=True),

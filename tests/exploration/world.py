@@ -166,7 +166,7 @@ class Books(NamedTuple):
     """The last entry of the ledger that was compared with the movements."""
     newest: int = -1
     """The newest main that any agent has acted on."""
-    expect: tuple[str, str] | None = None
+    expect: tuple[str, ...] | None = None
     """What must come of a revert: the version that is to be live in the end; and the words for it."""
 
 

@@ -147,12 +147,14 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._source, self._file, "exec"), module.__dict__)
 
 
-def tests_for(mutant: Mutant) -> list[str]:
-    """The tables of `tests/core`, those of the module's own name first; not the slow random histories."""
+def tests_for(mutant: Mutant) -> Iterator[list[str]]:
+    """The tables of `tests/core`: first those of the module's own name, then all but the slow random histories."""
     own = f"test_{Path(mutant.file).stem}.py"
+    slow = {"test_invariants.py", "test_doctests.py", own}
     every = sorted(path.name for path in (ROOT / "tests" / "core").glob("test_*.py"))
-    slow = {"test_invariants.py", "test_doctests.py"}
-    return [f"tests/core/{name}" for name in sorted(every, key=lambda name: name != own) if name not in slow]
+    if own in every:
+        yield [f"tests/core/{own}"]
+    yield [f"tests/core/{name}" for name in every if name not in slow]
 
 
 def is_killed(mutant: Mutant) -> bool:
@@ -169,14 +171,14 @@ def is_killed(mutant: Mutant) -> bool:
 def _run(mutant: Mutant) -> int:
     import pytest
 
-    signal.alarm(SECONDS)  # A loop without end is noticed, too.
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)  # Of CPU: a loop without end is noticed, too.
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     sys.meta_path.insert(0, _Mutated(mutant))
-    quiet = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly"]
+    quiet = ["-q", "-x", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
     try:
-        return int(pytest.main([*quiet, *tests_for(mutant)]))
+        return next((1 for tests in tests_for(mutant) if pytest.main([*quiet, *tests]) != 0), 0)
     except BaseException:
         return 1
 
