@@ -67,13 +67,13 @@ class Life:
         """Main without the app's target; nothing in the cluster."""
         pools = self.pools
         main = pools.main.number((Commit(self._id(0, 0)),))
-        agent = pools.agent.number(Agent(main=main))
+        first, second = (pools.agent.number(Agent(main=main, process=name)) for name in "ab")
         return State(
             git=pools.git.number(Git(main)),
             cluster=pools.cluster.number(Cluster()),
             record=pools.record.number(canonical(Record())),
-            a=agent,
-            b=agent if self.rules.second else -1,
+            a=first,
+            b=second if self.rules.second else -1,
             books=pools.books.number(Books()),
             old=0,
         )
@@ -185,7 +185,12 @@ class Life:
             f"the promotion of {head.primary} was reverted, {before.primary} is to be live",
         )
         books, record = self.books(state), self.record(state)
-        clear = before.primary in books.served and can_run(before.primary) and not record.override
+        clear = (
+            before.primary in books.served
+            and can_run(before.primary)
+            and not record.override
+            and not record.awaits_look
+        )
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
         answered = asked is None or asked[0] == record.request
@@ -208,7 +213,11 @@ class Life:
     def _expected_of_revert(self, state: State, head: Commit, before: Commit) -> tuple[str, str] | None:
         """What the revert of a push leads to (gitops.md §3); None where this page does not say."""
         books, record, cluster = self.books(state), self.record(state), self.cluster(state)
-        quiet = record.override is None and (cluster.request is None or cluster.request[0] == record.request)
+        quiet = (
+            not record.awaits_look
+            and record.override is None
+            and (cluster.request is None or cluster.request[0] == record.request)
+        )
         if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
             return None
         if self._goes_on_by_itself(before, head.primary):
@@ -337,7 +346,14 @@ class Life:
         seen = agent._replace(
             main=git.main, branch=git.branch, ledger=git.ledger, away=False, refused=git.protected and agent.refused
         )
-        return self.with_agent(state, who, seen._replace(rewritten=rewritten))
+        seen = seen._replace(rewritten=rewritten, look=self._next_look(self.record(state)))
+        return self.with_agent(state, who, seen)
+
+    @staticmethod
+    def _next_look(record: Record) -> int:
+        """Its number only has to be higher than those of decisions that wait for it."""
+        waiting = [hold.awaits for hold in record.holds] + ([record.override.awaits] if record.override else [])
+        return max((one.number + 1 for one in waiting if one), default=0)
 
     def _lost(self, agent: Agent, git: Git, record: Record) -> str:
         """The commit that was seen before and that main does not contain, unless somebody accepted that."""
@@ -423,12 +439,16 @@ class Life:
         if not who:
             return state
         if dies:
-            ledger = agent.ledger
-            return self.with_agent(state, who, Agent(ledger=ledger, away=not self.git(state).up))
+            return self.with_agent(state, who, self._anew(agent, away=not self.git(state).up))
         primary = self.pools.main[agent.main][-1].primary if agent.main >= 0 else ""
         wish = self.pools.wish.number((outcome.git, primary if outcome.git else ""))  # type: ignore[arg-type]
         halted = self.pools.halted.number(outcome.cluster[count:])  # type: ignore[arg-type]
         return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
+
+    @staticmethod
+    def _anew(agent: Agent, *, away: bool = False) -> Agent:
+        """The next process: it knows nothing of main."""
+        return Agent(ledger=agent.ledger, away=away, process=f"{agent.process[:1]}{len(agent.process) % 2 * 'x'}")
 
     def _now_newest(self, state: State, agent: Agent) -> State:
         books = self.books(state)
@@ -451,19 +471,12 @@ class Life:
             self.cluster(state),
             asked=before.request != after.request,
             reverted=bool(main) and bool(main[-1].reverts),
-            unseen=self._says_good_since(state, before),
         )
         request = self.cluster(state).request
         if request and request[1] == "abort" and before.request != after.request == request[0]:
             newest = self.pools.main[books.newest][-1] if books.newest >= 0 else None
-            books = promises.aborted(books, before, newest, self._says_good_since(state, before))
+            books = promises.aborted(books, before, newest)
         return self.with_books(state, books)._replace(record=outcome.record)
-
-    def _says_good_since(self, state: State, record: Record) -> frozenset[str]:
-        """Versions that somebody wants by commits of main which the record does not know."""
-        main = self.pools.main[self.git(state).main]
-        known = next((place for place, one in enumerate(main) if one.id == record.main.commit), 0)
-        return frozenset(one.says_good for one in main[known + 1 :] if one.says_good)
 
     def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
         if not actions:
@@ -493,7 +506,7 @@ class Life:
         for action in actions:
             state = self._put(state, who, action, primary)
         if not answered:
-            return self.with_agent(state, who, Agent(ledger=agent.ledger))
+            return self.with_agent(state, who, self._anew(agent))
         agent = self.agent(state, who)._replace(wish=0)
         return self.fetch(self.with_agent(state, who, agent), who)
 

@@ -19,6 +19,7 @@ from gitops_bg.core.decision import Decision, Phase
 from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.digest import short
 from gitops_bg.core.knowledge import Knowledge
+from gitops_bg.core.looks import Looks
 from gitops_bg.core.model import Snapshot, Source
 from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaSetView, Request, ServiceView, Verb
 from gitops_bg.core.record import Record
@@ -89,7 +90,7 @@ class Passes:
 
     def outcome(self, agent: Agent, cluster: int, record: int, verdict: str = "") -> Outcome:
         """What the engine says where the agent sees this."""
-        key = (agent[:6], cluster, record, verdict)
+        key = (agent[:8], cluster, record, verdict)
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = self._decide(agent, cluster, record, verdict)
@@ -138,7 +139,7 @@ class Passes:
     def desired_of(self, agent: Agent, head: Commit | None, record: Record) -> Desired:
         knowledge = self.knowledge(agent, head, record)
         begins = (not record.epoch or record.unrecalled) and head is not None
-        key = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge)
+        key = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge, agent.process, agent.look)
         known = self._desired.get(key)
         if known is None:
             known = self._desired[key] = self._desired_now(agent, head, knowledge, begins=begins)
@@ -174,6 +175,7 @@ class Passes:
             knowledge=knowledge,
             generation=head.generation,
             tree=repr(head[1:]),
+            looks=Looks(agent.process, agent.look, agent.look),
         )
 
     def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None) -> Observed:

@@ -30,19 +30,16 @@ def saved(
     *,
     asked: bool,
     reverted: bool,
-    unseen: frozenset[str],
 ) -> Books:
-    """The books after a record was saved; ``asked``: an operator's request was answered in it.
-
-    ``unseen``: versions that somebody says are good in commits that the record did not know: those count as later.
-    """
+    """The books after a record was saved; ``asked``: an operator's request was answered in it."""
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, fresh, cluster)
-    if after.override and after.override != before.override:
+    known = after.override and before.override and after.override.to_digest == before.override.to_digest
+    if after.override and not known:
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
-    held -= {"", *unseen}
+    held -= {""}
     if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
         books = books._replace(bad=books.bad | held, left=books.left | held)
     return books
@@ -69,7 +66,8 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
     override = after.override
     if override is None or (override.diverged and before.override):
         return
-    told = any(one.event in CAUSES for one in fresh)
+    held = before.held(override.from_digest) is not None
+    told = held or any(one.event in CAUSES for one in fresh)
     if not override.reason or not (asked or reverted or told):
         raise broken(f"an override without a cause that anybody can see: to {tag_of(override.to_digest)}")
 
@@ -78,9 +76,9 @@ def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool,
     """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
     failed = any(run.finding in (Finding.FAILED, Finding.ERROR) for run in (*after.analysis, *after.past_runs))
     healthy = cluster.available(tag_of(before.traffic)) >= SIZE
-    known = before.override is not None and before.override.to_digest == after.override.to_digest  # type: ignore[union-attr]
-    if healthy and not known and not (asked or reverted or failed):
-        raise broken(f"traffic goes back to {tag_of(after.override.to_digest)} though nothing is wrong")  # type: ignore[union-attr]
+    override = after.override
+    if override and healthy and not (asked or reverted or failed or before.held(override.from_digest)):
+        raise broken(f"traffic goes back to {tag_of(override.to_digest)} though nothing is wrong")
 
 
 # --- a write that was carried out ---------------------------------------------------------------------------
@@ -125,7 +123,7 @@ def _switched(
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
     if action.lane is Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
         raise broken(f"{action}: through no gate, to a version that was rolled back, failed or held")
-    if action.lane is not Lane.ROLLBACK and tag in books.bad:
+    if left and action.lane is not Lane.ROLLBACK and tag in books.bad:
         raise broken(f"{action}: it was rolled back, failed or is held, and nobody said otherwise")
     if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
@@ -175,13 +173,13 @@ def is_judged(record: Record, tag: str) -> bool:
 # --- rest ---------------------------------------------------------------------------------------------------
 
 
-def aborted(books: Books, before: Record, newest: Commit | None, unseen: frozenset[str]) -> Books:
+def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
     """What an operator has just stopped: what main asks for, and what does not serve yet."""
     if newest is None or before.override or not books.live:
         return books
     coming = newest.primary if newest.primary not in ("", books.live) else newest.target
     known = before.version(digest(coming)) if coming not in ("", "?") else None
-    if known is None or known.retiring or coming in (books.live, *books.served, *unseen):
+    if known is None or known.retiring or coming in (books.live, *books.served):
         return books
     return books._replace(bad=books.bad | {coming}, left=books.left | {coming})
 

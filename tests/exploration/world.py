@@ -141,6 +141,9 @@ class Agent(NamedTuple):
     refused: bool = False
     rewritten: str = ""
     """The commit it saw that main no longer contains."""
+    look: int = 0
+    """The number of its last look at main; from 0 again where no decision waits for the next."""
+    process: str = ""
     wish: int = 0
     """What its last decision wants of Git, and the primary it was derived from."""
     halted: int = 0

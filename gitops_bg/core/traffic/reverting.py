@@ -37,16 +37,26 @@ def asks_for_provenance(desired: Desired, record: Record) -> bool:
 def follow_target_revert(world: World) -> World:
     """Send traffic back at once where the push of the version that it follows was reverted (gitops.md §3).
 
-    Where traffic has not followed yet, its promotion is cancelled: no switch at all, and a hold on what was promoted.
+    Where traffic has not followed yet, its promotion is cancelled: no switch at all, and a hold on what was promoted,
+    unless that served before: nothing speaks against going back there (I6). A way back that has not begun is cancelled
+    only where the very push was reverted that ``primary.yaml`` comes from: not the revert of a promotion.
     """
     told, leaving, back = world.desired.provenance, world.record.version(world.goal), _named(world)
     if told is None or leaving is None or back is None or back == leaving or _objection(world, told):
         return world
+    returns = leaving.was_active and leaving.digest != world.record.traffic
+    if returns and not _is_of_what_was_reverted(world, told):
+        return world
     reason = f"{told.source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
     world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
-    if leaving.digest != world.record.traffic:
+    if leaving.digest != world.record.traffic and not returns:
         world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
     return world.with_record(replace(world.record, target_revert=told.source.commit))
+
+
+def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
+    primary = world.desired.primary
+    return bool(primary) and primary.source.commit in told.reverted  # type: ignore[union-attr]
 
 
 def lift_by_revert(world: World) -> World:
