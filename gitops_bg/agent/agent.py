@@ -21,11 +21,13 @@ from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.alerting import alert_composer
 from gitops_bg.agent.backoff import Backoff
 from gitops_bg.agent.beside import Beside
+from gitops_bg.agent.boundaries import quietly
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.closed_refs import ClosedRefs
+from gitops_bg.agent.failures import Failures
 from gitops_bg.agent.git_loop import GitLoop, Listener
 from gitops_bg.agent.lineage import main_of
-from gitops_bg.agent.logs import fields, mask
+from gitops_bg.agent.logs import mask
 from gitops_bg.agent.measuring import Measurements
 from gitops_bg.agent.memory import collect_less_often
 from gitops_bg.agent.metrics import Metrics
@@ -35,7 +37,7 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.agent.workqueue import WorkQueue
 from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, Transient, guarded
 from gitops_bg.core.hooks.hook import HookType
 from gitops_bg.core.knowledge import Main
 from gitops_bg.core.model import AppKey
@@ -66,9 +68,7 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
-        self._failures: set[AppKey] = set()
         self.queue = WorkQueue()
-        self._retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(2)},
@@ -77,6 +77,8 @@ class Agent:
         self._alarms = Alarms(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
         self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces, on_crash=self._crashed)
+        retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
+        self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
         listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
@@ -147,7 +149,7 @@ class Agent:
         self.repository.close()
 
     def wait(self) -> None:
-        """Wait until somebody calls `finish` or a bug ends the agent; raises that bug."""
+        """Wait until somebody calls `finish`, or until nothing can go on; raises why (decision 26)."""
         self._stopped.wait()
         if self._crash is not None:
             raise self._crash
@@ -167,7 +169,7 @@ class Agent:
             self._stopped.wait(0.02)
         if self._crash is not None:
             raise self._crash
-        return frozenset(self._failures)
+        return frozenset(self._failures.apps)
 
     def _nothing_to_do(self) -> bool:
         """The queue is asked again: what the others have done since may have put something there."""
@@ -180,7 +182,7 @@ class Agent:
         return max(0.0, (until - self._clock()).total_seconds())
 
     def _crashed(self, error: BaseException) -> None:
-        LOGGER.critical("a bug ends the agent", exc_info=error)
+        LOGGER.critical("the agent cannot go on", exc_info=error)
         self._crash = error
         self._stopped.set()
 
@@ -228,20 +230,22 @@ class Agent:
         self.metrics.apps(len(apps))
         for app in apps:
             entry = self.catalog.entry(app)
-            self.cluster.recheck(app, entry.config if entry else None)
+            with quietly(f"a resync of {app}", app):
+                self.cluster.recheck(app, entry.config if entry else None)
         self.wake_apps(apps)
 
     def _tidy(self) -> None:
         """Pack the mirror; one that is damaged is cloned again by the next poll."""
-        try:
+        with quietly("packing the mirror"):
             self.repository.tidy()
-        except GitopsBgError as error:
-            LOGGER.warning("packing the mirror failed: %s", error)
 
     def _remembered_mains(self) -> Iterable[Main]:
-        """The mains that live records were decided from."""
-        records = (self.cluster.record(app) for app in self.cluster.apps() if self.catalog.cares_for(app))
-        return frozenset(map(main_of, records))
+        """The mains that live records were decided from, of those that can be read."""
+        mains: set[Main] = set()
+        for app in filter(self.catalog.cares_for, self.cluster.apps()):
+            with quietly(f"reading the record of {app}", app):
+                mains.add(main_of(self.cluster.record(app)))
+        return frozenset(mains)
 
     # --- workers ------------------------------------------------------------------------------------------------
 
@@ -258,26 +262,13 @@ class Agent:
 
     def _look_at(self, app: AppKey) -> None:
         try:
-            if not self._reconciler.reconcile(app):
-                self.queue.add(app)
+            with guarded(f"a look at {app}"):
+                if not self._reconciler.reconcile(app):
+                    self.queue.add(app)
         except GitopsBgError as error:
-            self._failed(app, error)
+            self._failures.failed(app, error)
         else:
-            self._retries.succeeded(app)
-            self._failures.discard(app)
-
-    def _failed(self, app: AppKey, error: GitopsBgError) -> None:
-        """Who must act decides when to look again (DESIGN §6): soon, later, or when the file changes."""
-        self.metrics.failed(app, error.reason)
-        self._failures.add(app)
-        slow = isinstance(error, Refused | InvalidInput)
-        asked = error.retry_after if isinstance(error, Transient) else None
-        seconds = self._retries.failed(app, at_least=asked or (30.0 if slow else 0.0))
-        log = LOGGER.debug if isinstance(error, WorldChanged) else LOGGER.warning
-        log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
-        if slow:
-            self.cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
-        self._wake_later([app], seconds)
+            self._failures.succeeded(app)
 
     # --- health ---------------------------------------------------------------------------------------------------
 

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from gitops_bg.agent.boundaries import quietly, tell
 from gitops_bg.agent.lineage import Lineage
 from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
+from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
@@ -25,6 +27,7 @@ from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.alerts import Alerting
+from gitops_bg.spec.companions import UNKNOWN
 from gitops_bg.spec.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
@@ -33,6 +36,7 @@ from gitops_bg.spec.layout import (
     PRIMARY_FILE,
     SETTINGS_FILE,
     app_file,
+    folder_of,
     is_manifest,
 )
 from gitops_bg.spec.load import AppConfig, load_app
@@ -96,6 +100,7 @@ class Catalog:
         self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
         self._askers: dict[AppKey, tuple[str, Source | None]] = {}
         self.lookout = Lookout()
+        self._broken: dict[AppKey, InternalError] = {}
         self.settings: Settings = default_settings()
         self.settings_problems: tuple[Problem, ...] = ()
         self.unreachable = ""
@@ -135,6 +140,10 @@ class Catalog:
     def relation(self, app: AppKey, record: Record) -> Knowledge:
         """How main stands to the one that the record of an app was decided from."""
         return self._lineage.relation(app, record.main, reachable=not self.unreachable)
+
+    def trouble(self, app: AppKey) -> InternalError | None:
+        """The bug that keeps the app's files from being read; they are tried again with every poll."""
+        return self._broken.get(app)
 
     @property
     def alerting(self) -> Alerting:
@@ -217,13 +226,21 @@ class Catalog:
         """Look at the remote and take over what moved. Raises the errors of ``Repository.poll``."""
         awaited = self._lineage.awaited()
         poll = self._repository.poll()
+        try:
+            return self._taken_over(poll, awaited)
+        except Exception:
+            if poll.moved:
+                self._repository.take_back()  # or the next poll would find nothing new, and this were lost
+            raise
+
+    def _taken_over(self, poll: Poll, awaited: frozenset[str]) -> Refresh:
         stood = self.standing
         follows = self._lineage.judge(poll, self._generation)
         dirty = set(self._lineage.verify() | self._lineage.asked(awaited))
         self._unread = _both(self._unread, poll)
         if poll.moved or not stood[0]:
             dirty |= self._read_promotions() | self.read_positions()
-        if follows and self._unread.moved:
+        if follows and (self._unread.moved or self._broken):
             dirty |= self._read()
         if stood != self.standing:
             dirty |= self._entries.keys()
@@ -241,7 +258,7 @@ class Catalog:
         removed = {app for app in poll.removed if self.cares_for(app)}
         if poll.settings_changed:
             self._read_settings()
-        changed |= self._read_shared(poll) - removed
+        changed |= (self._read_shared(poll) | self._broken.keys()) - removed
         self._read_apps(changed, removed)
         self._trees = self._repository.apps()
         self._unread = Poll("", 0, moved=False)
@@ -293,17 +310,43 @@ class Catalog:
 
     def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
         for app in removed:
+            self._broken.pop(app, None)
             self._enter(app, None)
         if not changed:
             return
-        files = self._repository.files_of(changed)
-        targets = [(app, name) for app in changed for name in _making_versions(files[app])]
-        primaries = [(app, PRIMARY_FILE) for app in changed if PRIMARY_FILE in files[app]]
+        for app, entry in self._read_entries(changed).items():
+            self._enter(app, entry)
+
+    def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+        """Those of all apps at once; where that meets a bug, each by itself: it strikes only whose files they are."""
+        try:
+            with guarded("reading the files of apps"):
+                return self._entries_of(apps)
+        except InternalError:
+            return {app: self._read_alone(app) for app in apps}
+
+    def _read_alone(self, app: AppKey) -> Entry:
+        try:
+            with guarded(f"reading the files of {app}"):
+                entry = self._entries_of({app})[app]
+                self._broken.pop(app, None)
+                return entry
+        except InternalError as error:
+            tell(error, app)
+            self._broken[app] = error
+            return _unreadable(app, error)
+
+    def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+        files = self._repository.files_of(apps)
+        targets = [(app, name) for app in apps for name in _making_versions(files[app])]
+        primaries = [(app, PRIMARY_FILE) for app in apps if PRIMARY_FILE in files[app]]
         # A target is by whoever made it; a promotion is by whoever let it into main.
         origins = self._repository.origins([*targets, *primaries])
         sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
-        for app in changed:
-            self._enter(app, self._entry(app, files[app], sources))
+        entries = {app: self._entry(app, files[app], sources) for app in apps}
+        for app in apps:
+            self._broken.pop(app, None)
+        return entries
 
     def _enter(self, app: AppKey, entry: Entry | None) -> None:
         """Keep what main says of an app, or that it says nothing, and what it shares with others."""
@@ -340,7 +383,11 @@ class Catalog:
     def _read_promotions(self) -> set[AppKey]:
         before = self._promotions
         offered = self._repository.promotions()
-        self._promotions = {app: self._branch(app, offer) for app, offer in offered.items() if self.cares_for(app)}
+        found = {app: PromotionBranch("", "") for app in offered if self.cares_for(app)}
+        for app in found:
+            with quietly(f"reading the promotion branch of {app}", app):
+                found[app] = self._branch(app, offered[app])
+        self._promotions = found
         touched = before.keys() | self._promotions.keys()
         return {app for app in touched if before.get(app) != self._promotions.get(app)}
 
@@ -370,6 +417,13 @@ def _both(before: Poll, now: Poll) -> Poll:
         others_changed=before.others_changed | now.others_changed,
         moved=before.moved or now.moved,
     )
+
+
+def _unreadable(app: AppKey, error: InternalError) -> Entry:
+    """What stands for an app whose files meet a bug: what runs goes on, as with files that are broken."""
+    problem = Problem(folder_of(app), str(error), remedy="report it, with the traceback in the agent's log")
+    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
+    return Entry(config, None, has_target=True)
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

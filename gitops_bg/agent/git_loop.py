@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.backoff import Backoff
+from gitops_bg.agent.boundaries import tell
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.closed_refs import ClosedRefs
 from gitops_bg.agent.git_writes import Wish, Written, branch_of, only_ledger, write
 from gitops_bg.agent.logs import fields
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.core.actions import GitAction
-from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.repository import Repository
@@ -75,6 +76,7 @@ class GitLoop:
         self._stopping = False
         self._busy = False
         self._refused_at: datetime | None = None
+        self._broken: dict[AppKey, InternalError] = {}
         self._thread = threading.Thread(target=self._run, name="git", daemon=True)
 
     def start(self) -> None:
@@ -99,6 +101,10 @@ class GitLoop:
         with self._changed:
             ready = any(self._split(app, wish)[0] for app, wish in self._wishes.items())
             return not (ready or self._poll_due or self._busy)
+
+    def trouble(self, app: AppKey) -> InternalError | None:
+        """The bug that kept the last wish of an app from being written; it is tried again, later and later."""
+        return self._broken.get(app)
 
     def poll_soon(self) -> None:
         """Look at the remote as soon as the thread is free; many calls are one poll."""
@@ -150,10 +156,13 @@ class GitLoop:
     def _round(self) -> bool:
         poll, wishes, stopping = self._next()
         try:
-            if poll:
-                self._poll()
-            if wishes:
-                self._write(wishes)
+            with guarded("working with the Git remote"):
+                if poll:
+                    self._poll()
+                if wishes:
+                    self._write(wishes)
+        except GitopsBgError as error:
+            self._decide_again(dict.fromkeys(wishes, error))
         finally:
             with self._changed:
                 self._busy = False
@@ -204,7 +213,8 @@ class GitLoop:
     def _poll(self) -> None:
         started, look = self._clock(), self._catalog.lookout.begin()
         try:
-            refresh = self._catalog.refresh()
+            with guarded("reading the Git remote"):
+                refresh = self._catalog.refresh()
         except GitopsBgError as error:
             self._away(error)
             self._metrics.polled(error.reason, (self._clock() - started).total_seconds())
@@ -215,6 +225,8 @@ class GitLoop:
 
     def _away(self, error: GitopsBgError) -> None:
         """The remote does not answer: say so, keep serving, ask again later."""
+        if isinstance(error, InternalError):
+            tell(error)
         news = self._catalog.unreachable != str(error)
         self._catalog.unreachable = str(error)
         if news:
@@ -242,6 +254,7 @@ class GitLoop:
         if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
             wishes = only_ledger(wishes)
         written = write(self._repository, wishes)
+        self._note_bugs(wishes, written)
         self._count(wishes, (self._clock() - started).total_seconds())
         if written.refused:
             LOGGER.warning("main refuses the agent's commit: %s", written.refused)
@@ -256,6 +269,15 @@ class GitLoop:
             self._decide_again(written.incomplete)
         else:
             self._backoff.succeeded("incomplete")
+
+    def _note_bugs(self, wishes: Container[AppKey], written: Written) -> None:
+        """Keep what struck an app, so that its next pass says it; to begin with, soon."""
+        before = self._broken
+        struck = {app: each for app, each in written.incomplete.items() if isinstance(each, InternalError)}
+        self._broken = {app: each for app, each in before.items() if app not in wishes} | struck
+        self._listener.wake(
+            {app for app in before.keys() | struck.keys() if str(before.get(app)) != str(self._broken.get(app))}
+        )
 
     def _take_note(self, wishes: Mapping[AppKey, Wish], written: Written) -> frozenset[AppKey]:
         """Remember which branches are taken and which are not; the apps to which that is news."""
@@ -289,6 +311,8 @@ class GitLoop:
     def _decide_again(self, incomplete: Mapping[AppKey, GitopsBgError]) -> None:
         """The apps decide again later: what they want of Git may be another thing by then."""
         for app, error in incomplete.items():
+            if isinstance(error, InternalError):
+                tell(error, app)
             LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
         self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))
 

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from gitops_bg.agent.contents import completed
 from gitops_bg.core.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.repo.errors import PushRefused
@@ -80,8 +80,27 @@ def branch_of(repository: Repository, app: AppKey, action: GitAction) -> str:
 def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
     """Carry out all wishes: main first, then the promotion branches, then the ledger.
 
-    A part that fails does not keep the others from being written. Every part may be repeated after any failure.
+    A part that fails does not keep the others from being written. Every part may be repeated after any failure; so
+    where the batch meets a bug, each app's wish is carried out by itself, and one alone is then ``incomplete``.
     """
+    try:
+        with guarded("writing to Git"):
+            return _together(repository, wishes)
+    except InternalError as error:
+        if len(wishes) == 1:
+            return Written(incomplete=dict.fromkeys(wishes, error))
+    written = [write(repository, {app: wish}) for app, wish in wishes.items()]
+    failed = {name: why for each in written for name, why in each.failed.items()}
+    return Written(
+        touched=frozenset(app for each in written for app in each.touched),
+        refused=next((each.refused for each in written if each.refused), ""),
+        taken=frozenset(name for each in written for name in each.taken) - failed.keys(),
+        failed=failed,
+        incomplete={app: why for each in written for app, why in each.incomplete.items()},
+    )
+
+
+def _together(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
     incomplete: dict[AppKey, GitopsBgError] = {}
     commits = list(_changes(repository, wishes, CommitPrimary, incomplete))
     offers = list(_changes(repository, wishes, OfferPromotion, incomplete))

@@ -33,6 +33,7 @@ from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
 from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
+from gitops_bg.core.status.breaking import breaking
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -84,13 +85,20 @@ class Reconciler:
             return False
         facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
         facts = self._beside.with_results(facts, started)
-        decision = facts.decide(started)
+        decision = self._with_trouble(app, facts.decide(started))
         if decision.look_again:
             self._git.poll_soon()
             return False
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
         return wrote
+
+    def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
+        """A bug that struck the app in the Git thread is its condition, like one that struck a pass."""
+        error = self._catalog.trouble(app) or self._git.trouble(app)
+        if error is None:
+            return decision
+        return replace(decision, conditions=(*decision.conditions, breaking(app, error)))
 
     # --- act --------------------------------------------------------------------------------------------------
 

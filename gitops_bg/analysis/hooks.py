@@ -5,7 +5,9 @@ not repeated here: the core names it again when its backoff is over.
 """
 
 import asyncio
+import logging
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
@@ -18,6 +20,8 @@ from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.hooks.hook import Call, Called, HookType
 from gitops_bg.core.model import AppKey
+
+LOGGER = logging.getLogger(__name__)
 
 LONGEST_BODY = 4096
 """Bytes of an answer that are kept."""
@@ -150,6 +154,11 @@ class HookCaller:
             return 0, str(error)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             return 0, secrets.clean(f"{type(error).__name__}: {error}")
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a hook says, it is its answer, and nobody waits for ever
+            LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
+            return 0, secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}")
         text = _readable(body)
         return request.status(status, text), _cut(secrets.clean(text))
 

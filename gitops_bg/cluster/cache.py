@@ -4,19 +4,21 @@ What it holds names dirty apps and feeds `observe`; whatever moves traffic is re
 (reference pitfalls.md §1.3).
 """
 
+import logging
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from gitops_bg.cluster.errors import Forbidden
 from gitops_bg.cluster.kinds import Object, name_of
-from gitops_bg.cluster.states import State
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.cluster.states import Meta, State, meta_of
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model import AppKey
 
 S = TypeVar("S", bound=State)
+_LOG = logging.getLogger(__name__)
 _TOMBSTONES = 1024
 
 
@@ -27,6 +29,15 @@ class _Slot(Generic[S]):
     """The list in which it was seen last."""
     awaited: str = ""
     """The version of our own write, while the watch has not come as far; older events are skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """An object that met a bug when it was read. Unknown is not absent: who asks for it, or its app, hears so."""
+
+    meta: Meta
+    round: int
+    error: InternalError
 
 
 class WatchCache(Generic[S]):
@@ -53,6 +64,7 @@ class WatchCache(Generic[S]):
         self._slots: dict[tuple[str, str], _Slot[S]] = {}
         self._by_app: dict[AppKey, set[str]] = defaultdict(set)
         self._deleted: OrderedDict[str, None] = OrderedDict()
+        self._unread: dict[tuple[str, str], _Unread] = {}
         self._scopes: list[Scope[S]] = []
 
     def scope(self, namespace: str) -> "Scope[S]":
@@ -82,12 +94,14 @@ class WatchCache(Generic[S]):
 
     def get(self, namespace: str, name: str) -> S | None:
         """The state of one object."""
+        self._refuse_unread(lambda unread: (unread.meta.namespace, unread.meta.name) == (namespace, name))
         slot = self._slots.get((namespace, name))
         return None if slot is None else slot.state
 
     def of(self, app: AppKey) -> tuple[S, ...]:
-        """The states that belong to an app, by name."""
+        """The states that belong to an app, by name. Raises `InternalError` where one of them could not be read."""
         with self._lock:
+            self._refuse_unread(lambda unread: self._owner(unread) == app)
             return tuple(self._slots[app.namespace, name].state for name in sorted(self._by_app.get(app, ())))
 
     def all(self) -> list[S]:
@@ -97,8 +111,8 @@ class WatchCache(Generic[S]):
 
     def version(self, namespace: str, name: str) -> str:
         """The ``resourceVersion`` held of an object, empty where none is: to be asked before a write."""
-        state = self.get(namespace, name)
-        return state.meta.version if state is not None else ""
+        slot = self._slots.get((namespace, name))
+        return slot.state.meta.version if slot is not None else ""
 
     def remember(self, body: Object, instead_of: str) -> None:
         """Take the answer to our own write, at once; ``instead_of`` is what `version` said before the write.
@@ -124,11 +138,20 @@ class WatchCache(Generic[S]):
 
     def put(self, body: Object, round: int) -> None:
         """An object as the watch, or list number ``round``, shows it."""
+        owner: AppKey | None = None
         with self._lock:
             slot = self._slots.get(name_of(body))
             if slot is not None and slot.awaited and _is_older(slot, body):
                 return
-            before, after = self._put(body, round)
+            try:
+                with guarded(f"reading {'/'.join(name_of(body))}"):
+                    before, after = self._put(body, round)
+                    self._unread.pop(name_of(body), None)
+            except InternalError as error:
+                owner = self._cannot_read(body, round, error)
+                before = after = None
+        if owner is not None:
+            self._on_change(owner)
         self._tell(before, after)
 
     def remove(self, body: Object) -> None:
@@ -137,6 +160,7 @@ class WatchCache(Generic[S]):
         with self._lock:
             slot = self._slots.get(key)
             self._bury(uid)
+            self._unread.pop(key, None)
             if slot is None or slot.state.meta.uid != uid:
                 return
             gone = self._drop(key)
@@ -147,6 +171,8 @@ class WatchCache(Generic[S]):
         with self._lock:
             keys = [key for key, slot in self._slots.items() if slot.round < round and namespace in {"", key[0]}]
             gone = [self._drop(key) for key in keys]
+            for key in [key for key, each in self._unread.items() if each.round < round and namespace in {"", key[0]}]:
+                del self._unread[key]
         for state in gone:
             self._tell(state, None)
 
@@ -170,6 +196,30 @@ class WatchCache(Generic[S]):
         self._slots[key] = _Slot(after, round, awaited)
         self._by_app[self._index(after)].add(after.meta.name)
         return before, after
+
+    def _cannot_read(self, body: Object, round: int, error: InternalError) -> AppKey | None:
+        """Keep in mind what met a bug, and say so once; whose it is, as far as it can be told."""
+        try:
+            meta = meta_of(body)
+        except Exception:
+            namespace, name = name_of(body)
+            meta = Meta(namespace, name, "", "")
+        unread = _Unread(meta, round, error)
+        known, self._unread[name_of(body)] = self._unread.get(name_of(body)), unread
+        if known is None or str(known.error) != str(error):
+            _LOG.error("%s", error, exc_info=error.__cause__)
+        return self._owner(unread)
+
+    def _owner(self, unread: _Unread) -> AppKey | None:
+        try:
+            return self._index(cast(S, unread))
+        except AttributeError:  # whose it is would be in what could not be read
+            return None
+
+    def _refuse_unread(self, concerned: Callable[[_Unread], bool]) -> None:
+        found = next((unread.error for unread in list(self._unread.values()) if concerned(unread)), None)
+        if found is not None:
+            raise InternalError(str(found)) from found.__cause__
 
     def _drop(self, key: tuple[str, str]) -> S:
         state = self._slots.pop(key).state

@@ -104,6 +104,14 @@ class Client:
         """JSON merge patch; null deletes."""
         return self._patch("patch", kind, (namespace, name), body, MERGE_PATCH, _MANAGER)
 
+    def patch_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
+        """JSON merge patch of the status; ``metadata.resourceVersion`` of ``body`` is the lock."""
+        call = Call(
+            f"patch the status of {kind.called(namespace, name)}", "PATCH", f"{kind.path(namespace, name)}/status",
+            _MANAGER, body, MERGE_PATCH,
+        )  # fmt: skip
+        return self._write(call)
+
     def put_status(self, kind: Kind, body: Object) -> Object:
         """PUT the status; ``metadata.resourceVersion`` of ``body`` is the lock, a stale one: `WorldChanged`."""
         namespace, name = name_of(body)

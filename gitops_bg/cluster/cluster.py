@@ -24,13 +24,13 @@ from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.cluster.settled import Settled
 from gitops_bg.cluster.slices import SliceKind
 from gitops_bg.cluster.states import AppState
-from gitops_bg.cluster.status import load, status_of
+from gitops_bg.cluster.status import load, status_of, with_condition
 from gitops_bg.cluster.watch import Pace
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import ClusterAction
 from gitops_bg.core.analysis.runs import Measure, Measured
-from gitops_bg.core.decision import Decision
+from gitops_bg.core.decision import Condition, Decision
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.foreign_json import reread_json
 from gitops_bg.core.model import AppKey, ConfigurationRef
@@ -202,6 +202,21 @@ class Cluster:
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._kept.came_back(app, status, answer.get("status") or {})
+        return True
+
+    def warn(self, app: AppKey, condition: Condition, now: datetime) -> bool:
+        """Write one condition where no decision can be written; whether it was not there already.
+
+        It needs nothing of the record. Raises as `save`.
+        """
+        state = self._reader.app(app)
+        if state is None or app_owner_of(state, app):
+            return False
+        status = with_condition(state, condition, now)
+        if status["conditions"] == reread_json(state.status).get("conditions"):
+            return False
+        lock = {"resourceVersion": state.meta.version}
+        self._writer.patch_status(APPS, app.namespace, app.name, {"metadata": lock, "status": status})
         return True
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:

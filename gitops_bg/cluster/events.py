@@ -6,6 +6,7 @@ The same event again only counts up, as client-go's aggregator does.
 
 import contextlib
 import hashlib
+import logging
 import queue
 import threading
 from collections import OrderedDict
@@ -33,10 +34,11 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.errors import GitopsBgError, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Lane
 
+_LOG = logging.getLogger(__name__)
 _QUEUE = 1000
 _REMEMBERED = 4096
 _LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
@@ -83,8 +85,13 @@ class EventWriter:
 
     def _run(self) -> None:
         for happening in iter(self._waiting.get, None):
-            with contextlib.suppress(GitopsBgError):
-                self.write(happening)
+            try:
+                with guarded(f"writing an Event about {happening.app}"):
+                    self.write(happening)
+            except InternalError as error:
+                _LOG.warning("%s", error, exc_info=error.__cause__)
+            except GitopsBgError as error:
+                _LOG.debug("an Event was not written: %s", error)
 
     def write(self, happening: Happening) -> None:
         """Write one Event now, or count up the one that says the same."""

@@ -6,6 +6,7 @@ writes, and two watches hear of all of them; they begin with the first Job that 
 """
 
 import contextlib
+import logging
 import queue
 import threading
 import time
@@ -27,11 +28,12 @@ from gitops_bg.cluster.watch import Pace, Watch
 from gitops_bg.core import names
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId, id_of
-from gitops_bg.core.errors import GitopsBgError, Transient, WorldChanged
+from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 
 PROVIDER = "job"
+_LOG = logging.getLogger(__name__)
 _SYNC_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _PAUSES = (0.1, 0.5)
@@ -186,12 +188,23 @@ class Jobs:
         try:
             for app, wish, now in iter(self._queue.get, None):
                 if not self._stopping.is_set() and self._done.get(app) != wish:
-                    self._bring(app, wish, now)
+                    self._bring_guarded(app, wish, now)
                 self._answered += 1
         except BaseException as error:
             if self._on_crash is None:
                 raise
             self._on_crash(error)
+
+    def _bring_guarded(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+        """A bug is an error of the measurements that it kept from being taken."""
+        try:
+            with guarded(f"the Jobs of {app}"):
+                self._bring(app, wish, now)
+        except InternalError as error:
+            _LOG.error("%s", error, exc_info=error.__cause__)
+            memory = self._memories.setdefault(app, _Memory())
+            memory.errors.update({name: (now, str(error)) for name in wish.start if name not in memory.made})
+            self._on_change(app)
 
     def _bring(self, app: AppKey, wish: _Wish, now: datetime) -> None:
         """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""

@@ -70,8 +70,8 @@ CONFIGURATION_STATES = {kind: partial(configuration_state, kind) for kind in (CO
 
 
 def _failure(status: Object) -> str:
-    found = (each for each in status.get("conditions") or () if each["type"] == "ReplicaFailure")
-    failed = next((each for each in found if each["status"] == "True"), None)
+    found = (each for each in status.get("conditions") or () if each.get("type") == "ReplicaFailure")
+    failed = next((each for each in found if each.get("status") == "True"), None)
     return f"{failed.get('reason', '')}: {failed.get('message', '')}" if failed else ""
 
 
@@ -155,7 +155,7 @@ def _base(endpoint: Object) -> str:
 
 def _who(endpoint: Object) -> str:
     pod = endpoint.get("targetRef") or {}
-    return str(pod.get("uid") or endpoint["addresses"][0])
+    return str(pod.get("uid") or next(iter(endpoint.get("addresses") or ()), ""))
 
 
 def _compact(value: Object) -> str:

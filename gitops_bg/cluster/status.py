@@ -10,9 +10,11 @@ from gitops_bg.cluster.analysis_status import runs_of
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.states import AppState
 from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
+from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.foreign_json import read_json, reread_json
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
+from gitops_bg.core.status.breaking import RecordUnreadable
 from gitops_bg.core.status.counts import Counts
 from gitops_bg.spec.codec import from_json, to_json
 
@@ -29,11 +31,14 @@ _REASONS = {
 def load(state: AppState | None) -> Record:
     """The record in the status; the empty one where there is none yet.
 
-    Raises `InvalidInput` where somebody else wrote into it what is no record.
+    Raises `RecordUnreadable` where somebody else wrote into it what is no record.
     """
     status = reread_json(state.status) if state is not None else {}
     record = status.get("record")
-    return from_json(Record, record) if record else Record()
+    try:
+        return from_json(Record, record) if record else Record()
+    except InvalidInput as error:
+        raise RecordUnreadable(f"the record in the status of this app cannot be read: {error}") from error
 
 
 def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
@@ -65,6 +70,28 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "record": to_json(record),
     }
     return {key: value for key, value in status.items() if value is not None}
+
+
+def with_condition(state: AppState, condition: Condition, now: datetime) -> Object:
+    """A merge patch that puts one condition beside those there are, and says by the phase that something is wrong.
+
+    It reads nothing of the status but its conditions, and of these only what has their form: nothing else may be sound.
+    """
+    status = reread_json(state.status)
+    found = status.get("conditions")
+    others = [each for each in found if _is_condition(each)] if isinstance(found, list) else []
+    [ours] = _conditions({"conditions": others}, (condition,), state.generation, now)
+    kept = [_unhealthy(each, condition) for each in others if each["type"] != condition.type]
+    return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
+
+
+def _is_condition(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("type", "status"))
+
+
+def _unhealthy(condition: Object, why: Condition) -> Object:
+    said = {"status": "False", "reason": why.reason, "message": why.message}
+    return {**condition, **said} if condition["type"] == "Healthy" else condition
 
 
 def _summary(version: Version | None) -> Object | None:
@@ -130,7 +157,7 @@ def _message(decision: Decision) -> str:
 
 def _conditions(status: Object, conditions: tuple[Condition, ...], generation: int, now: datetime) -> Iterator[Object]:
     """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: time of the last flip."""
-    before = {each["type"]: each for each in status.get("conditions") or []}
+    before = {each["type"]: each for each in status.get("conditions") or [] if _is_condition(each)}
     for condition in conditions:
         word = {True: "True", False: "False", None: "Unknown"}[condition.status]
         last = before.get(condition.type, {})

@@ -4,6 +4,7 @@ The client library's own Watch and SharedInformer lose versions and hammer a fai
 §1.3); this follows the shape of kopf's ``continuous_watch`` and of client-go's reflector.
 """
 
+import logging
 import random
 import threading
 import time
@@ -15,9 +16,10 @@ from gitops_bg.cluster.client import PAGE, Client
 from gitops_bg.cluster.connection import Stream
 from gitops_bg.cluster.errors import Forbidden, Gone
 from gitops_bg.cluster.kinds import Kind, Object
-from gitops_bg.core.errors import GitopsBgError, Refused, Transient
+from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
 from gitops_bg.core.foreign_json import read_objects
 
+_LOG = logging.getLogger(__name__)
 _PATIENCE = 2.0  # seconds for a watch to end
 _STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
 
@@ -127,7 +129,7 @@ class Watch:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs; it ends before `stop` only by a bug, which Python prints."""
+        """Whether the thread runs; it ends before `stop` only where no memory is left."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -139,9 +141,14 @@ class Watch:
                 self._failed(error, at_once=self._failures == 0)
             except GitopsBgError as error:
                 self._failed(error)
-            except Exception:
+            except MemoryError:
+                raise
+            except Exception as error:
+                # A connection closed under the reader fails in odd ways; else it is a bug, and it is listed anew.
                 if not self._stopping.is_set():
-                    raise  # a bug; a connection closed under the reader fails in odd ways
+                    _LOG.exception("the watch of %s met a bug; it lists anew", self._namespace or "all namespaces")
+                self._version = ""
+                self._failed(InternalError(f"watch: a bug of the agent: {type(error).__name__}: {error}"))
 
     def _round(self) -> None:
         """List if need be, then follow until the server ends the watch."""

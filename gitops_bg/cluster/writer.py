@@ -36,6 +36,11 @@ class Writer:
         write = lambda: self._client.merge_patch(kind, namespace, name, body)  # noqa: E731
         return self._remembered(kind, (namespace, name), write)
 
+    def patch_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
+        """JSON merge patch of the status, see `Client.patch_status`."""
+        write = lambda: self._client.patch_status(kind, namespace, name, body)  # noqa: E731
+        return self._remembered(kind, (namespace, name), write)
+
     def put_status(self, kind: Kind, body: Object) -> Object:
         """PUT of the status, see `Client.put_status`."""
         return self._remembered(kind, name_of(body), lambda: self._client.put_status(kind, body))

@@ -4,11 +4,18 @@ GitopsBgError
 ├── InvalidInput     the author of a file must change it; no retry
 ├── Refused          the API server or the remote said no; slow retry
 ├── Transient        something passing; retry with backoff
-│   └── WorldChanged what was decided on is no longer so; look again at once
+│   ├── WorldChanged what was decided on is no longer so; look again at once
+│   └── InternalError a bug, at the boundary where it was caught; only what it struck waits, with backoff
 └── LostLeadership   stop now
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from gitops_bg.core.desired import Problem
+from gitops_bg.core.printable import printable
+
+_LONGEST_WORDS = 300
 
 
 class GitopsBgError(Exception):
@@ -54,3 +61,27 @@ class LostLeadership(GitopsBgError):
     """Another agent is in charge of this cluster; nothing more may be written."""
 
     reason = "LostLeadership"
+
+
+class InternalError(Transient):
+    """A bug: an exception that nobody expected. ``__cause__`` is the exception itself.
+
+    Carried on as an error, it stops what it struck (one app, one poll, one object) and no more (decision 26).
+    """
+
+    reason = "InternalError"
+
+
+@contextmanager
+def guarded(what: str) -> Iterator[None]:
+    """A boundary: an exception nobody expected becomes an `InternalError` that says ``what`` was being done.
+
+    Not ``MemoryError``: with no memory left, nothing can go on, and a new process has some.
+    """
+    try:
+        yield
+    except (GitopsBgError, MemoryError):
+        raise
+    except Exception as error:
+        words = printable(str(error)[:_LONGEST_WORDS])
+        raise InternalError(f"{what}: a bug of the agent: {type(error).__name__}: {words}") from error

@@ -57,6 +57,8 @@ class Poller:
         self._index = index
         self._sources = sources
         self._last: _Reported | None = None
+        self._before: _Reported | None = None
+        """What had been reported before that: what the reader of the last report still knows if it took none of it."""
 
     def poll(self) -> Poll:
         """Look at the remote once.
@@ -71,13 +73,17 @@ class Poller:
             raise self._mirror.explain_missing()
         branches = self._mirror.follow(remote)
         reported = self._compared(advertised if branches == remote else b"", branches)
-        self._last = reported
+        self._before, self._last = self._last, reported
         return reported.poll
 
     def look_again(self) -> None:
         """Compare refs at the next poll, whether the remote says anything new or not: the mirror's own were changed."""
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
+
+    def take_back(self) -> None:
+        """Report what the last poll that found something reported once more: its reader could not take it over."""
+        self._last = replace(self._before, advertised=b"") if self._before is not None else None
 
     def begin_again(self) -> None:
         """Report everything at the next poll, as the first one does: somebody new wants to know."""

@@ -124,6 +124,11 @@ class Repository:
         with self._lock:
             self._poller.begin_again()
 
+    def take_back(self) -> None:
+        """Have the next poll report again what the last one found: it could not be taken over."""
+        with self._lock:
+            self._poller.take_back()
+
     @property
     def head(self) -> str:
         """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""

@@ -150,6 +150,18 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         _STAYS, PLATFORM, "give the agent the right that the message names", "kubectl auth can-i --list"
     ),
     # --- what is to be done ---
+    ("InternalError", "InternalError"): Meaning(
+        "stays as it is: the agent does nothing about this app",
+        PLATFORM,
+        "report the bug, with its traceback in the agent's log",
+        "gitops-bg reconcile {app}",
+    ),
+    ("InternalError", "RecordUnreadable"): Meaning(
+        "stays as it is: the agent does nothing about this app",
+        PLATFORM,
+        "run the command in the message: the record is made anew",
+        "gitops-bg reconcile {app}",
+    ),
     ("ReplicaFailure", "NoFailure"): CALM,
     ("ReplicaFailure", ANY): Meaning(
         _STAYS, OPERATOR, "make room for its pods: a quota, a policy or a webhook refuses them", _TREE

@@ -1,0 +1,155 @@
+"""An exception that nobody expected, at every boundary: it is one app's condition, or one poll's, and goes again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from gitops_bg.agent import catalog, git_writes, reconciler
+from gitops_bg.cluster import cluster as cluster_module
+from gitops_bg.repo.ledger import Ledger
+from gitops_bg.repo.promotion import Promotions
+from gitops_bg.repo.repository import Repository
+from tests.attacks.conftest import Siege
+
+WORDS = "the \u202ebug\nof a test"
+SHOWN = "a bug of the agent: RuntimeError: the \\u202ebug\\nof a test"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A function that is to fail wherever ``web`` is what it deals with."""
+
+    place: Any
+    name: str
+
+    @contextmanager
+    def broken(self) -> Iterator[None]:
+        """Let it fail for `web` inside."""
+        sound = getattr(self.place, self.name)
+
+        def failing(*given: Any, **named: Any) -> Any:
+            if _deals_with_web((*given, *named.values())):
+                raise RuntimeError(WORDS)
+            return sound(*given, **named)
+
+        setattr(self.place, self.name, failing)
+        try:
+            yield
+        finally:
+            setattr(self.place, self.name, sound)
+
+
+def _deals_with_web(values: Any) -> bool:
+    """Whether an AppKey of `web` is among the values, a few levels down."""
+    return any("name='web'" in repr(value)[:20_000] for value in values)
+
+
+BOUNDARIES = {
+    "gathering": Boundary(reconciler, "gather"),
+    "acting": Boundary(cluster_module.Cluster, "carry_out"),
+    "making the status": Boundary(cluster_module.Cluster, "save"),
+    "reading the app's files": Boundary(catalog, "load_app"),
+    "finding the commits": Boundary(Repository, "origins"),
+    "writing primary.yaml": Boundary(git_writes, "_change"),
+    "offering a promotion": Boundary(Promotions, "offer"),
+    "writing the ledger": Boundary(Ledger, "publish"),
+}
+
+
+@pytest.mark.parametrize("kind", BOUNDARIES)
+def test_bug_that_strikes_one_app_is_its_condition_and_nobody_elses(kind: str, siege: Siege) -> None:
+    web, tag = siege.web, f"bug{list(BOUNDARIES).index(kind)}"
+    with BOUNDARIES[kind].broken():
+        web.push_image(tag)
+        condition = web.wait_condition("InternalError")
+        assert SHOWN in condition["message"]
+        siege.bystander_goes_on()
+        siege.api.wait(siege.api.is_told, "the other app's history is in Git")
+        assert siege.api.condition("InternalError")["status"] == "Unknown"
+    web.push_image(f"{tag}-mended")
+    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
+    web.wait_offered(f"{tag}-mended")
+    siege.bystander_goes_on()
+
+
+def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: Siege) -> None:
+    agent, web = siege.world.agent, siege.web
+    assert agent is not None
+    caches = agent.cluster._caches
+    assert caches is not None
+    cache = caches._replica_sets
+    sound = cache._reduce
+
+    def failing(body: Any, known: Any = None) -> Any:
+        if body["metadata"]["name"].startswith("web-"):
+            raise RuntimeError(WORDS)
+        return sound(body, known)
+
+    cache._reduce = failing  # type: ignore[method-assign]
+    name = next(iter(web.versions().values())).name
+    path = f"/apis/apps/v1/namespaces/{siege.world.namespace}/replicasets/{name}"
+    siege.world.cluster.patch(path, {"metadata": {"annotations": {"a": "b"}}})
+    assert SHOWN in web.wait_condition("InternalError")["message"]
+    siege.bystander_goes_on()
+    cache._reduce = sound  # type: ignore[method-assign]
+    siege.world.cluster.patch(path, {"metadata": {"annotations": {"a": None}}})
+    web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone")
+
+
+def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What moved is read by the next one: nothing is taken for known that nobody took over."""
+    failed = _failing_once(monkeypatch, catalog.Catalog, "_read_promotions")
+    siege.api.push_image("after-the-bug")
+    assert failed.wait(10)
+    siege.api.wait_condition("GitReachable", "False")
+    siege.world.wake()
+    siege.api.wait(lambda: "after-the-bug" in siege.api.versions(), "what was pushed meanwhile comes up")
+    siege.bystander_goes_on()
+
+
+def test_bug_in_a_watch_makes_it_list_anew(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gitops_bg.cluster.cache import Scope
+
+    failed = _failing_once(monkeypatch, Scope, "put")
+    siege.web.push_image("watched")
+    assert failed.wait(10)
+    siege.bystander_goes_on()
+
+
+def test_bug_in_an_event_or_a_timer_is_logged_and_that_is_all(
+    siege: Siege, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from gitops_bg.cluster.events import EventWriter
+
+    agent = siege.world.agent
+    assert agent is not None
+    told = _failing_once(monkeypatch, EventWriter, "write")
+    rechecked = _failing_once(monkeypatch, cluster_module.Cluster, "recheck")
+    agent._resync()
+    siege.web.push_image("told")
+    assert told.wait(10)
+    assert rechecked.is_set()
+    siege.bystander_goes_on()
+    assert "a resync of" in caplog.text
+    assert "writing an Event" in caplog.text
+
+
+def _failing_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> threading.Event:
+    """Let a function fail the next time it is called; set once it did."""
+    sound: Callable[..., Any] = getattr(place, name)
+    failed = threading.Event()
+
+    def failing(*given: Any, **named: Any) -> Any:
+        if failed.is_set():
+            return sound(*given, **named)
+        failed.set()
+        raise RuntimeError(WORDS)
+
+    monkeypatch.setattr(place, name, failing)
+    return failed
