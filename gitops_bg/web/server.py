@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gitops_bg.agent.logs import fields
 from gitops_bg.web.address import format_address, listen
+from gitops_bg.web.connections import Connection
 
 SECURITY_HEADERS = [
     ("X-Content-Type-Options", "nosniff"),
@@ -27,7 +28,6 @@ SECURITY_HEADERS = [
 ]
 """On every answer, uvicorn's own to broken requests too."""
 
-_MOST_CONNECTIONS = 256
 _GRACE_SECONDS = 0.3  # For requests on their way when the stop comes; whole seconds would be too long.
 _log = logging.getLogger(__name__)
 
@@ -131,7 +131,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     """uvicorn without its logging, access log, WebSockets, proxy headers and long farewells."""
     return uvicorn.Config(
         _answering_when_cancelled(app),
-        http="h11",
+        http=Connection,
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -142,6 +142,5 @@ def _config(app: ASGIApp) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         headers=SECURITY_HEADERS,
-        limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE_SECONDS,  # type: ignore[arg-type]  # it goes to asyncio.wait_for
     )
