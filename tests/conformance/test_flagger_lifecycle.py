@@ -235,22 +235,30 @@ def test_flagger_phases_of_a_run_in_their_order(web: App) -> None:
     assert web.live_tag() == "v1"
 
 
-def test_flagger_target_at_0_is_live_without_pods_and_grows_without_a_rollout(world: Scenario) -> None:
-    """`replicas: 0`: live and Healthy at (0,0,0,0,0), promotions too; 2 again is no rollout."""
+def test_flagger_target_at_0_waits_for_pods_and_comes_and_goes_without_a_rollout(world: Scenario) -> None:
+    """`replicas: 0`: ScaledToZero, for 0 of 0 pods open no gate; live with pods. 0 and 2 again are no rollout."""
     world.start()
     web = world.app()
     web.replicas = 0
-    web.deploy("v1")
-    web.wait_phase("Healthy")
-    wait_counts(web, 0, 0, 0, 0, 0)
-    web.promote("v2")
-    wait_counts(web, 0, 0, 0, 0, 0)
-    book = rollouts(web)
+    web.add("v1")
+    web.wait_phase("ScaledToZero")
+    world.wait_idle()
+    assert web.selected() == ""
     web.replicas = 2
-    web.push_image("v2", "two of them")
-    wait_counts(web, 2, 4, 2, 2, 2)
+    web.push_image("v1", "two of them")
+    web.wait_phase("Healthy")
+    web.wait_told("deployed")
+    book = rollouts(web)
+    web.replicas = 0
+    web.push_image("v1", "none")
+    web.wait_phase("ScaledToZero")
+    wait_counts(web, 0, 0, 0, 0, 0)
+    web.replicas = 2
+    web.push_image("v1", "two again")
+    web.wait_phase("Healthy")
+    wait_counts(web, 2, 2, 2, 2, 2)
     assert rollouts(web) == book
-    assert world.remote.show("main", f"{web.folder}/target.yaml") == web.target_yaml("v2")
+    assert world.remote.show("main", f"{web.folder}/target.yaml") == web.target_yaml("v1")
 
 
 def test_flagger_readiness_counts_every_pod(web: App) -> None:

@@ -32,7 +32,8 @@ NO_LEDGER = GitView(ledger_epoch="5eed", ledger_refused="protected by rule 7")
 UNTOLD = {"ledger": (LedgerEntry(1, NOW, Event.PROMOTED),), "sequence": 1}
 
 AT_ZERO = world(active(1), sets=(pods(1, 0),), desired={"target": target(1, 0)})
-UNREACHED = world(active(1, routed_at=NOW), observed={"active_service": service("web", 1, ready_endpoints=0)})
+DANGLING = service("web", 1, ready_endpoints=0, ports='[{"port":80,"targetPort":"web"}]')
+UNREACHED = world(active(1), observed={"active_service": DANGLING})
 
 # From the most urgent to the calmest: where several fit, the first is said.
 PHASES = {
@@ -56,7 +57,7 @@ PHASES = {
         Phase.HEALTHY,
     ),
     "a port that leads to no pod": (UNREACHED, Phase.DEGRADED),
-    "endpoints that were never there yet: they follow": (
+    "endpoints that are not there yet: they follow": (
         world(active(1), observed={"active_service": service("web", 1, ready_endpoints=0)}),
         Phase.HEALTHY,
     ),

@@ -20,6 +20,7 @@ from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.onboarding import leaks
+from gitops_bg.core.traffic.ports import unservable
 from gitops_bg.core.world import World
 
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
@@ -106,14 +107,20 @@ def _unavailable(world: World) -> str:
 
 
 def _unreached(world: World) -> str:
-    """Which Service has a port that leads to no pod though there are some. Not before its endpoints were there once:
-    they follow every move of traffic a little later."""
+    """Which Service has a port that leads to no pod though there are some.
+
+    Endpoints follow every change a moment later: alone they say nothing. A name that the version has not is no moment.
+    """
     active = world.active
-    if active is None or not active.routed_at or not world.available(active.digest):
+    if active is None or not world.available(active.digest):
         return ""
-    views = (view for _, view in world.active_services if view and view.digest == short(active.digest))
-    name = next((view.name for view in views if view.ours and view.ready_endpoints == 0), "")
-    return f"Service {name} has a port that leads to no pod of the active {_name(active)}" if name else ""
+    views = (view for _, view in world.active_services if view and view.ours and view.digest == short(active.digest))
+    for view in views:
+        if view.ready_endpoints == 0:
+            names = [name for name, _ in unservable(world.snapshot(active).text, view.ports) if isinstance(name, str)]
+            if names:
+                return f"no container of the active {_name(active)} has the port {names[0]} of Service {view.name}"
+    return ""
 
 
 def foreign_object(world: World) -> str:

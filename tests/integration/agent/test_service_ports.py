@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
+from gitops_bg.core.observed import Request, Verb
 from tests.support.clusters import TestCluster
 from tests.support.paths import services
 from tests.support.rawapi import MERGE, Json
@@ -103,7 +105,33 @@ def test_derived_ports_of_a_renamed_port_move_with_traffic(cluster: TestCluster,
         world.start()
         web.deploy("v1")
         web.container = {"ports": [{"name": "web", "containerPort": 8080}]}
-        web.promote("v2")
-        assert ports(web) == [(8080, "web")]
+        web.push_image("v2")
+        web.wait_offered("v2")
         world.wait_idle()
-        assert len([write for write in to_service(web) if "json-patch" in str(write)]) <= 1
+        before = len(to_service(web))
+        web.merge_offer()
+        web.wait_live("v2")
+        assert ports(web) == [(8080, "web")]
+        web.wait_told("promoted")
+        world.wait_idle()
+        assert len(to_service(web)) == before + 1
+
+
+def test_rollback_without_git_brings_the_ports_back_that_the_record_knows(web: App) -> None:
+    rename_port(web, "web", "v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    web.scenario.remote.go_down()
+    web.scenario.wake()
+    web.wait_condition("GitReachable", "False")
+    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "it burns"))
+    web.wait_live("v1")
+    assert ports(web) == [(80, "http")]
+
+
+def test_ports_that_no_pod_of_the_target_has_change_nothing_and_are_said(web: App) -> None:
+    web.push_object("services.yaml", manifest(web, "htpp"))
+    web.wait_condition("InvalidSpec")
+    assert "services.yaml" in web.condition("InvalidSpec")["message"]
+    assert ports(web) == [(80, "http")]
