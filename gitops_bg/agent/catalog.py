@@ -177,9 +177,10 @@ class Catalog:
             ports=config.ports,
             looks=self.lookout.looks,
         )
-        if entry is None or not asks_for_provenance(desired, record):
+        if entry is None or not desired.target or not asks_for_provenance(desired, record):
             return desired
-        return replace(desired, provenance=self._provenances.of(app, entry.commit, entry.makers))
+        now = desired.target.snapshot
+        return replace(desired, provenance=self._provenances.of(app, entry.commit, entry.makers, now))
 
     def _said(self, document: Said | None, *, there: bool, used: bool) -> Said | Missing:
         """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""

@@ -5,9 +5,10 @@ Asked only where the core wants to know it, remembered until main says something
 
 from collections.abc import Mapping, Sequence
 
-from gitops_bg.core.desired import Problem, Provenance
+from gitops_bg.core.desired import Provenance
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey, Snapshot, Source
+from gitops_bg.repo.files import Entry
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.reverts import Change
 from gitops_bg.spec.layout import PRIMARY_FILE
@@ -15,6 +16,7 @@ from gitops_bg.spec.load import load_app
 
 _MOST_LINKS = 50
 """So many reverts in a row are looked at."""
+_Blobs = frozenset[tuple[str, str]]
 
 
 class Provenances:
@@ -24,8 +26,8 @@ class Provenances:
         self._repository = repository
         self._answers: dict[AppKey, tuple[str, Provenance]] = {}
 
-    def of(self, app: AppKey, commit: str, makers: Sequence[str]) -> Provenance:
-        """How the target came to be as it is at a commit of main; ``makers`` are the files that it comes from.
+    def of(self, app: AppKey, commit: str, makers: Sequence[str], now: Snapshot) -> Provenance:
+        """How the target came to name ``now`` at a commit of main; ``makers`` are the files that it comes from.
 
         What cannot be read now (the remote is away, and the mirror does not have all) is said, and asked for again.
         """
@@ -33,7 +35,7 @@ class Provenances:
         if known and known[0] == commit:
             return known[1]
         try:
-            answer = _Asking(self._repository, app, makers).from_(commit)
+            answer = _Asking(self._repository, app, makers).from_(commit, now)
         except GitopsBgError as error:
             return Provenance(Source(""), unread=str(error))
         self._answers[app] = (commit, answer)
@@ -47,22 +49,25 @@ class _Asking:
         self._repository = repository
         self._app = app
         self._makers = makers
-        self._known: dict[str, Snapshot | None] = {}
+        self._at: dict[str, Snapshot | None] = {}
+        self._of: dict[_Blobs, Snapshot | None] = {}
+        """By what the folder holds: it holds the same before a push and after its revert."""
 
-    def from_(self, commit: str) -> Provenance:
+    def from_(self, commit: str, now: Snapshot) -> Provenance:
         told = Provenance(Source(""))
         at, links = commit, 0
         while at and links < _MOST_LINKS:
-            found = self._repository.last_change(self._app, self._makers, at)
-            if found is None:
+            change = self._repository.last_change(self._app, self._makers, at)
+            if change is None:
                 break
-            change, source = found
+            if not links:
+                self._at[change.commit] = now
             at, links = change.before, links + 1
             if not self._brought(change):
                 continue
             taken = self._repository.taken_back(self._app, self._makers, change)
             if not told.source.commit:
-                told = Provenance(source, taken.named, taken.missing)
+                told = Provenance(self._repository.source_of(change.commit), taken.named, taken.missing)
             if not taken.named:
                 break
             told = self._with(told, taken.changes)
@@ -81,9 +86,17 @@ class _Asking:
 
     def _version(self, commit: str) -> Snapshot | None:
         """What the target named at a commit; None where there was none, or a broken one."""
-        if commit not in self._known:
-            files: Mapping[str, bytes | Problem] = self._repository.files(self._app, commit)
-            contents = {name: content for name, content in files.items() if name != PRIMARY_FILE}
-            target = load_app(self._app, contents, lambda *_: Source("")).target
-            self._known[commit] = target.snapshot if target else None
-        return self._known[commit]
+        if commit not in self._at:
+            entries = dict(self._repository.entries_of([self._app], commit)[self._app])
+            entries.pop(PRIMARY_FILE, None)
+            blobs = frozenset((name, entry.blob) for name, entry in entries.items())
+            if blobs not in self._of:
+                self._of[blobs] = self._read(entries)
+            self._at[commit] = self._of[blobs]
+        return self._at[commit]
+
+    def _read(self, entries: Mapping[str, Entry]) -> Snapshot | None:
+        files = self._repository.read(entries.values())
+        contents = {name: files[entry.path].content for name, entry in entries.items()}
+        target = load_app(self._app, contents, lambda *_: Source("")).target
+        return target.snapshot if target else None

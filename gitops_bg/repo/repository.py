@@ -231,21 +231,25 @@ class Repository:
 
     def _placed(self, made: Source, let_in: Source, head: str) -> tuple[Source, Source]:
         """What stands in main's line itself let itself in, whatever a merge that swapped its parents looks like."""
-        place = self._mainline.place(made.commit, head)
-        if place is not None:
+        if self._mainline.place(made.commit, head) is not None:
             let_in = made
+        elif self._mainline.place(let_in.commit, head) is None:
+            landing = self._mainline.landing(let_in.commit, head)
+            let_in = self._sources.details([landing])[landing] if landing else let_in
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
 
-    def last_change(self, app: AppKey, files: Iterable[str], start: str) -> tuple[Change, Source] | None:
-        """The commit that made these files of an app what they are at ``start``, and when it came into main."""
+    def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
+        """The commit that made these files of an app what they are at ``start``; None for files that never were."""
         with self._guarded():
-            change = self._reverts.last_change([app_file(app, name) for name in files], start)
-            if change is None:
-                return None
+            return self._reverts.last_change([app_file(app, name) for name in files], start)
+
+    def source_of(self, commit: str) -> Source:
+        """Who made a commit of main's history, and when it came into main."""
+        with self._guarded():
             head = self._poller.head()
-            landed = self._mainline.place(self._mainline.landing(change.commit, head), head)
-            return change, replace(self._sources.details([change.commit])[change.commit], landed=landed)
+            landed = self._mainline.place(self._mainline.landing(commit, head), head)
+            return replace(self._sources.details([commit])[commit], landed=landed)
 
     def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
         """What a change of these files says it reverts, looked up in main's history."""

@@ -7,6 +7,7 @@ import pytest
 
 from gitops_bg.agent.provenance import Provenances
 from gitops_bg.core.desired import Provenance
+from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
@@ -269,7 +270,7 @@ def repository(tmp_path: Path, ada: Author) -> Iterator[Repository]:
 def told(repository: Repository, ada: Author) -> Provenance:
     ada.remote.push("main")
     commit = repository.poll().commit
-    return Provenances(repository).of(WEB, commit, ["target.yaml"])
+    return Provenances(repository).of(WEB, commit, ["target.yaml"], snapshot_of(texts.template("web", "v1")))
 
 
 @pytest.mark.parametrize("name", STORIES)

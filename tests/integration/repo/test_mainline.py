@@ -1,0 +1,108 @@
+"""The order in which main took changes in: real Git, merges both ways round, dates that lie, history that moves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitops_bg.core.model import Source
+from gitops_bg.repo.repository import Repository
+from tests.fixtures.repos import texts
+from tests.integration.repo.conftest import API, WEB
+from tests.support.gitremote import GitRemote
+
+TARGET, PRIMARY = "apps/shop/web/target.yaml", "apps/shop/web/primary.yaml"
+LONG_AGO, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2037, 1, 1, tzinfo=UTC)
+
+
+def change(remote: GitRemote, path: str, tag: str, message: str = "", date: datetime | None = None) -> str:
+    text = texts.target("shop", "web", tag) if path == TARGET else texts.primary("shop", "web", tag, 2)
+    remote.write(path, text.decode())
+    return remote.commit(message or f"{path} {tag}", date=date)
+
+
+def both(repository: Repository) -> tuple[Source, Source]:
+    """The landings of the target and of the primary, in the order of the arguments."""
+    repository.poll()
+    found = repository.landings([(WEB, "target.yaml"), (WEB, "primary.yaml")])
+    return found[WEB, "target.yaml"], found[WEB, "primary.yaml"]
+
+
+def test_dates_say_nothing_of_the_order(repository: Repository, remote: GitRemote) -> None:
+    change(remote, PRIMARY, "2.0.0", date=LATER)
+    change(remote, TARGET, "3.0.0", date=LONG_AGO)
+    remote.push()
+    target, primary = both(repository)
+    assert target.landed_after(primary) is True
+    assert primary.landed_after(target) is False
+
+
+def test_a_branch_counts_from_its_merge(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("undo", new=True)
+    change(remote, TARGET, "3.0.0", date=LONG_AGO)
+    remote.push()
+    remote.checkout("main")
+    change(remote, PRIMARY, "2.0.0", date=LATER)
+    remote.push()
+    remote.merge("undo")
+    target, primary = both(repository)
+    assert target.landed_after(primary) is True
+
+
+def test_what_one_commit_let_in_came_together(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("both", new=True)
+    change(remote, PRIMARY, "2.0.0")
+    change(remote, TARGET, "3.0.0")
+    remote.push()
+    remote.merge("both")
+    target, primary = both(repository)
+    assert (target.landed_after(primary), primary.landed_after(target)) == (False, False)
+
+
+def test_a_pull_that_merges_main_into_what_is_pushed_changes_no_order(
+    repository: Repository, remote: GitRemote
+) -> None:
+    """The parents are swapped then: by first parents alone, the promotion of others came in with the pull."""
+    change(remote, TARGET, "3.0.0")
+    mine = remote.run("rev-parse", "HEAD")
+    remote.run("reset", "--hard", "--quiet", "HEAD~1")
+    promotion = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    seen_before = both(repository)[1]
+    remote.run("reset", "--hard", "--quiet", mine)
+    remote.run("pull", "--quiet", "--no-rebase", "--no-edit", "origin", "main")
+    remote.push()
+    assert remote.message().startswith("Merge branch 'main' of ")
+    target, primary = both(repository)
+    assert target.landed_after(primary) is True
+    assert (primary.commit, primary.landed) == (promotion, seen_before.landed)
+
+
+def test_the_line_follows_a_head_that_moves_on_and_one_that_moved_back(
+    repository: Repository, remote: GitRemote
+) -> None:
+    first = change(remote, PRIMARY, "2.0.0")
+    remote.push()
+    before = both(repository)[1].landed
+    change(remote, TARGET, "3.0.0")
+    remote.push()
+    target, primary = both(repository)
+    assert (primary.landed, target.landed) == (before, (before or 0) + 1)
+    remote.run("reset", "--hard", "--quiet", f"{first}~1")
+    change(remote, "apps/shop/web/target.yaml", "4.0.0")
+    change(remote, PRIMARY, "5.0.0")
+    remote.force_push()
+    target, primary = both(repository)
+    assert primary.landed_after(target) is True
+    assert primary.landed == (before or 0) + 1
+
+
+def test_the_commit_that_made_a_file_is_placed_where_it_was_let_in(repository: Repository, remote: GitRemote) -> None:
+    remote.checkout("feature", new=True)
+    made = change(remote, TARGET, "3.0.0")
+    remote.push()
+    remote.merge("feature")
+    repository.poll()
+    source = repository.source(WEB, "target.yaml")
+    landing = repository.landings([(WEB, "target.yaml"), (API, "target.yaml")])[WEB, "target.yaml"]
+    assert source is not None
+    assert (source.commit, source.landed) == (made, landing.landed)
