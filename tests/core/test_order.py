@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.looks import Awaited, Looks
 from gitops_bg.core.observed import Verb
@@ -13,7 +13,7 @@ from gitops_bg.core.spec import Retry
 from gitops_bg.core.traffic.following import follow_primary
 from gitops_bg.core.traffic.looking import note_look
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
-from tests.core.test_invariants import analysed
+from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, digest, legacy, primary, world
 
 WAITS = Awaited("agent", 3)
@@ -148,3 +148,62 @@ def test_a_retry_by_hand_of_a_digest_without_a_hold_counts_as_ever() -> None:
     sim.spec = replace(sim.spec, retry=Retry(template("2").digest, 1, "ada"))
     sim.settle()
     assert "retried" in sim.events()
+
+
+# --- what was said is not lost ---
+
+
+def judged(finding: Finding, deaths: list[int]) -> Simulation:
+    """v2's analysis answers, and the agent dies after so many writes of each pass; what was measured stays at hand."""
+    sim = deployed(analysed(automatic()))
+    sim.push("2")
+    sim.settle()
+    due = sim.decide().measurements
+    assert due
+    sim.measured = tuple(Measured(one.id, finding, sim.now) for one in due)
+    for writes in deaths:
+        crash(writes)(sim)
+    sim.step()
+    sim.measured = ()
+    return sim
+
+
+@pytest.mark.parametrize("deaths", [[0], [1], [2], [0, 1], [1, 1, 1]], ids=str)
+def test_a_verdict_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list[int]) -> None:
+    sim = judged(Finding.FAILED, deaths)
+    sim.settle()
+    assert (sim.live, sim.held, sim.events().count("aborted")) == ("1", {"2"}, 1)
+
+
+@pytest.mark.parametrize("deaths", [[0], [1], [2], [0, 1], [1, 1, 1]], ids=str)
+def test_a_good_answer_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list[int]) -> None:
+    sim = judged(Finding.SUCCESSFUL, deaths)
+    (metric,) = next(run for run in sim.record.analysis if run.stage is AnalysisStage.PRE).metrics
+    assert metric.successful == 1, "counted once"
+
+
+def test_an_analysis_that_is_due_waits_for_a_preview_service_that_is_gone_and_begins_with_its_return() -> None:
+    sim = deployed(analysed(manual()))
+    sim.push("2")
+    while not (version := sim.record.version(template("2").digest)) or version.available_since is None:
+        sim.step()
+        sim.pods_come_up()
+    sim.preview = None
+    decision = sim.decide()
+    assert decision.measurements == ()
+    assert any("apply the preview Service" in str(action) for action in decision.actions)
+    assert any("begins when Service web-preview reaches" in gate.reason for gate in decision.gates)
+    sim.settle()
+    assert (sim.shown, bool(sim.decide().measurements)) == ("2", True)
+
+
+def test_an_analysis_under_way_goes_on_where_the_preview_service_is_deleted() -> None:
+    """What is measured meanwhile counts: a preview that answers nobody is an answer about the preview."""
+    sim = deployed(analysed(manual()))
+    sim.push("2")
+    sim.settle()
+    started = sim.record.run(AnalysisStage.PRE)
+    sim.preview = None
+    sim.settle()
+    assert sim.shown == "2"
+    assert sim.record.run(AnalysisStage.PRE) == started

@@ -146,3 +146,30 @@ def test_old_version_that_fails_after_a_rollback_is_not_left_for_the_bad_one():
     app.later(seconds=601)
     app.settle()
     assert app.live == "1"
+
+
+def test_live_version_that_fails_while_another_waits_to_take_over_is_left_for_the_good_one():
+    """Found so: what was on its way, and never came, kept everybody from looking after what serves."""
+    app = promoted(manual())
+    app.bad_tags |= {"2", "3"}
+    app.push("3")
+    app.set_primary("3")
+    app.settle()
+    app.pods_fail("2")
+    app.settle()
+    assert app.live == "2"
+    app.later(seconds=601)
+    app.settle()
+    assert (app.live, app.primary, app.held) == ("1", "1", {"2", "3"}), "nothing goes forward by itself"
+
+
+def test_another_version_that_is_ready_takes_over_from_a_live_one_that_fails():
+    app = promoted(manual())
+    app.push("3")
+    app.settle()
+    app.bad_tags.add("2")
+    app.pods_fail("2")
+    app.settle()
+    app.merge()
+    app.settle()
+    assert app.live == "3"

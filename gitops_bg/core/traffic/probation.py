@@ -2,7 +2,8 @@
 
 From its promotion until it served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where it
 has fewer available pods than it was switched with, for that long, traffic goes back by itself: override, commit, hold
-(DESIGN §4.5). Afterwards never: an outage months later is not cured by an old version.
+(DESIGN §4.5), also while another version waits to take over. Afterwards never: an outage months later is not cured by
+an old version.
 """
 
 from dataclasses import replace
@@ -10,7 +11,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
 from gitops_bg.core.model import Probation, Version
-from gitops_bg.core.record import Cause, Event
+from gitops_bg.core.record import Cause, Event, Lane
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.world import World
 
@@ -18,7 +19,7 @@ from gitops_bg.core.world import World
 def watch_active(world: World) -> World:
     """Note how the active version on probation does; end its probation, or leave it for the last good version."""
     active = world.active
-    if active is None or active.probation is None or world.suspended or world.moving_to:
+    if active is None or active.probation is None or world.suspended or _is_being_left(world):
         return world
     probation = _noted(world, active, active.probation)
     if probation != active.probation:
@@ -27,6 +28,11 @@ def watch_active(world: World) -> World:
     if due is None or world.now < due:
         return world
     return _fail(world, active, probation) if probation.unready else _prove(world, active)
+
+
+def _is_being_left(world: World) -> bool:
+    """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
+    return world.moving_to is not None and (world.lane is Lane.ROLLBACK or world.record.switch is not None)
 
 
 def probation_ends(world: World, version: Version) -> datetime | None:
