@@ -157,7 +157,7 @@ class _Look:
 
     def replica_set(self, state: ReplicaSetState) -> ReplicaSetView:
         version = self._version(state)
-        digest = state.full_digest or (version.digest if version is not None else "")
+        digest = state.full_digest if version is None else version.digest
         owner = owner_of(REPLICA_SETS, state.meta, self.app)
         worn = wearing.read(state.worn)
         return ReplicaSetView(
@@ -211,7 +211,7 @@ class _Look:
         return view if owner else replace(view, drifted=self._service_drifted(state, view))
 
     def _version(self, state: ReplicaSetState) -> Version | None:
-        """The version a ReplicaSet runs: by its annotation, else by its name."""
+        """The version a ReplicaSet runs: by its annotation, else (where somebody wrote into that) by its name."""
         known = self.record.version(state.full_digest) if state.full_digest else None
         by_name = (each for each in self.record.versions if self._name(each) == state.meta.name)
         return known or next(by_name, None)
