@@ -80,6 +80,9 @@ class _Bell:
     def trouble(self, error: GitopsBgError | None) -> None:
         """Nothing is heard just now: the next thing that is, rings."""
 
+    def went_back(self) -> None:
+        """Everything is listed anew, which rings."""
+
 
 def until(fulfilled: Callable[[], bool], wait: Wait, seconds: float) -> bool:
     """Ask after each change whether it is so; False where ``seconds`` passed first."""

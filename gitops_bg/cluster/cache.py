@@ -43,6 +43,8 @@ class _Unread:
 class WatchCache(Generic[S]):
     """The states of one kind. ``index`` says which app a state belongs to; ``on_change`` hears that app.
 
+    ``on_return`` hears that the cluster is an earlier one.
+
     Of a kind that the agent ``can_do_without``, nobody waits for a list that is refused: the cache is `blind` then.
 
     Safe for many threads; ``on_change`` is called without the lock held.
@@ -55,8 +57,10 @@ class WatchCache(Generic[S]):
         on_change: Callable[[AppKey], None],
         *,
         can_do_without: bool = False,
+        on_return: Callable[[], None] = lambda: None,
     ) -> None:
         self.can_do_without = can_do_without
+        self._on_return = on_return
         self._reduce = reduce
         self._index = index
         self._on_change = on_change
@@ -183,6 +187,12 @@ class WatchCache(Generic[S]):
                 if namespace in {"", key[0]}:
                     slot.awaited = ""
 
+    def forget_the_past(self) -> None:
+        """The cluster is an earlier one: what was deleted may be there again."""
+        with self._lock:
+            self._deleted.clear()
+        self._on_return()
+
     def _round(self) -> int:
         return max((scope.round for scope in self._scopes), default=0)
 
@@ -273,6 +283,10 @@ class Scope(Generic[S]):
     def remove(self, body: Object) -> None:
         """An object was deleted or no longer has our labels."""
         self._cache.remove(body)
+
+    def went_back(self) -> None:
+        """An earlier cluster was restored."""
+        self._cache.forget_the_past()
 
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why nothing is heard just now, or None."""

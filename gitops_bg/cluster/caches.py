@@ -48,7 +48,7 @@ class Caches:
         self._unlabelled: dict[AppKey, set[str]] = {}
         self._apps = WatchCache(app_state, self._own_key, self._changed)
         self._replica_sets = WatchCache(replica_set_state, _owning_key, self._changed)
-        self._services = WatchCache(service_state, _owning_key, self._changed)
+        self._services = WatchCache(service_state, _owning_key, self._changed, on_return=self._absent.clear)
         self._slices = WatchCache(slice_state, _owning_key, self._changed)
         self._configuration: dict[Kind, WatchCache[ConfigurationState]] = {
             kind: WatchCache(reduce, _owning_key, self._changed, can_do_without=True)

@@ -24,6 +24,10 @@ _PATIENCE = 2.0  # seconds for a watch to end
 _STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
 
 
+class WentBack(Exception):
+    """The versions of the cluster are lower than those that were seen."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """How patient a watch is; times in seconds. ``random`` and ``clock`` are given by tests.
@@ -74,6 +78,9 @@ class Sink(Protocol):
 
     def trouble(self, error: GitopsBgError | None) -> None:
         """Why nothing is heard just now; None: it works again."""
+
+    def went_back(self) -> None:
+        """The cluster is an earlier one, restored: what was heard and written since is not so any more."""
 
 
 class Watch:
@@ -136,6 +143,10 @@ class Watch:
         while not self._stopping.is_set():
             try:
                 self._round()
+            except WentBack as error:
+                _LOG.warning("%s: %s", self._thread.name, error)
+                self._version = ""
+                self._sink.went_back()
             except Gone as error:
                 self._version = ""
                 self._failed(error, at_once=self._failures == 0)
@@ -153,7 +164,9 @@ class Watch:
     def _round(self) -> None:
         """List if need be, then follow until the server ends the watch."""
         kind = self._kind()
-        if not self._version:
+        if self._version:
+            self._demand_no_less(self._newest(kind))
+        else:
             self._version = self._list(kind)
         started = self._pace.clock()
         heard = self._follow(kind)
@@ -173,6 +186,20 @@ class Watch:
                 return version
         self._sink.end()
         return version
+
+    def _newest(self, kind: Kind) -> str:
+        """The version of the cluster now: that of a list of next to nothing."""
+        page = next(iter(self._client.pages(kind, self._namespace, self._labels, 1)))
+        return str(page["metadata"]["resourceVersion"])
+
+    def _demand_no_less(self, version: str) -> None:
+        """Raise ``WentBack`` for a version below what was seen: etcd was restored.
+
+        A watch from a version that is yet to come is silent until it has come, and what was undone is never told.
+        """
+        if version.isdecimal() and self._version.isdecimal() and int(version) < int(self._version):
+            seen = f"its resourceVersion is {version}, and {self._version} was seen"
+            raise WentBack(f"the cluster went back, as after a restored backup: {seen}; everything is listed anew")
 
     def _follow(self, kind: Kind) -> bool:
         """Hear events until the server ends the watch; returns whether there was any."""
@@ -199,11 +226,13 @@ class Watch:
         kind, body = event["type"], event["object"]
         if kind == "ERROR":
             raise _error(body)
+        version = str(body["metadata"]["resourceVersion"])
+        self._demand_no_less(version)
         if kind == "DELETED":
             self._sink.remove(body)
         elif kind != "BOOKMARK":
             self._sink.put(body)
-        self._version = str(body["metadata"]["resourceVersion"])
+        self._version = version
 
     def _failed(self, error: GitopsBgError, at_once: bool = False) -> None:
         if self._stopping.is_set():

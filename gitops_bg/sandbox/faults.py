@@ -11,7 +11,7 @@ from threading import Event, Lock
 
 from gitops_bg.sandbox.calls import Call
 from gitops_bg.sandbox.errors import ApiError, forbidden
-from gitops_bg.sandbox.store import Store
+from gitops_bg.sandbox.store import Backup, Store
 
 Hook = Callable[[Call], None]
 
@@ -78,6 +78,14 @@ class Faults:
     def drop_watches(self) -> None:
         """End every open watch at once, as a restarting server does."""
         self.store.end_watches()
+
+    def backup(self) -> Backup:
+        """Save the cluster as it is, as `etcdctl snapshot save` does."""
+        return self.store.backup()
+
+    def restore(self, backup: Backup) -> None:
+        """Make the cluster what it was, its resourceVersions, too."""
+        self.store.restore(backup)
 
     def expire_history(self) -> None:
         """Compact: resuming a watch or a paged list from an earlier version is answered with 410."""

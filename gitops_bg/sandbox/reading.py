@@ -172,7 +172,7 @@ def watch_lines(
             if changes is None:
                 return
             yield b"".join(_line(change.type, encode(change)) for change in changes)
-            if wants_bookmarks and (left <= 0 or time.monotonic() >= next_bookmark):
+            if wants_bookmarks and version >= watch.since and (left <= 0 or time.monotonic() >= next_bookmark):
                 next_bookmark = time.monotonic() + _HEARTBEAT
                 yield _bookmark(kind, version)
             if left <= 0:

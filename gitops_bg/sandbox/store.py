@@ -49,6 +49,14 @@ class Table:
     watches: list[Watch] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """The objects of one moment, and its version."""
+
+    version: int
+    objects: dict[ResourceKey, dict[ObjectKey, Stored]]
+
+
 Listener = Callable[[ResourceKey, Change], None]
 
 
@@ -151,7 +159,7 @@ class Store:
         """Start a watch after version `since`, or with everything there is for None; raise 410 if too old."""
         with self.lock:
             table = self._tables[resource]
-            watch = Watch(namespace, matches)
+            watch = Watch(namespace, matches, since or 0)
             if since is None:
                 for stored in self.after(resource, namespace, None):
                     watch.offer(Change(ADDED, stored, None))
@@ -197,6 +205,37 @@ class Store:
         with self.lock:
             self._closed = True
             self.end_watches()
+
+    def backup(self) -> Backup:
+        """What `etcdctl snapshot save` keeps: every object, and the version."""
+        with self.lock:
+            objects = {resource: dict(table.objects) for resource, table in self._tables.items()}
+            return Backup(self.version, objects)
+
+    def restore(self, backup: Backup) -> None:
+        """Be the cluster of a backup again, its version too; watches end, as the API server restarts for it."""
+        with self.lock:
+            self.version = backup.version
+            self._oldest_page = 0
+            for resource, table in self._tables.items():
+                before, table.objects = table.objects, dict(backup.objects.get(resource, {}))
+                table.order = sorted(table.objects)
+                table.history.clear()
+                table.forgotten = self.version
+                self._tell(resource, before, table.objects)
+            self.end_watches()
+
+    def _tell(self, resource: ResourceKey, before: dict[ObjectKey, Stored], after: dict[ObjectKey, Stored]) -> None:
+        """Controllers start anew with the API server: they hear of every difference."""
+        gone = [Change(DELETED, stored, stored) for key, stored in before.items() if key not in after]
+        there = [
+            Change(MODIFIED if key in before else ADDED, stored, before.get(key))
+            for key, stored in after.items()
+            if before.get(key) is not stored
+        ]
+        for change in (*gone, *there):
+            for listener in self.listeners:
+                listener(resource, change)
 
     def forget_history(self) -> None:
         """Compact: every resume from an earlier version, and every continue token, gets a 410."""

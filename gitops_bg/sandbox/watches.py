@@ -42,7 +42,9 @@ class Change:
 class Watch:
     """The changes a client has still to be told."""
 
-    def __init__(self, namespace: str, matches: Matcher | None) -> None:
+    def __init__(self, namespace: str, matches: Matcher | None, since: int = 0) -> None:
+        """``since`` may be yet to come, after a restore: nothing is told before (`cache_watcher.go`)."""
+        self.since = since
         self._namespace = namespace
         self._matches = matches
         self._waiting: deque[Change] = deque()
@@ -51,6 +53,8 @@ class Watch:
 
     def offer(self, change: Change) -> None:
         """Queue a change if it is in the watched namespace; the selector is judged by the reader."""
+        if change.current.version <= self.since:
+            return
         if self._namespace and change.current.obj["metadata"].get("namespace") != self._namespace:
             return
         with self._news:

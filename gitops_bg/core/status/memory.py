@@ -13,6 +13,10 @@ from gitops_bg.core.world import World
 def acknowledge_ledger(world: World) -> World:
     """Forget the entries that have reached the state branch."""
     git, record = world.observed.git, world.record
+    if git.ledger_epoch == record.epoch and git.ledger_sequence > record.sequence:
+        # A record that was restored from a backup: no number is given twice, or Git would take the entry for known.
+        record = replace(record, sequence=git.ledger_sequence)
+        world = world.with_record(record)
     if not record.ledger or git.ledger_epoch != record.epoch:
         return world
     waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)

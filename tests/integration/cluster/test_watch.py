@@ -43,6 +43,9 @@ class Heard:
         if error is not None:
             self._words.put(f"trouble {error}")
 
+    def went_back(self) -> None:
+        self._words.put("went back")
+
     def next(self) -> str:
         return self._words.get(timeout=10)
 
@@ -58,11 +61,16 @@ Script = Callable[[Stub, Asked, int], None]
 
 
 @contextmanager
-def following(folder: Path, script: Script, pace: Pace = QUICK, **options: bool) -> Iterator[tuple[Heard, Stub]]:
+def following(
+    folder: Path, script: Script, pace: Pace = QUICK, newest: Callable[[], str] = lambda: "1000", **options: bool
+) -> Iterator[tuple[Heard, Stub]]:
     watches = 0
 
     def serve(asked: Asked) -> None:
         nonlocal watches
+        if is_look(asked):
+            asked.answer(page(version=newest()))
+            return
         watches += asked.is_watch
         script(server, asked, watches if asked.is_watch else 0)
 
@@ -87,8 +95,48 @@ def versions(server: Stub) -> list[str]:
     return [asked.query["resourceVersion"] for asked in server.asked if asked.is_watch]
 
 
+def is_look(asked: Asked) -> bool:
+    """Whether it only asks for the version of the cluster, before a watch is resumed."""
+    return not asked.is_watch and asked.query.get("limit") == "1"
+
+
 def lists(server: Stub) -> int:
-    return sum(not asked.is_watch for asked in server.asked)
+    return sum(not asked.is_watch and not is_look(asked) for asked in server.asked)
+
+
+def test_a_cluster_whose_versions_went_back_is_listed_anew(tmp_path: Path) -> None:
+    """Before a watch is resumed: one from a version that is yet to come would hear nothing until it has come."""
+
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            asked.stream(event("ADDED", "b", "50"))
+            asked.end()
+        elif watch:
+            hang(server, asked, event("ADDED", "c", "31"))
+        else:
+            asked.answer(page("a", version="10" if lists(server) == 1 else "30"))
+
+    with following(tmp_path, script, newest=lambda: "30") as (heard, server):
+        heard.until("went back")
+        assert heard.until("put c") == ["begin", "put a", "end", "put c"]
+        assert versions(server) == ["10", "30"]
+
+
+@pytest.mark.parametrize("late", [event("MODIFIED", "b", "31"), bookmark("31")], ids=["event", "bookmark"])
+def test_an_event_of_a_lower_version_than_was_seen_is_a_cluster_that_went_back(
+    tmp_path: Path, late: dict[str, Any]
+) -> None:
+    def script(server: Stub, asked: Asked, watch: int) -> None:
+        if watch == 1:
+            hang(server, asked, event("ADDED", "b", "50"), late)
+        elif watch:
+            hang(server, asked)
+        else:
+            asked.answer(page("a"))
+
+    with following(tmp_path, script) as (heard, _):
+        assert heard.until("went back") == ["begin", "put a", "end", "put b", "went back"]
+        assert heard.until("end") == ["begin", "put a", "end"]
 
 
 def test_it_lists_then_follows_from_there(tmp_path: Path) -> None:
