@@ -4,10 +4,12 @@ Before a write that traffic depends on, the objects are read live; where they ar
 decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import assert_never
 
 from gitops_bg.cluster import affinity, wearing
+from gitops_bg.cluster.anchors import let_go
 from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.copies import Copies
 from gitops_bg.cluster.desired import (
@@ -19,7 +21,7 @@ from gitops_bg.cluster.desired import (
     snapshots,
 )
 from gitops_bg.cluster.errors import ForeignObject
-from gitops_bg.cluster.kinds import APPS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
 from gitops_bg.cluster.ownership import app_owner_of, owner_of
 from gitops_bg.cluster.patches import (
@@ -40,7 +42,7 @@ from gitops_bg.cluster.render import (
     service_manifest,
 )
 from gitops_bg.cluster.settled import Settled, intent_of
-from gitops_bg.cluster.states import meta_of
+from gitops_bg.cluster.states import State, meta_of
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
 from gitops_bg.core.actions import (
@@ -133,8 +135,24 @@ class Actor:
 
     def _delete_app(self, app: AppKey) -> None:
         body = self._own(APPS, app, app.name)
-        if body is not None:
-            self._writer.delete(APPS, body)
+        if body is None:
+            return
+        for kind, state in self._kept_beyond(app):
+            live = self._own(kind, app, state.meta.name)
+            operations = let_go(live) if live is not None else []
+            if operations:
+                self._writer.json_patch(kind, app.namespace, state.meta.name, operations)
+        self._writer.delete(APPS, body)
+
+    def _kept_beyond(self, app: AppKey) -> Iterator[tuple[Kind, State]]:
+        """What would outlive the BlueGreenDeployment: let go of before that is deleted on purpose."""
+        state = self._reader.app(app)
+        uid = state.meta.uid if state is not None else ""
+        services = (self._reader.service(app.namespace, name) for name in service_names(None, state).all())
+        found: list[tuple[Kind, State]] = [(REPLICA_SETS, each) for each in self._reader.replica_sets(app)]
+        found += [(SERVICES, each) for each in services if each is not None]
+        found += [(CONFIGURATION[each.kind], each) for each in self._reader.copies(app, in_use=True).states]
+        return ((kind, each) for kind, each in found if uid in each.meta.owners)
 
     def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
         existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
@@ -182,6 +200,7 @@ class Actor:
         if existing is not None and not git_says(config, action.name):
             uid = self._uid(app)
             as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
+            as_it_is = self._writer.anchors.anchored(SERVICES, as_it_is)
             self._writer.json_patch(SERVICES, app.namespace, action.name, adopt_service(existing, as_it_is))
             return
         manifest = self._service(app, config, action)

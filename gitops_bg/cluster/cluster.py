@@ -105,7 +105,8 @@ class Cluster:
 
     @classmethod
     def _of(cls, client: Client, reader: Reader, memory: Memory, jobs: Jobs | None = None) -> "Cluster":
-        writer, settled, sources = Writer(client, memory), Settled(), Sources(reader, Pods(client), Companions(client))
+        writer, settled = Writer(client, memory), Settled()
+        sources = Sources(reader, Pods(client), Companions(client), writer.anchors)
         actor = Actor(reader, memory, writer, settled, sources.pods, sources.companions)
         return cls(client, sources, writer, actor, settled, jobs)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from gitops_bg.cluster import wearing
+from gitops_bg.cluster.anchors import Anchors
 from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import desired_service_if_known, former_names, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains, ports_are
@@ -54,6 +55,8 @@ class Contents:
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
+    namespace_uid: str = ""
+    """Of the second owner of what is to outlive the BlueGreenDeployment; empty where it cannot be known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class Sources:
     reader: Reader
     pods: Pods
     companions: Companions
+    anchors: Anchors
 
 
 def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Record) -> Contents:
@@ -73,8 +77,10 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     found = {name: reader.service(app.namespace, name) for name in names}
     services = {name: service for name, service in found.items() if service is not None}
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
-    beside = sources.companions.views(app, state.meta.uid if state is not None else "", config, record)
-    contents = Contents(state, reader.replica_sets(app), services, reader.slices(app), beside, copies=copies)
+    uid = state.meta.uid if state is not None else ""
+    beside, anchor = sources.companions.views(app, uid, config, record), sources.anchors.uid(app.namespace, uid)
+    sets, slices = reader.replica_sets(app), reader.slices(app)
+    contents = Contents(state, sets, services, slices, beside, copies=copies, namespace_uid=anchor)
     return _with_pods(contents, sources.pods, app) if record.restart and record.restart.begun else contents
 
 
@@ -100,6 +106,7 @@ def observe(
     return Observed(
         app_uid=look.uid,
         app_drifted=look.app_drifted(),
+        app_going=look.going,
         app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
         configurations=tuple(look.copy(state) for state in contents.copies.states if state.of),
@@ -148,9 +155,14 @@ class _Look:
     def uid(self) -> str:
         return self.contents.app.meta.uid if self.contents.app is not None else ""
 
+    @property
+    def going(self) -> bool:
+        """Somebody deletes the BlueGreenDeployment: nothing is given to an owner that goes."""
+        return self.contents.app is not None and self.contents.app.meta.deleting
+
     def app_drifted(self) -> bool:
         state = self.contents.app
-        if state is None or self.config is None or self.config.spec is None:
+        if state is None or self.going or self.config is None or self.config.spec is None:
             return False
         manifest = app_manifest(self.app, self.config.body)
         return self._unsettled(state, manifest, app_drifted)
@@ -230,12 +242,17 @@ class _Look:
         return (meta.manager, meta.app) == (names.MANAGER, names.app_label(self.app))
 
     def _controlled(self, meta: Meta) -> bool:
-        controller = meta.controller
-        return not self.uid or (controller is not None and controller.uid == self.uid)
+        """By our object, and held by the namespace, too."""
+        if not self.uid or self.going:
+            return True
+        controller, anchor = meta.controller, self.contents.namespace_uid
+        return controller is not None and controller.uid == self.uid and (not anchor or anchor in meta.owners)
 
     def _service_drifted(self, state: ServiceState, view: ServiceView) -> bool:
-        if not self.uid:
+        if not self.uid or self.going:
             return False
+        if not self._controlled(state.meta):
+            return True
         name, known = state.meta.name, snapshots(self.config, self.contents.replica_sets)
         ports = self._ports(view, known.get(view.digest, ""))
         if not git_says(self.config, name):

@@ -62,7 +62,9 @@ def replace_ports(live: Object, manifest: Object) -> list[Object]:
 def adopt_service(live: Object, manifest: Object) -> list[Object]:
     """Give a Service our labels, owner, selector and ports, unless anybody wrote it meanwhile; leave the rest alone."""
     metadata, ours = live["metadata"], manifest["metadata"]
-    others = [each for each in metadata.get("ownerReferences") or () if not each.get("controller")]
+    uids = {each["uid"] for each in ours["ownerReferences"]}
+    owners = metadata.get("ownerReferences") or ()
+    others = [each for each in owners if not each.get("controller") and each["uid"] not in uids]
     return [
         {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
         {"op": "add", "path": "/metadata/labels", "value": {**(metadata.get("labels") or {}), **ours["labels"]}},

@@ -38,6 +38,8 @@ class Meta:
     manager: str = ""
     controller: Controller | None = None
     deleting: bool = False
+    owners: frozenset[str] = frozenset()
+    """The uids of all its owners."""
 
 
 class State(Protocol):
@@ -149,6 +151,7 @@ def meta_of(body: Object) -> Meta:
         manager=intern(labels.get(names.MANAGED_BY, "")),
         controller=_controller(metadata),
         deleting="deletionTimestamp" in metadata,
+        owners=frozenset(intern(owner["uid"]) for owner in metadata.get("ownerReferences") or ()),
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from gitops_bg.cluster.anchors import Anchors
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.kinds import Kind, Object, name_of
 from gitops_bg.cluster.reader import Memory
@@ -12,6 +13,7 @@ class Writer:
 
     def __init__(self, client: Client, memory: Memory) -> None:
         self._client = client
+        self.anchors = Anchors(client)
         self._memory = memory
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
@@ -23,8 +25,9 @@ class Writer:
         return self._remembered(kind, name_of(body), lambda: self._client.create(kind, body))
 
     def apply(self, kind: Kind, body: Object, *, force: bool) -> Object:
-        """Server-side apply, see `Client.apply`."""
-        return self._remembered(kind, name_of(body), lambda: self._client.apply(kind, body, force=force))
+        """Server-side apply, see `Client.apply`; what is to outlive its controller gets its second owner."""
+        anchored = self.anchors.anchored(kind, body)
+        return self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=force))
 
     def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Object:
         """JSON patch, see `Client.json_patch`."""

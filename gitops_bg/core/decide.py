@@ -8,7 +8,17 @@ The record is saved before the actions are carried out, so any of them may be th
 from collections.abc import Callable
 from datetime import datetime
 
-from gitops_bg.core.actions import Action, ApplyApp, DeleteApp
+from gitops_bg.core.actions import (
+    Action,
+    ApplyApp,
+    ApplyCompanion,
+    ApplyConfiguration,
+    ApplyService,
+    CreateReplicaSet,
+    DeleteApp,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
 from gitops_bg.core.analysis.judging import begin_runs, judge, measurements_due
 from gitops_bg.core.decision import Decision, Named
 from gitops_bg.core.desired import Desired
@@ -49,12 +59,13 @@ from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_request, answer_retry
 from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert
 from gitops_bg.core.traffic.services import keep, switch
-from gitops_bg.core.traffic.switching import decide_switch, settle_switch
+from gitops_bg.core.traffic.switching import decide_switch, settle_switch, take_up
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
     acknowledge_ledger,  # what Git has by now need not be remembered
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
+    take_up,  # and live traffic, where that still is
     remember_size,  # for the time when the target cannot be read
     remember_companions,  # for then, too; and what left Git, until it is gone
     note_former_services,  # what app.yaml named before
@@ -120,6 +131,26 @@ def _actions(world: World) -> tuple[Action, ...]:
     """
     if is_to_go(world):
         return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
+    actions = _all_actions(world)
+    return (
+        tuple(action for action in actions if _needs_no_owner(world, action)) if world.observed.app_going else actions
+    )
+
+
+def _needs_no_owner(world: World, action: Action) -> bool:
+    """While somebody deletes the app's object nothing is made or repaired: what it would own would go with it."""
+    match action:
+        case ApplyApp() | CreateReplicaSet() | ApplyConfiguration() | ApplyService() | ApplyCompanion():
+            return False
+        case SwitchTraffic():
+            return not action.create
+        case ScaleReplicaSet():
+            return world.replica_set(action.digest) is not None
+        case _:
+            return True
+
+
+def _all_actions(world: World) -> tuple[Action, ...]:
     repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
     needed, served, new = in_turn(world)
     prepared = prepare(world, new)

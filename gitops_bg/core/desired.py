@@ -103,6 +103,8 @@ class LedgerMemory:
     holds: tuple[Hold, ...] = ()
     past_holds: tuple[Hold, ...] = ()
     """Lifted ones whose digests did not serve since."""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """The numbers that digests had."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,8 @@ class Observed:
 
     app_uid: str = ""
     app_drifted: bool = False
+    app_going: bool = False
+    """Somebody deletes it: it is still there, and owns nothing any more."""
     """The live spec of the BlueGreenDeployment is not what Git says."""
     app_foreign: str = ""
     """Whose BlueGreenDeployment it is, where it is not ours."""

@@ -103,7 +103,12 @@ class Document:
     def memory(self) -> LedgerMemory:
         """What a rebuilt cluster needs to know."""
         state = self.state
-        return LedgerMemory(state.rollout, state.last_version, state.active_digests, state.holds, state.past_holds)
+        told = {each.entry.to_digest: each.entry.to_version for each in self.history}
+        now = {each.digest: each.version for each in (state.active, state.candidate) if each}
+        numbers = tuple((digest, number) for digest, number in (told | now).items() if digest and number)
+        return LedgerMemory(
+            state.rollout, state.last_version, state.active_digests, state.holds, state.past_holds, numbers
+        )
 
 
 def state_of(record: Record) -> AppState:

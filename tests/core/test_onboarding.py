@@ -59,6 +59,10 @@ def test_no_pods_for(name):
 HARMLESS = {
     "a selector of other labels": (onboarding(rising(1), view=foreign(selector=(("app", "web"), ("tier", "x")))), 1),
     "a Service without a selector": (onboarding(rising(1), view=foreign(selector=())), 1),
+    "a selector of one version, whose labels were lost": (
+        onboarding(rising(1), view={"active_service": replace(service("web", 1), ours=False, owner=HAND_OVER)}),
+        1,
+    ),
     "ours": (onboarding(rising(1), view=foreign(ours=True, owner="")), 1),
     "no Service": (onboarding(rising(1), view={"active_service": None}), 1),
     "what serves": (world(active(1), candidate(2), observed=foreign()), 1),

@@ -220,6 +220,28 @@ def test_any_kind_can_own_any_other(cluster: TestCluster, namespace: str) -> Non
     eventually(lambda: not cluster.find(f"{config_maps(namespace)}/owned"), what="the owned one is gone")
 
 
+@pytest.mark.parametrize("policy", ["Background", "Foreground", "Orphan"])
+def test_what_has_a_second_owner_outlives_its_first(cluster: TestCluster, namespace: str, policy: str) -> None:
+    space = cluster.get(f"/api/v1/namespaces/{namespace}")["metadata"]["uid"]
+    owner = cluster.create(config_maps(namespace), manifests.config_map(namespace, "owner"))["metadata"]["uid"]
+    first = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner, "controller": True}
+    second = {"apiVersion": "v1", "kind": "Namespace", "name": namespace, "uid": space}
+    for name, owners in (("kept", [first, second]), ("lost", [first])):
+        owned = manifests.config_map(namespace, name)
+        owned["metadata"]["ownerReferences"] = owners
+        cluster.create(config_maps(namespace), owned)
+    cluster.request("DELETE", f"{config_maps(namespace)}/owner", {"propagationPolicy": policy})
+    eventually(lambda: cluster.find(f"{config_maps(namespace)}/owner") is None, what="the first owner is gone")
+
+    def left() -> bool:
+        kept = cluster.get(f"{config_maps(namespace)}/kept")["metadata"]
+        lost = cluster.find(f"{config_maps(namespace)}/lost")
+        uids = [each["uid"] for each in kept["ownerReferences"]]
+        return uids == [space] and (lost is not None) == (policy == "Orphan")
+
+    eventually(left, what="only the reference to the first owner is gone")
+
+
 def test_a_finalizer_holds_a_deletion_until_it_is_removed(cluster: TestCluster, namespace: str) -> None:
     path = f"{config_maps(namespace)}/one"
     held = manifests.config_map(namespace)

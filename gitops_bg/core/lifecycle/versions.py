@@ -24,9 +24,10 @@ def next_color(world: World) -> Color:
 def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
     """Give a snapshot that the record does not know a version, a colour and a rollout of its own.
 
-    ``number`` is kept where it is free, so that ``primary.yaml`` and a rebuilt cluster agree.
+    ``number``, or the one that the ledger knows, is kept where it is free, so that Git and a rebuilt cluster agree.
     """
     record = world.record
+    number = number or _number_before(world, snapshot.digest)
     if not number or record.numbered(number):
         number = record.last_version + 1
     served = snapshot.digest in record.activations
@@ -44,6 +45,12 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
     )
     record = replace(record, rollout=version.rollout, last_version=max(record.last_version, number))
     return world.with_record(record.with_version(version))
+
+
+def _number_before(world: World, digest: str) -> int:
+    """The number that the ledger knows a digest by, where it is asked because the record was gone; 0 for none."""
+    memory = world.desired.memory
+    return dict(memory.numbers).get(digest, 0) if memory else 0
 
 
 def start_rollout(world: World, version: Version, source: Source | None = None) -> World:

@@ -37,13 +37,16 @@ def leaks(world: World) -> str:
 
 
 def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
-    """Foreign; or just handed over, and still to be pointed to the version that is to serve first."""
-    if not view.selector:
+    """Foreign; or just handed over, and still to be pointed to the version that is to serve first.
+
+    One that selects a single version sends live traffic there already: that one is left as it is.
+    """
+    if not view.selector or view.digest:
         return False
     if not view.ours:
         return True
     first = world.goal or world.target_digest
-    return not (world.record.traffic or view.digest or version.digest == first)
+    return not (world.record.traffic or version.digest == first)
 
 
 def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:

@@ -40,6 +40,25 @@ def settle_switch(world: World) -> World:
     )
 
 
+def take_up(world: World) -> World:
+    """Begin where live traffic is, where the record is gone and every live Service of ours still shows it.
+
+    No traffic moves, so the ledger is told nothing. Only for a version whose pods are here and of which Git knows: it
+    served before by the ledger, or main names it. Else nothing serves, whatever a selector says (DESIGN §4.6).
+    """
+    if world.record.traffic or world.record.switch:
+        return world
+    if any(view is None or not view.ours for _, view in world.active_services):
+        return world
+    serving = next((each for each in world.record.versions if world.is_selected_by_all(each.digest)), None)
+    if serving is None or world.replica_set(serving.digest) is None:
+        return world
+    if serving.digest not in (*world.record.activations, world.primary_digest):
+        return world
+    world = world.with_version(_activated(world, serving, Lane.FIRST))
+    return world.with_record(_moved(world.record, serving.digest, Lane.FIRST))
+
+
 def _activated(world: World, version: Version, lane: Lane) -> Version:
     probation = Probation(world.available(version.digest), world.now) if lane is Lane.PROMOTION else None
     return replace(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable
+from functools import partial
 
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.deleting import Deletion, delete
@@ -85,11 +86,27 @@ class Garbage:
         if stored is None:
             return
         metadata = stored.obj["metadata"]
-        owners = metadata.get("ownerReferences") or []
         if "deletionTimestamp" in metadata:
             self._help(key, stored.obj)
-        elif owners and not any(owner["uid"] in self._living for owner in owners):
-            self._delete(key)
+        elif metadata.get("ownerReferences"):
+            self._judge(key, stored.obj)
+
+    def _judge(self, place: Place, obj: Manifest) -> None:
+        """What has one owner that stays, stays: only the references to the others go (`attemptToDeleteItem`)."""
+        metadata = obj["metadata"]
+        uids = [owner["uid"] for owner in metadata["ownerReferences"]]
+        going = {uid for uid in uids if uid not in self._living or self._waits_for_dependents(uid)}
+        if len(going) == len(uids):
+            in_turn = any(uid in self._living for uid in uids) and metadata["uid"] in self._dependents
+            self._delete(place, "Foreground" if in_turn else "")
+            return
+        for uid in going:
+            self._edit(place, partial(_without_owner, uid=uid))
+
+    def _waits_for_dependents(self, uid: str) -> bool:
+        stored = self._store.get(*self._living[uid])
+        metadata = stored.obj["metadata"] if stored else {}
+        return "deletionTimestamp" in metadata and "foregroundDeletion" in (metadata.get("finalizers") or ())
 
     def _help(self, place: Place, obj: Manifest) -> None:
         finalizers = obj["metadata"].get("finalizers") or []
@@ -123,7 +140,7 @@ class Garbage:
         with self._store.lock:
             dependents = list(self._dependents.get(uid, ()))
         for dependent in dependents:
-            self._delete(dependent, "Foreground")
+            self.reconcile(dependent)
         with self._store.lock:
             left = [d for d in self._dependents.get(uid, ()) if self._blocks(d, uid)]
         if not left:

@@ -93,8 +93,9 @@ def test_a_version_runs_as_written_with_our_labels_on_top(scene: Scene) -> None:
     assert labels == {"team": "shop", **scene.selector(ONE), names.COLOR: "blue", names.VERSION: "1"}
     assert live["metadata"]["annotations"][names.FULL_DIGEST] == ONE.digest
     assert live["metadata"]["annotations"][names.SNAPSHOT] == ONE.text
-    (owner,) = live["metadata"]["ownerReferences"]
+    owner, second = live["metadata"]["ownerReferences"]
     assert (owner["kind"], owner["name"], owner["controller"]) == (names.KIND, "web", True)
+    assert (second["kind"], second["name"]) == ("Namespace", scene.app.namespace)
     scene.available(ONE, pods=2)
     (view,) = scene.observe().replica_sets
     assert (view.snapshot, view.replicas, view.ours, view.drifted) == (ONE, 2, True, False)

@@ -45,8 +45,8 @@ def test_a_copy_holds_what_git_has_and_cannot_be_changed(there: Scene) -> None:
         assert copy["immutable"] is True
         assert copy["metadata"]["labels"][names.APP] == "web"
         assert copy["metadata"]["annotations"][names.CONTENT_DIGEST] == of.ref.digest
-        (owner,) = copy["metadata"]["ownerReferences"]
-        assert (owner["kind"], owner["controller"]) == (names.KIND, True)
+        owner, second = copy["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["controller"], second["kind"]) == (names.KIND, True, "Namespace")
     with pytest.raises(ApiError, match="422 Invalid"):
         there.cluster.patch(path(there, settings), {"data": {"color": "red"}})
 

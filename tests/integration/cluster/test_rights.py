@@ -49,6 +49,7 @@ NEEDED = {
     ("gitops-bg.dev", "bluegreendeployments", ""): {"get", "list", "watch", "create", "patch", "delete"},
     ("gitops-bg.dev", "bluegreendeployments", "status"): {"update"},
     ("apps", "replicasets", ""): {"get", "list", "watch", "create", "patch", "delete"},
+    ("", "namespaces", ""): {"get"},
     ("", "services", ""): {"get", "list", "watch", "create", "patch"},
     ("discovery.k8s.io", "endpointslices", ""): {"list", "watch"},
     ("", "events", ""): {"create", "patch"},
