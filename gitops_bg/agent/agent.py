@@ -76,7 +76,10 @@ class Agent:
         )
         self._alarms = Alarms(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
-        self.cluster = Cluster.watching(settings.access, self._heard, settings.namespaces, on_crash=self._crashed)
+        # The machine's clock, whatever ``clock`` is: a test that sets that forward has no cluster that follows.
+        self.cluster = Cluster.watching(
+            settings.access, self._heard, settings.namespaces, on_crash=self._crashed, clock=utc_now
+        )
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)

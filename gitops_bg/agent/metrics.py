@@ -144,6 +144,10 @@ class Metrics:
         for kind in ("main", "ledger", "offer"):
             self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
 
+    def clock_skew(self, seconds: float) -> None:
+        """The API server's clock is ahead of ours by at least this (behind: negative)."""
+        self._process.clock_skew.set(seconds)
+
     def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
         """One request to the API server; ``code`` is the status, or a word where none came back."""
         self._process.requests.labels(verb, str(code)).inc()
@@ -253,6 +257,9 @@ class _ProcessSeries:
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
         self.push_failures = counter(
             "git_push_failures", "Branches that could not be written, by what they are for.", "kind", "reason"
+        )
+        self.clock_skew = gauge(
+            "clock_skew_seconds", "How far the API server's clock is ahead of the agent's at least; negative: behind."
         )
         self.refs_refused = Gauge(
             "gitops_bg_git_refs_refused",

@@ -68,6 +68,7 @@ class Reconciler:
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
         self._refused: dict[AppKey, str] = {}
+        self._skewed = 0
 
     def reconcile(self, app: AppKey) -> bool:
         """Look at an app and act until nothing is left to do at once; False where it wants more passes later.
@@ -83,7 +84,8 @@ class Reconciler:
         if facts is None:
             self._forget(app)
             return False
-        facts = replace(facts, observed=replace(facts.observed, refused=self._refused.get(app, "")))
+        refused, skew = self._refused.get(app, ""), self._clock_skew()
+        facts = replace(facts, observed=replace(facts.observed, refused=refused, clock_skew=skew))
         facts = self._beside.with_results(facts, started)
         decision = self._with_trouble(app, facts.decide(started))
         if decision.look_again:
@@ -99,6 +101,19 @@ class Reconciler:
         if error is None:
             return decision
         return replace(decision, conditions=(*decision.conditions, breaking(app, error)))
+
+    def _clock_skew(self) -> int:
+        """How far the API server's clock is from ours, counted, and logged where that begins or ends to be worth it."""
+        skew = self._cluster.skew
+        if skew is None:
+            return 0
+        self._metrics.clock_skew(skew.seconds)
+        found, before = skew.noteworthy, self._skewed
+        self._skewed = found
+        if bool(found) is not bool(before):
+            said = f"{abs(found)} s {'ahead of' if found > 0 else 'behind'} ours" if found else "as ours again"
+            LOGGER.warning("the API server's clock is %s; set both by NTP", said)
+        return found
 
     # --- act --------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,8 @@ from gitops_bg.agent.gathering import Facts
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.core.status.conditions import LEDGER_WRITABLE, MAIN_REFUSES, OFFER_WRITABLE, PUSH_REFUSED, WRITE_REFUSED
 
+_SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
+
 
 def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
     """The facts with what main or the cluster refused, as the agent last wrote it into the live object."""
@@ -19,4 +21,6 @@ def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
         offer_refused=unwritten.get(OFFER_WRITABLE, observed.git.offer_refused),
         ledger_refused=unwritten.get(LEDGER_WRITABLE, observed.git.ledger_refused),
     )
-    return replace(facts, observed=replace(observed, git=git, refused=why.get(WRITE_REFUSED, observed.refused)))
+    skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
+    refused = why.get(WRITE_REFUSED, observed.refused)
+    return replace(facts, observed=replace(observed, git=git, refused=refused, clock_skew=skew))

@@ -10,6 +10,7 @@ from typing import Any
 from gitops_bg.cluster.connection import Access, Answer, Call, Connection, Stream
 from gitops_bg.cluster.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.kinds import Kind, Object, name_of
+from gitops_bg.cluster.skew import Skew
 from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.foreign_json import read_objects
 from gitops_bg.core.names import FIELD_MANAGER
@@ -29,8 +30,8 @@ class Client:
     Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
     """
 
-    def __init__(self, access: Access) -> None:
-        self._connection = Connection(access)
+    def __init__(self, access: Access, skew: Skew | None = None) -> None:
+        self._connection = Connection(access, skew)
 
     def close(self) -> None:
         """Close every idle connection."""

@@ -22,6 +22,7 @@ from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import LiveReader, Memory, Reader
 from gitops_bg.cluster.requests import annotation_of
 from gitops_bg.cluster.settled import Settled
+from gitops_bg.cluster.skew import Skew
 from gitops_bg.cluster.slices import SliceKind
 from gitops_bg.cluster.states import AppState
 from gitops_bg.cluster.status import load, status_of, with_condition
@@ -66,6 +67,8 @@ class Cluster:
         jobs: Jobs | None = None,
     ) -> None:
         self.client = client
+        self.skew: Skew | None = None
+        """How far the API server's clock is from ours, where that is measured."""
         self._jobs = jobs
         self._sources = sources
         self._reader = sources.reader
@@ -84,17 +87,22 @@ class Cluster:
         namespaces: Sequence[str] = (),
         pace: Pace | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
+        clock: Callable[[], datetime] | None = None,
     ) -> "Cluster":
         """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
 
-        ``on_crash`` hears of a bug that ended a thread; without it, Python prints it.
+        ``on_crash`` hears of a bug that ended a thread; without it, Python prints it. With a ``clock``, which gives
+        UTC, it is known how far the API server's is from it.
 
         Our own writes are in the caches at once and do not come back as changes.
         """
-        client = Client(access)
+        skew = Skew(clock) if clock else None
+        client = Client(access, skew)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         jobs = Jobs(client, namespaces, on_change, pace, on_crash)
-        return cls._of(client, caches, caches, jobs)
+        made = cls._of(client, caches, caches, jobs)
+        made.skew = skew
+        return made
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":

@@ -20,6 +20,7 @@ from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
 
 from gitops_bg import __version__
 from gitops_bg.cluster.errors import NoAccess, border, refusal
+from gitops_bg.cluster.skew import Skew
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
@@ -65,8 +66,9 @@ class Answer:
 class Connection:
     """Sends requests as one identity. Safe for many threads (reference pitfalls.md §1.2)."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, skew: Skew | None = None) -> None:
         self._access = access
+        self._skew = skew
         self._lock = threading.Lock()
         self._api = self._connect()
         self._known: tuple[Any, float, dict[str, str]] = (None, 0.0, {})
@@ -104,6 +106,7 @@ class Connection:
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""
+        sent = self._skew.now() if self._skew else None
         answer = api.rest_client.request(
             call.method,
             config.host + call.path + query,
@@ -112,6 +115,8 @@ class Connection:
             _request_timeout=(self._access.connect_timeout, read_timeout),
         )
         response: urllib3.HTTPResponse = answer.response
+        if self._skew and sent:
+            self._skew.heard(response.headers.get("Date"), sent)
         return response
 
     def _credentials(self, config: Any) -> dict[str, str]:

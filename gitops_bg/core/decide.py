@@ -38,6 +38,7 @@ from gitops_bg.core.observed import Observed
 from gitops_bg.core.record import Record
 from gitops_bg.core.run_history import forget_runs
 from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.status.clocks import trust_no_future
 from gitops_bg.core.status.conditions import conditions_of, phase_of
 from gitops_bg.core.status.counts import counts_of
 from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
@@ -64,6 +65,7 @@ from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
     acknowledge_ledger,  # what Git has by now need not be remembered
+    trust_no_future,  # no wait counts from a moment that is still to come
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     take_up,  # and live traffic, where that still is
     remember_size,  # for the time when the target cannot be read

@@ -196,6 +196,8 @@ class Observed:
     request: Request | None = None
     refused: str = ""
     """Why a write that the app needs was refused last (missing rights, an invalid object), or empty."""
+    clock_skew: int = 0
+    """Seconds by which the API server's clock is ahead of ours (behind: negative); 0 where that is nothing to tell."""
     calls: tuple[Called, ...] = ()
     """What hooks answered since the record was saved; also others, which are passed over."""
     measurements: tuple[Measured, ...] = ()

@@ -43,6 +43,8 @@ class Faults:
     """The faults in force; `clear` ends all of them."""
 
     store: Store
+    clock_ahead: float = 0.0
+    """Seconds by which the Date of answers is ahead of the time; negative: behind."""
     _faults: list[_Fault] = field(default_factory=list)
     _before: list[Hook] = field(default_factory=list)
     _after: list[Hook] = field(default_factory=list)

@@ -6,8 +6,10 @@ Requests are read in `calls.py`, faults met in `faults.py`, objects read and wri
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import formatdate
 from typing import Any
 
 from gitops_bg.sandbox import decoding, deleting, discovery, patches, reading, subresources, tables
@@ -55,6 +57,8 @@ class ApiServer:
         """Answer the requests of one connection until it ends."""
         while (request := connection.read()) is not None:
             response = self.answer(request)
+            if response is not None:
+                response.headers["Date"] = formatdate(time.time() + self.faults.clock_ahead, usegmt=True)
             if response is None or not connection.send(response, request):
                 return
 

@@ -195,6 +195,15 @@ CONDITIONS = {
         world(active(1), observed={"git": NO_LEDGER}),
         ("LedgerWritable", True, "Writable", "the remote takes the ledger"),
     ),
+    "ClockSynchronized: it is not": (
+        world(active(1), observed={"clock_skew": -7}),
+        (
+            "ClockSynchronized",
+            False,
+            "ApiServerBehind",
+            "the API server's clock is some seconds or more behind the agent's",
+        ),
+    ),
     "Healthy: a history that nobody can read": (
         world(active(1), observed={"git": NO_LEDGER}, record=UNTOLD),
         ("Healthy", False, "Degraded", "the ledger cannot be written: protected by rule 7"),
@@ -298,6 +307,7 @@ def test_every_condition_is_there_from_the_start():
         "HistoryRewritten",
         "OfferWritable",
         "LedgerWritable",
+        "ClockSynchronized",
     ]
 
 

@@ -23,6 +23,7 @@ from gitops_bg.core.traffic.onboarding import leaks
 from gitops_bg.core.traffic.ports import unservable
 from gitops_bg.core.world import World
 
+CLOCK_SYNCHRONIZED = "ClockSynchronized"
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
 PUSH_REFUSED = "PushRefused"
 """The reason of these two where the remote does not take the branch; the message is what it says."""
@@ -163,6 +164,7 @@ def conditions_of(
         _history_rewritten(world),
         _offer_writable(world),
         _ledger_writable(world),
+        _clock(world),
     )
 
 
@@ -332,6 +334,16 @@ def _ledger_writable(world: World) -> Condition:
     if why:
         return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
     return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
+
+
+def _clock(world: World) -> Condition:
+    """By how much is a metric: a message that changes each second would be a write each second."""
+    skew = world.observed.clock_skew
+    if not skew:
+        return Condition(CLOCK_SYNCHRONIZED, True, "Synchronized", "the clocks of the agent and of the cluster agree")
+    reason = "ApiServerAhead" if skew > 0 else "ApiServerBehind"
+    message = f"the API server's clock is some seconds or more {'ahead of' if skew > 0 else 'behind'} the agent's"
+    return Condition(CLOCK_SYNCHRONIZED, False, reason, message)
 
 
 def _untold(world: World) -> str:

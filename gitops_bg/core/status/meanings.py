@@ -82,6 +82,13 @@ _FOUND_BAD = Meaning(
     "gitops-bg retry {app}",
 )
 
+_SKEWED = Meaning(
+    "is not affected; no wait gets longer, but shown times may be wrong",
+    PLATFORM,
+    "set the clocks, of the agent's node and of the control plane, by NTP",
+    "timedatectl status",
+)
+
 MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
@@ -248,6 +255,9 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
         "let the agent push gitops-bg/promote/*; it tries again by itself, and at once when asked",
         "gitops-bg reconcile {app}",
     ),
+    ("ClockSynchronized", "Synchronized"): CALM,
+    ("ClockSynchronized", "ApiServerAhead"): _SKEWED,
+    ("ClockSynchronized", "ApiServerBehind"): _SKEWED,
     ("LedgerWritable", "Writable"): CALM,
     ("LedgerWritable", "PushRefused"): Meaning(
         "is not affected: it moves, and the record keeps what is to be told",

@@ -1,0 +1,57 @@
+"""A moment of the future in the record, from a clock that was ahead, makes no wait longer than it is set to be."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from gitops_bg.core.decide import decide
+from gitops_bg.core.model import Probation
+from gitops_bg.core.status.clocks import trust_no_future
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, rising, world
+
+AHEAD = NOW + timedelta(hours=3)
+DELAY = {"scale_down_delay_seconds": 300}
+LATE = replace(manual(), progress_deadline_seconds=600)
+
+WAITS = {
+    "a warm version's": (
+        world(legacy(1, retired_at=AHEAD, scale_down_at=AHEAD), active(2), spec=manual(**DELAY)),
+        300,
+    ),
+    "a candidate's for its pods": (
+        world(active(1), rising(2, waiting_since=AHEAD), spec=LATE, sets=(pods(1), pods(2, 3, 0))),
+        600,
+    ),
+    "a countdown's": (
+        world(active(1), candidate(2, available_since=AHEAD), spec=automatic(auto_promotion_seconds=60)),
+        60,
+    ),
+    "a probation's": (world(legacy(1), active(2, probation=Probation(3, AHEAD)), spec=LATE), 600),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_no_wait_is_longer_than_its_length(name):
+    state, seconds = WAITS[name]
+    decision = decided(state)
+    assert decision.wake_at is not None
+    assert decision.wake_at <= NOW + timedelta(seconds=seconds)
+    ends = [wait.until for wait in decision.waits if wait.until]
+    assert all(end <= NOW + timedelta(seconds=seconds) for end in ends)
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_what_was_corrected_stays_as_it_is(name):
+    state, _ = WAITS[name]
+    once = decided(state)
+    later = NOW + timedelta(seconds=1)
+    again = decide(state.spec, state.desired, state.observed, once.record, later)
+    assert trust_no_future(replace(state, record=once.record, now=later)).record == once.record
+    assert again.record == once.record
+
+
+def test_a_record_without_the_future_is_left_as_it_is():
+    state = world(legacy(1), active(2), candidate(3))
+    assert trust_no_future(state) is state
