@@ -30,7 +30,7 @@ _TITLES = (('revert "', ""), ('reapply "', 'Revert "'), ("revert: ", ""))
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What is named, each as it is shown to people. ``titles`` only where nothing else is."""
+    """What is named, each as it is shown to people. ``titles`` count where nothing else of it can be found."""
 
     commits: tuple[str, ...] = ()
     """Ids, whole or abbreviated, in small letters."""
@@ -46,7 +46,7 @@ def markers_in(message: str) -> Markers:
     """What a message says it reverts.
 
     >>> markers_in('Revert "web 2 (#12)" (#13)\\n\\nReverts shop/web#12')
-    Markers(commits=(), requests=('#12',), titles=())
+    Markers(commits=(), requests=('#12',), titles=('web 2 (#12)',))
     >>> markers_in('Revert "web 2"').titles
     ('web 2',)
     """
@@ -54,7 +54,7 @@ def markers_in(message: str) -> Markers:
     found = list(dict.fromkeys(name for line in lines for name in _names_in(line)))[:_MOST]
     commits = tuple(name for name in found if name[0] not in "#!")
     requests = tuple(name for name in found if name[0] in "#!")
-    return Markers(commits, requests, () if found else tuple(_titles_in(lines[0].strip())))
+    return Markers(commits, requests, tuple(_titles_in(lines[0].strip())))
 
 
 def _names_in(line: str) -> Iterator[str]:

@@ -54,7 +54,9 @@ class Reverts:
         if not markers:
             return TakenBack()
         found = {name: self._commits(name, change.commit) for name in markers.commits}
-        found |= self._search(markers, change.commit, paths)
+        found |= self._search(markers.requests, change.commit, paths)
+        if not any(found.values()):
+            found |= self._search(markers.titles, change.commit, paths)
         named = tuple(f"commit {name[:10]}" if name in markers.commits else name for name in found)
         missing = tuple(shown for shown, commits in zip(named, found.values(), strict=True) if not commits)
         commits = dict.fromkeys(commit for each in found.values() for commit in each)
@@ -71,12 +73,12 @@ class Reverts:
         full = self._mirror.commit(name)
         return [full] if full not in ("", before) and self._mirror.is_ancestor(full, before) else []
 
-    def _search(self, markers: Markers, before: str, paths: Sequence[str]) -> dict[str, list[str]]:
+    def _search(self, names: Sequence[str], before: str, paths: Sequence[str]) -> dict[str, list[str]]:
         """The newest commits with these requests or subjects among those that changed the files."""
-        found: dict[str, list[str]] = {name: [] for name in (*markers.requests, *markers.titles)}
+        found: dict[str, list[str]] = {name: [] for name in names}
         if not found:
             return found
-        titled = {title: next(iter(requests_of(title)), "") for title in markers.titles}
+        titled = {name: next(iter(requests_of(name)), "") for name in names}
         for past in self._log(f"-{_FAR}", "--full-history", before, "--", *paths):
             if past.commit == before:
                 continue

@@ -127,6 +127,12 @@ def github_a_squash_of_which_the_title_was_kept(ada: Author) -> None:
 
 
 @takes_back("v2")
+def github_a_rebased_request_whose_number_no_commit_of_main_says(ada: Author) -> None:
+    ada.push("v2", "Ünï ✨ v2")
+    ada.push("v1", 'Revert "Ünï ✨ v2" (#13)\n\nReverts shop/config#12')
+
+
+@takes_back("v2")
 def github_a_squash_with_the_messages_of_its_commits(ada: Author) -> None:
     pushed = ada.push("v2")
     ada.push("v1", f'Ünding (#13)\n\n* Revert "web v2"\n\n  This reverts commit {pushed}.\n\n* Words')
