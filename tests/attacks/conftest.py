@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import SandboxCluster
+from tests.support.clusters import SandboxCluster, TestCluster
 from tests.support.raw_git import RawGit
 from tests.support.scenario import Scenario, scenario
 
@@ -46,13 +47,20 @@ class Siege:
         self.bystander_goes_on()
 
 
-@pytest.fixture(scope="module")
-def siege(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
+@contextmanager
+def besieged(cluster: TestCluster, folder: Path) -> Iterator[Siege]:
     """Both apps live; the agent runs."""
-    folder: Path = tmp_path_factory.mktemp("siege")
-    with SandboxCluster.run(folder) as cluster, scenario(cluster, folder) as world:
+    with scenario(cluster, folder) as world:
         world.start()
         made = Siege(world)
         made.web.deploy("v1")
         made.api.deploy("v1")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def siege(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
+    """On a sandbox of its own."""
+    folder: Path = tmp_path_factory.mktemp("siege")
+    with SandboxCluster.run(folder) as cluster, besieged(cluster, folder) as made:
         yield made

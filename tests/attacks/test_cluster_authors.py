@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from gitops_bg.core import names
-from tests.attacks.conftest import Siege
+from tests.attacks.conftest import Siege, besieged
 from tests.support.clusters import TestCluster
 from tests.support.paths import collection
 from tests.support.scenario import App
@@ -36,6 +37,15 @@ RECORDS: dict[str, Any] = {
     "a sequence of letters": {"sequence": "many"},
     "deep": {"versions": json.loads("[" * 90 + "]" * 90)},
 }
+
+
+@pytest.fixture(
+    scope="module", params=["sandbox_cluster", pytest.param("control_plane_cluster", marks=pytest.mark.control_plane)]
+)
+def siege(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
+    """On one cluster after the other."""
+    with besieged(request.getfixturevalue(request.param), tmp_path_factory.mktemp("siege")) as made:
+        yield made
 
 
 def _path(app: App, kind: str, name: str = "") -> str:
