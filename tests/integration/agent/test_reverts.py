@@ -160,27 +160,6 @@ def test_hold_ends_with_a_new_version(web: App) -> None:
     assert not web.record.holds
 
 
-def test_revert_of_a_push_never_leads_to_a_version_that_was_rolled_back_as_bad(web: App) -> None:
-    """A newer push lifted the hold on v2; the revert of that push names v2 again, and traffic stays with v3."""
-    web.revert(web.promote("v2"))
-    web.wait_live("v1")
-    web.wait_phase("Held")
-    pushed = web.push_image("v3")
-    web.merge_promotion("v3")
-    web.wait_live("v3")
-    web.wait_told("promoted", times=2)
-
-    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
-        web.revert(pushed)
-        web.wait_phase("Held")
-        web.scenario.wait_idle()
-
-    assert seen.moves("web") == []
-    assert web.live_tag() == "v3"
-    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
-    assert not web.offered()
-
-
 def test_hold_ends_with_a_retry(web: App) -> None:
     web.revert(web.promote("v2"))
     web.wait_phase("Held")
