@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import TestCluster
+from tests.support.clusters import SandboxCluster, TestCluster
 from tests.support.paths import replica_sets
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
@@ -67,3 +67,30 @@ def _owned(web: App, world: Scenario) -> Iterator[bool]:
         owners = each["metadata"].get("ownerReferences", []) if each else []
         kinds = sorted(owner["kind"] for owner in owners)
         yield kinds == ["BlueGreenDeployment", "Namespace"] and uid in {owner["uid"] for owner in owners}
+
+
+def test_a_deletion_that_is_meant_still_takes_everything_along(either: Scenario) -> None:
+    either.start()
+    web = either.app().deploy("v1")
+    web.spec["deletionPolicy"] = "delete"
+    web.configure()
+    either.wait_idle()
+    either.publish("Remove web", {web.folder: None})
+
+    def is_gone() -> bool:
+        services = (either.live("services", name) for name in ("web", "web-preview"))
+        return not (either.live("bluegreendeployments", "web") or any(services) or web.versions())
+
+    web.wait(is_gone, "everything is gone")
+
+
+def test_without_the_right_to_read_namespaces_all_else_works(own_sandbox: SandboxCluster, tmp_path: Path) -> None:
+    own_sandbox.sandbox.faults.refuse("get", "namespaces")
+    with scenario(own_sandbox, tmp_path) as world:
+        world.start()
+        web = world.app().deploy("v1")
+        web.promote("v2")
+        world.wait_idle()
+        assert [each["kind"] for each in world.live("services", "web")["metadata"]["ownerReferences"]] == [
+            "BlueGreenDeployment"
+        ]
