@@ -5,7 +5,7 @@ BIN    := .venv/bin
 # folder or a process with another.
 WORKERS ?= 3
 
-.PHONY: demo test lint docs bench coverage explore clean
+.PHONY: demo test lint docs bench coverage explore mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -28,6 +28,9 @@ bench: .venv/.installed
 
 explore: .venv/.installed
 	$(BIN)/python -m tests.exploration $(if $(DEPTH),--depth $(DEPTH))
+
+mutants: .venv/.installed
+	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
 coverage: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 tests/core tests/spec

@@ -220,7 +220,7 @@ class Life:
         )
         if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
             return None
-        if self._goes_on_by_itself(before, head.primary):
+        if self._goes_on_by_itself(before, head.primary) or head.reverts:
             return None
         if head.primary != head.target:  # not promoted: live traffic does not move
             return (head.primary, f"the push of {head.target} was reverted before it was promoted")
@@ -471,12 +471,24 @@ class Life:
             self.cluster(state),
             asked=before.request != after.request,
             reverted=bool(main) and bool(main[-1].reverts),
+            later=self._said_since(state, agent),
         )
         request = self.cluster(state).request
         if request and request[1] == "abort" and before.request != after.request == request[0]:
             newest = self.pools.main[books.newest][-1] if books.newest >= 0 else None
             books = promises.aborted(books, before, newest)
+        auto = self.rules.spec.strategy.auto_promotion_enabled
+        if request and before.request != after.request == request[0] and after.override and not auto:
+            back = tag_of(after.override.to_digest)
+            if can_run(back):
+                books = books._replace(expect=(back, f"an operator asked for {request[1]}, back to {back}"))
         return self.with_books(state, books)._replace(record=outcome.record)
+
+    def _said_since(self, state: State, agent: Agent) -> frozenset[str]:
+        """Versions that somebody wants by commits which the agent has not read: later than what it has."""
+        main = self.pools.main[self.git(state).main]
+        known = len(self.pools.main[agent.main]) if agent.main >= 0 else len(main)
+        return frozenset(one.says_good for one in main[known:] if one.says_good)
 
     def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
         if not actions:
@@ -491,7 +503,7 @@ class Life:
             if done is None:
                 break
             newest = main[-1] if main else None
-            books = promises.acted(action, cluster, done, books, record, newest, main)
+            books = promises.acted(action, cluster, done, books, record, newest, main, self._said_since(state, agent))
             cluster = done
         return self.with_books(self.with_cluster(state, cluster), books)
 
@@ -531,7 +543,7 @@ class Life:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
         if head.primary != primary:
             return state  # Somebody was faster: it is derived anew.
-        promises.committed(action, self.books(state), head.retry[0])
+        promises.committed(action, self.books(state), head.target if head.reverts else head.retry[0])
         version = action.version
         return self.commit(
             state,

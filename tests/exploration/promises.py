@@ -30,6 +30,7 @@ def saved(
     *,
     asked: bool,
     reverted: bool,
+    later: frozenset[str],
 ) -> Books:
     """The books after a record was saved; ``asked``: an operator's request was answered in it."""
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
@@ -39,7 +40,7 @@ def saved(
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
-    held -= {""}
+    held -= {""} if after.override else {"", *later}
     if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
         books = books._replace(bad=books.bad | held, left=books.left | held)
     return books
@@ -85,11 +86,18 @@ def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool,
 
 
 def acted(
-    action: act.Action, before: Cluster, after: Cluster, books: Books, record: Record, newest: Commit | None, main: Main
+    action: act.Action,
+    before: Cluster,
+    after: Cluster,
+    books: Books,
+    record: Record,
+    newest: Commit | None,
+    main: Main,
+    later: frozenset[str] = frozenset(),
 ) -> Books:
     """The books after one write to the cluster; ``newest``: the head of the newest main that any agent acted on."""
     if isinstance(action, act.SwitchTraffic):
-        return _switched(action, before, books, record, newest, main)
+        return _switched(action, before, books, record, newest, main, later)
     selected = before.active
     if selected:
         was, now = before.pods(selected), after.pods(selected)
@@ -105,8 +113,14 @@ def acted(
     return books
 
 
-def _switched(
-    action: act.SwitchTraffic, before: Cluster, books: Books, record: Record, newest: Commit | None, main: Main
+def _switched(  # one promise after the other
+    action: act.SwitchTraffic,
+    before: Cluster,
+    books: Books,
+    record: Record,
+    newest: Commit | None,
+    main: Main,
+    later: frozenset[str],
 ) -> Books:
     tag, left = tag_of(action.digest), books.live
     if before.available(tag) < before.available(left):
@@ -128,7 +142,7 @@ def _switched(
     if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
     back = action.lane is Lane.ROLLBACK and left not in ("", tag)
-    bad = books.bad | {left} if back else books.bad - {tag}
+    bad = books.bad | ({left} if override else {left} - later) if back else books.bad - {tag}
     gone = (books.left | {left} if back else books.left) - {tag}
     owed = books.owed if books.owed[-1:] == ((left, tag),) or left == tag else (*books.owed, (left, tag))
     served = (*(one for one in books.served if one != tag), tag)
@@ -207,7 +221,7 @@ def rests(
         and live != head.primary
     ):
         raise broken(f"the one rule: primary.yaml names {head.primary}, and traffic ends at {live or 'nothing'}")
-    if not frozen and not live and head.target and can_run(head.target) and not head.primary:
+    if not frozen and not live and head.target and can_run(head.target) and not head.primary and not record.holds:
         raise broken(f"the first version, {head.target}, never goes live")
     shown = cluster.pods(cluster.preview)
     if not frozen and cluster.preview and (shown is None or not shown.replicas):

@@ -74,9 +74,14 @@ def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World
 
 
 def _overrule_target(world: World) -> World:
-    """A later decision about traffic: what the target's commit says it reverts does not count any more."""
+    """A later decision about traffic: what the target's commit says it reverts does not count any more.
+
+    One that says nothing is not noted: its own revert would be taken for the revert of a revert, and lift a hold.
+    """
     told = world.desired.provenance
-    return world.with_record(replace(world.record, target_revert=told.source.commit)) if told else world
+    if told is None or not told.named:
+        return world
+    return world.with_record(replace(world.record, target_revert=told.source.commit))
 
 
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
