@@ -12,6 +12,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from apscheduler.executors.pool import ThreadPoolExecutor
@@ -26,6 +27,7 @@ from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.closed_refs import ClosedRefs
 from gitops_bg.agent.failures import Failures
 from gitops_bg.agent.git_loop import GitLoop, Listener
+from gitops_bg.agent.leadership import Leadership
 from gitops_bg.agent.lineage import main_of
 from gitops_bg.agent.logs import mask
 from gitops_bg.agent.measuring import Measurements
@@ -36,11 +38,15 @@ from gitops_bg.agent.secret_reading import secret_reader
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.agent.workqueue import WorkQueue
 from gitops_bg.analysis.hooks import HookCaller
+from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.lease import Lease, identity
+from gitops_bg.cluster.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient, guarded
 from gitops_bg.core.hooks.hook import HookType
 from gitops_bg.core.knowledge import Main
 from gitops_bg.core.model import AppKey
+from gitops_bg.repo.address import repository_name
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -69,6 +75,7 @@ class Agent:
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
         self.queue = WorkQueue()
+        self.leadership = Leadership(_lease(settings), self._led)
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(2)},
@@ -78,7 +85,13 @@ class Agent:
         self._asked: dict[AppKey, str] = {}
         # The machine's clock, whatever ``clock`` is: a test that sets that forward has no cluster that follows.
         self.cluster = Cluster.watching(
-            settings.access, self._heard, settings.namespaces, on_crash=self._crashed, clock=utc_now
+            settings.access,
+            self._heard,
+            settings.namespaces,
+            on_crash=self._crashed,
+            us=allegiance_of(settings),
+            may_write=self.leadership.require,
+            clock=utc_now,
         )
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
@@ -88,6 +101,7 @@ class Agent:
         poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
         closed = ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), clock)
         self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff, closed)
+        self.git.may_write = lambda: self.leadership.holds
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
         self.measurements = Measurements(
@@ -123,6 +137,7 @@ class Agent:
         self.cluster.start()
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())
+        self.leadership.start()
         self._scheduler.start()
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
@@ -148,6 +163,7 @@ class Agent:
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
+        self.leadership.stop()
         self.cluster.stop()
         self.repository.close()
 
@@ -250,13 +266,20 @@ class Agent:
                 mains.add(main_of(self.cluster.record(app)))
         return frozenset(mains)
 
+    def _led(self, holds: bool, holder: str) -> None:
+        """The lease was taken: look at everything. It was lost: begin nothing; watching goes on."""
+        self.metrics.leads(holds, holder)
+        if holds:
+            self.git.poll_soon()
+            self._resync()
+
     # --- workers ------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
         try:
             for app in iter(self.queue.get, None):
                 try:
-                    if self.catalog.seen or self.catalog.unreachable:
+                    if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable):
                         self._look_at(app)
                 finally:
                     self.queue.done(app)
@@ -280,6 +303,8 @@ class Agent:
         reasons = [f"thread {worker.name} ended" for worker in self._workers if not worker.is_alive()]
         if not self.git.alive:
             reasons.append("the Git thread ended")
+        if not self.leadership.alive:
+            reasons.append("the lease thread ended")
         if not self.cluster.alive:
             reasons.append("a watch ended")
         return reasons
@@ -297,6 +322,21 @@ def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
     if not troubles:
         return Transient("the cluster did not list its objects in time")
     return troubles[0]
+
+
+def _lease(settings: AgentSettings) -> Lease | None:
+    """Over a connection of its own, which waits no longer than an attempt may take."""
+    wanted = settings.lease
+    if wanted is None:
+        return None
+    patience = max(0.5, min(2.0, wanted.renew_deadline / 4))
+    access = replace(settings.access, connect_timeout=patience, read_timeout=patience, pool_size=1)
+    return Lease(Client(access), wanted, identity())
+
+
+def allegiance_of(settings: AgentSettings) -> Allegiance:
+    """What the agent follows, as live objects say it."""
+    return Allegiance(repository_name(settings.repository.url), settings.repository.cluster)
 
 
 def _secret(settings: AgentSettings) -> bytes | None:

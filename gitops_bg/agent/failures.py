@@ -12,7 +12,15 @@ from gitops_bg.agent.boundaries import quietly, tell
 from gitops_bg.agent.logs import fields
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, Transient, WorldChanged
+from gitops_bg.core.errors import (
+    GitopsBgError,
+    InternalError,
+    InvalidInput,
+    LostLeadership,
+    Refused,
+    Transient,
+    WorldChanged,
+)
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.status.breaking import breaking
 
@@ -62,7 +70,7 @@ class Failures:
     def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
         if isinstance(error, InternalError) and error.__cause__ is not None:
             tell(error, app)
-        log = LOGGER.debug if isinstance(error, WorldChanged) else LOGGER.warning
+        log = LOGGER.debug if isinstance(error, WorldChanged | LostLeadership) else LOGGER.warning
         log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
 
     def _show(self, app: AppKey, error: InternalError) -> None:

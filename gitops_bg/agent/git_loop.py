@@ -74,6 +74,8 @@ class GitLoop:
         self._flush_at: datetime | None = None
         self._poll_due = False
         self._stopping = False
+        self.may_write: Callable[[], bool] = lambda: True
+        """Whether this agent leads; asked before every batch."""
         self._busy = False
         self._refused_at: datetime | None = None
         self._broken: dict[AppKey, InternalError] = {}
@@ -251,6 +253,8 @@ class GitLoop:
 
     def _write(self, wishes: dict[AppKey, Wish]) -> None:
         started = self._clock()
+        if not self.may_write():  # whoever leads now decides what Git is to get; what is told is in the records
+            return
         if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
             wishes = only_ledger(wishes)
         written = write(self._repository, wishes)

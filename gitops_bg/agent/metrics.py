@@ -49,6 +49,13 @@ class Metrics:
         self._apps = _AppSeries(self.registry)
         self._process = _ProcessSeries(self.registry)
 
+    def leads(self, holds: bool, holder: str) -> None:
+        """Whether this agent holds its lease, and works; and who holds it."""
+        self._process.leader.set(1 if holds else 0)
+        self._process.lease_holder.clear()
+        if holder:
+            self._process.lease_holder.labels(holder).set(1)
+
     def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
         """One decision was made in ``seconds``, and ended in ``phase``."""
         self._apps.decisions.labels(*_labels(app), phase).inc()
@@ -252,6 +259,10 @@ class _ProcessSeries:
         Gauge("gitops_bg_agent_info", "Always 1; the version of the agent.", ["version"], registry=registry).labels(
             __version__
         ).set(1)
+        self.leader = gauge("leader", "1 while this agent holds its lease and works, 0 while it stands by.")
+        self.lease_holder = Gauge(
+            "gitops_bg_lease_holder", "Always 1; who holds the lease.", ["holder"], registry=registry
+        )
         self.apps = gauge("apps", "Apps the agent looks after.")
         self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
         self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")

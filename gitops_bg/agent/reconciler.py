@@ -15,7 +15,7 @@ from gitops_bg.agent.contents import contents_for
 from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
-from gitops_bg.agent.logs import log_decision
+from gitops_bg.agent.logs import fields, log_decision
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
 from gitops_bg.cluster.cluster import Cluster
@@ -91,6 +91,9 @@ class Reconciler:
         if decision.look_again:
             self._git.poll_soon()
             return False
+        if facts.observed.app_foreign and self._cluster.claim(app):
+            self._teller.event(app, "Conflict", facts.observed.app_foreign, warning=True)
+            LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason="Conflict"))
         wrote = self._act(facts, decision)
         self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
         return wrote

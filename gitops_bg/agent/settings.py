@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.lease import LeaseSettings
 from gitops_bg.repo.settings import RepositorySettings
 
 
@@ -20,5 +21,7 @@ class AgentSettings:
     measuring_threads: int = 8
     """How many measurements over HTTP are taken at a time; at most half of them for one app."""
     webhook_secret_file: Path | None = None
+    lease: LeaseSettings | None = None
+    """None: no other agent is expected, and none is waited for."""
     sync_timeout_seconds: float = 60.0
     """How long the first list of every kind may take before the agent gives up and says why."""

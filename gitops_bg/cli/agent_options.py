@@ -68,6 +68,52 @@ class AgentOptions:
             help="How many measurements of analyses to take at a time; at most half of them for one app.",
         ),
     ] = 8
+    lease_name: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_NAME",
+            metavar="NAME",
+            help="The Lease that one agent at a time holds. Default: made from what it follows and where it works.",
+        ),
+    ] = ""
+    lease_namespace: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_NAMESPACE",
+            metavar="NS",
+            help="Where it is. Default: the agent's own namespace, else the first --namespace, else default.",
+        ),
+    ] = ""
+    lease_duration: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_DURATION",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="15s",
+            help="After so long without a renewal another agent takes over.",
+        ),
+    ] = 15.0
+    lease_renew_deadline: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_RENEW_DEADLINE",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="10s",
+            help="After so long without a renewal this agent stops working.",
+        ),
+    ] = 10.0
+    lease_retry: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_RETRY",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="2s",
+            help="How often to renew the Lease, or to try to take it.",
+        ),
+    ] = 2.0
     http: Annotated[
         str,
         typer.Option(

@@ -23,7 +23,7 @@ from gitops_bg.cluster.desired import (
 from gitops_bg.cluster.errors import ForeignObject
 from gitops_bg.cluster.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
 from gitops_bg.cluster.observe import app_drifted, service_drifted
-from gitops_bg.cluster.ownership import app_owner_of, owner_of
+from gitops_bg.cluster.ownership import NOBODYS, Allegiance, app_owner_of, owner_of
 from gitops_bg.cluster.patches import (
     adopt_service,
     change_annotation,
@@ -31,6 +31,7 @@ from gitops_bg.cluster.patches import (
     change_selector,
     replace_ports,
     replace_selector,
+    unchanged,
 )
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Memory, Reader
@@ -80,7 +81,9 @@ class Actor:
         settled: Settled,
         pods: Pods,
         companions: Companions,
+        us: Allegiance = NOBODYS,
     ) -> None:
+        self._us = us
         self._reader = reader
         self._memory = memory
         self._writer = writer
@@ -89,10 +92,11 @@ class Actor:
         self.copies = Copies(reader, writer, self._own, self._uid)
         self._companions = companions
 
-    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
+    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str = "") -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
 
-        ``config`` is None once the folder of the app has left main.
+        ``config`` is None once the folder of the app has left main. Where ``decided_on`` is given, traffic moves only
+        while the BlueGreenDeployment is still at that resourceVersion: another agent may have decided otherwise since.
         """
         match action:
             case ApplyApp() | DeleteApp():
@@ -110,11 +114,11 @@ class Actor:
             case DeleteReplicaSet():
                 self._delete_replica_set(app, config, action)
             case ApplyService():
-                self._apply_service(app, config, action)
+                self._apply_service(app, config, action, decided_on)
             case PointPreview():
                 self._point(app, action)
             case SwitchTraffic():
-                self._switch(app, config, action)
+                self._switch(app, config, action, decided_on)
             case ApplyCompanion() | DeleteCompanion():
                 self._companions.carry_out(app, self._uid(app), config, action)
             case _:
@@ -127,7 +131,7 @@ class Actor:
             self._delete_app(app)
 
     def _apply_app(self, app: AppKey, config: AppConfig | None) -> None:
-        manifest = app_manifest(app, _known(config).body)
+        manifest = app_manifest(app, _known(config).body, self._us)
         self._own(APPS, app, app.name)
         state = app_state(self._writer.apply(APPS, manifest, force=True))
         if app_drifted(state, manifest):
@@ -195,8 +199,9 @@ class Actor:
             self._refuse_if_serving(app, config, body)
             self._writer.delete(REPLICA_SETS, body)
 
-    def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService) -> None:
+    def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> None:
         existing = self._own(SERVICES, app, action.name)
+        self._refuse_if_overtaken(app, decided_on)
         if existing is not None and not git_says(config, action.name):
             uid = self._uid(app)
             as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
@@ -227,14 +232,34 @@ class Actor:
         live = reread_json(state.content)["spec"] if state is not None else {}
         self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action, live))
 
-    def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic) -> None:
+    def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> None:
+        """The Service is read before the record, and may be no other one when it is written.
+
+        Who moved it meanwhile, there and back, has changed the record first: no selector tells that.
+        """
         self._require_available(app, action)
+        live = self._writer.get(SERVICES, app.namespace, action.name)
+        self._refuse_if_overtaken(app, decided_on)
         if not action.create:
-            self._point(app, action)
+            self._move(app, action, live)
             return
         if self._own(SERVICES, app, action.name) is not None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
         self._writer.apply(SERVICES, self._service(app, config, action), force=False)
+
+    def _move(self, app: AppKey, action: SwitchTraffic, live: Object | None) -> None:
+        if live is None:
+            raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        lock = unchanged(live["metadata"]["resourceVersion"])
+        change = [*lock, *change_selector(app, action, live["spec"])]
+        self._writer.json_patch(SERVICES, app.namespace, action.name, change)
+
+    def _refuse_if_overtaken(self, app: AppKey, decided_on: str) -> None:
+        if not decided_on:
+            return
+        live = self._writer.get(APPS, app.namespace, app.name)
+        if live is None or live["metadata"]["resourceVersion"] != decided_on:
+            raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is not what this was decided on")
 
     def _require_available(self, app: AppKey, action: SwitchTraffic) -> None:
         """I1, read live: the pods that traffic is to go to are there."""
@@ -273,7 +298,7 @@ class Actor:
             return None
         if not self._memory.version(kind, app.namespace, name):
             self._memory.found(kind, app, name)
-        owner = app_owner_of(app_state(body), app) if kind == APPS else owner_of(kind, meta_of(body), app)
+        owner = app_owner_of(app_state(body), app, self._us) if kind == APPS else owner_of(kind, meta_of(body), app)
         if owner:
             raise ForeignObject(owner)
         return body

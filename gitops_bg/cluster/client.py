@@ -4,7 +4,7 @@ Answers that callers act upon become values or errors of their own: absent, conf
 Reference pitfalls.md §1.1 (why no models) and §1.4 (why server-side apply).
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gitops_bg.cluster.connection import Access, Answer, Call, Connection, Stream
@@ -27,11 +27,14 @@ _MANAGER = {"fieldManager": FIELD_MANAGER}
 class Client:
     """One identity at one API server. Safe for many threads; `close` it at the end.
 
+    ``may_write`` is asked before every write but Events, and raises where nothing may be written any more.
+
     Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
     """
 
-    def __init__(self, access: Access, skew: Skew | None = None) -> None:
+    def __init__(self, access: Access, skew: Skew | None = None, may_write: Callable[[], None] = lambda: None) -> None:
         self._connection = Connection(access, skew)
+        self._may_write = may_write
 
     def close(self) -> None:
         """Close every idle connection."""
@@ -119,6 +122,11 @@ class Client:
         path = kind.path(namespace, name) + "/status"
         return self._write(Call(f"save the status of {kind.called(namespace, name)}", "PUT", path, _MANAGER, body))
 
+    def replace(self, kind: Kind, body: Object) -> Object:
+        """PUT an object as a whole; ``metadata.resourceVersion`` is the lock, a stale one: `WorldChanged`."""
+        what = name_of(body)
+        return self._write(Call(f"replace {kind.called(*what)}", "PUT", kind.path(*what), _MANAGER, body))
+
     def delete(self, kind: Kind, namespace: str, name: str, uid: str = "", version: str = "") -> None:
         """Delete an object and, in the background, what it owns; one that is gone already is fine.
 
@@ -128,6 +136,7 @@ class Client:
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         body: Object = {**options, "preconditions": conditions} if conditions else {**options}
         call = Call(f"delete {kind.called(namespace, name)}", "DELETE", kind.path(namespace, name), {}, body)
+        self._may_write()
         answer = self._connection.send(call)
         if not is_absent(answer.status, answer.data):
             _decoded(call, answer)
@@ -137,6 +146,7 @@ class Client:
         namespace, name = name_of(eviction)
         path = f"{kind.path(namespace, name)}/eviction"
         call = Call(f"evict {kind.called(namespace, name)}", "POST", path, {}, eviction)
+        self._may_write()
         answer = self._connection.send(call)
         if not is_absent(answer.status, answer.data):
             _decoded(call, answer)
@@ -148,6 +158,8 @@ class Client:
         return self._write(Call(sentence, "PATCH", kind.path(*what), query, body, content_type))
 
     def _write(self, call: Call) -> Object:
+        if not call.path.endswith("/events") and "/events/" not in call.path:
+            self._may_write()
         answer = self._connection.send(call)
         tested = call.content_type == JSON_PATCH and is_failed_test(answer.status, answer.data)
         vanished = call.method in {"PUT", "PATCH"} and is_absent(answer.status, answer.data)

@@ -17,7 +17,7 @@ from gitops_bg.cluster.jobs import Jobs
 from gitops_bg.cluster.kept import Kept
 from gitops_bg.cluster.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.observe import Sources, gather, observe
-from gitops_bg.cluster.ownership import app_owner_of
+from gitops_bg.cluster.ownership import NOBODYS, Allegiance, app_owner_of
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import LiveReader, Memory, Reader
 from gitops_bg.cluster.requests import annotation_of
@@ -65,10 +65,12 @@ class Cluster:
         actor: Actor,
         settled: Settled,
         jobs: Jobs | None = None,
+        us: Allegiance = NOBODYS,
     ) -> None:
         self.client = client
         self.skew: Skew | None = None
         """How far the API server's clock is from ours, where that is measured."""
+        self._us = us
         self._jobs = jobs
         self._sources = sources
         self._reader = sources.reader
@@ -76,18 +78,22 @@ class Cluster:
         self._actor = actor
         self._settled = settled
         self._kept = Kept()
+        self._decided: dict[AppKey, str] = {}
         self._caches = sources.reader if isinstance(sources.reader, Caches) else None
         self._events = EventWriter(client)
 
     @classmethod
-    def watching(
+    def watching(  # noqa: PLR0913 - the wiring, by keyword
         cls,
         access: Access,
         on_change: Callable[[AppKey], None],
         namespaces: Sequence[str] = (),
         pace: Pace | None = None,
         on_crash: Callable[[BaseException], None] | None = None,
+        *,
         clock: Callable[[], datetime] | None = None,
+        us: Allegiance = NOBODYS,
+        may_write: Callable[[], None] = lambda: None,
     ) -> "Cluster":
         """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
 
@@ -97,10 +103,10 @@ class Cluster:
         Our own writes are in the caches at once and do not come back as changes.
         """
         skew = Skew(clock) if clock else None
-        client = Client(access, skew)
+        client = Client(access, skew, may_write)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         jobs = Jobs(client, namespaces, on_change, pace, on_crash)
-        made = cls._of(client, caches, caches, jobs)
+        made = cls._of(client, caches, caches, jobs, us)
         made.skew = skew
         return made
 
@@ -112,11 +118,13 @@ class Cluster:
         return cls._of(client, reader, reader)
 
     @classmethod
-    def _of(cls, client: Client, reader: Reader, memory: Memory, jobs: Jobs | None = None) -> "Cluster":
+    def _of(
+        cls, client: Client, reader: Reader, memory: Memory, jobs: Jobs | None = None, us: Allegiance = NOBODYS
+    ) -> "Cluster":
         writer, settled = Writer(client, memory), Settled()
         sources = Sources(reader, Pods(client), Companions(client), writer.anchors)
-        actor = Actor(reader, memory, writer, settled, sources.pods, sources.companions)
-        return cls(client, sources, writer, actor, settled, jobs)
+        actor = Actor(reader, memory, writer, settled, sources.pods, sources.companions, us)
+        return cls(client, sources, writer, actor, settled, jobs, us)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""
@@ -154,7 +162,7 @@ class Cluster:
     def apps(self) -> list[AppKey]:
         """The apps whose BlueGreenDeployment is ours, sorted."""
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in self._reader.apps()}
-        return sorted(app for app, state in found.items() if not app_owner_of(state, app))
+        return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
 
     def bgd(self, app: AppKey) -> AppState | None:
         """The live BlueGreenDeployment, whoever made it."""
@@ -175,7 +183,7 @@ class Cluster:
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
         """What is live now; Git's part is left empty. ``config`` None: the folder left main."""
-        return observe(app, gather(self._sources, app, config, record), config, record, self._settled)
+        return observe(app, gather(self._sources, app, config, record), config, record, self._settled, self._us)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""
@@ -189,8 +197,8 @@ class Cluster:
         return self._actor.copies.held(app, ref)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
-        """Carry out one action, see `Actor.carry_out`."""
-        self._actor.carry_out(app, config, action)
+        """Carry out one action of the decision that was saved last, see `Actor.carry_out`."""
+        self._actor.carry_out(app, config, action, self._decided.get(app, ""))
 
     def save(self, app: AppKey, decision: Decision, now: datetime, decided_on: str | None = None) -> bool:
         """Write the status that says ``decision``, unless it says so already; returns whether it was written.
@@ -202,14 +210,17 @@ class Cluster:
         state = self._reader.app(app)
         if decided_on is not None and decided_on != (state.meta.version if state else ""):
             raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is not what this was decided on")
+        self._decided.pop(app, None)
         if state is None:
             if decision.record != Record():
                 raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone, and its record with it")
             return False
+        self._decided[app] = state.meta.version
         status = status_of(state, decision, now)
-        if app_owner_of(state, app) or self._kept.says(app, reread_json(state.status), status):
+        if app_owner_of(state, app, self._us) or self._kept.says(app, reread_json(state.status), status):
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
+        self._decided[app] = answer["metadata"]["resourceVersion"]
         self._kept.came_back(app, status, answer.get("status") or {})
         return True
 
@@ -219,13 +230,23 @@ class Cluster:
         It needs nothing of the record. Raises as `save`.
         """
         state = self._reader.app(app)
-        if state is None or app_owner_of(state, app):
+        if state is None or app_owner_of(state, app, self._us):
             return False
         status = with_condition(state, condition, now)
         if status["conditions"] == reread_json(state.status).get("conditions"):
             return False
         lock = {"resourceVersion": state.meta.version}
         self._writer.patch_status(APPS, app.namespace, app.name, {"metadata": lock, "status": status})
+        return True
+
+    def claim(self, app: AppKey) -> bool:
+        """Leave word, once, on an app that follows another repository than ours: its agent shows it (``Conflict``)."""
+        state = self._reader.app(app)
+        if state is None or not self._us.repository or not state.repository:
+            return False
+        if Allegiance(state.repository, state.cluster) == self._us or state.claimed_by == str(self._us):
+            return False
+        self._annotate(app, names.CLAIMED_BY, str(self._us))
         return True
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:

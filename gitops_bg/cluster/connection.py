@@ -27,6 +27,12 @@ IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 _CREDENTIALS_SECONDS = 1.0  # a token that has been replaced is used for so long at most; a 401 ends it at once
 
 
+def own_namespace() -> str:
+    """The namespace of the pod that this runs in; empty outside of a cluster."""
+    file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """How to reach one cluster. Timeouts in seconds; ``pool_size`` is workers + watches.

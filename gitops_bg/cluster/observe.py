@@ -13,7 +13,7 @@ from gitops_bg.cluster.companions import Companions
 from gitops_bg.cluster.desired import desired_service_if_known, former_names, git_says, service_names, snapshots
 from gitops_bg.cluster.drift import contains, ports_are
 from gitops_bg.cluster.kinds import CONFIGURATION, REPLICA_SETS, SERVICES, Object
-from gitops_bg.cluster.ownership import app_owner_of, owner_of
+from gitops_bg.cluster.ownership import NOBODYS, Allegiance, app_owner_of, claim_on, owner_of
 from gitops_bg.cluster.pods import Pods
 from gitops_bg.cluster.reader import Reader
 from gitops_bg.cluster.reduce import snapshot_in
@@ -98,16 +98,22 @@ def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
 
 
 def observe(
-    app: AppKey, contents: Contents, config: AppConfig | None, record: Record, settled: Settled | None = None
+    app: AppKey,
+    contents: Contents,
+    config: AppConfig | None,
+    record: Record,
+    settled: Settled | None = None,
+    us: Allegiance = NOBODYS,
 ) -> Observed:
     """What Kubernetes shows of ``app``, compared with ``config`` (None: its folder left main)."""
-    look = _Look(app, contents, config, record, settled or Settled())
+    look = _Look(app, contents, config, record, settled or Settled(), us)
     wanted = service_names(config, contents.app)
     return Observed(
         app_uid=look.uid,
         app_drifted=look.app_drifted(),
         app_going=look.going,
-        app_foreign=app_owner_of(contents.app, app) if contents.app is not None else "",
+        app_foreign=app_owner_of(contents.app, app, us) if contents.app is not None else "",
+        app_claimed=claim_on(contents.app, app) if contents.app is not None else "",
         replica_sets=tuple(look.replica_set(state) for state in contents.replica_sets),
         configurations=tuple(look.copy(state) for state in contents.copies.states if state.of),
         unlisted=contents.copies.unlisted,
@@ -127,8 +133,10 @@ def observe(
 def app_drifted(state: AppState, manifest: Object) -> bool:
     """Whether a BlueGreenDeployment differs from its manifest, also by a field that left Git."""
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
+    wanted = manifest["metadata"].get("annotations") or {}
+    says = not wanted or wanted == {names.REPOSITORY: state.repository, names.CLUSTER: state.cluster}
     live = reread_json(state.spec)
-    return not (labelled and contains(live, manifest["spec"]) and contains(manifest["spec"], live))
+    return not (labelled and says and contains(live, manifest["spec"]) and contains(manifest["spec"], live))
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
@@ -150,6 +158,7 @@ class _Look:
     config: AppConfig | None
     record: Record
     settled: Settled
+    us: Allegiance
 
     @property
     def uid(self) -> str:
@@ -164,7 +173,7 @@ class _Look:
         state = self.contents.app
         if state is None or self.going or self.config is None or self.config.spec is None:
             return False
-        manifest = app_manifest(self.app, self.config.body)
+        manifest = app_manifest(self.app, self.config.body, self.us)
         return self._unsettled(state, manifest, app_drifted)
 
     def replica_set(self, state: ReplicaSetState) -> ReplicaSetView:

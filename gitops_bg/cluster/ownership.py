@@ -4,10 +4,33 @@ Ours is what our BlueGreenDeployment controls, or a former one of the same name,
 what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3).
 """
 
+from dataclasses import dataclass
+
 from gitops_bg.cluster.kinds import APPS, Kind
 from gitops_bg.cluster.states import AppState, Meta
 from gitops_bg.core import names
 from gitops_bg.core.model import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class Allegiance:
+    """What an agent follows: a repository, by its URL without credentials, and one of its clusters (``--cluster``)."""
+
+    repository: str = ""
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.repository} (cluster {self.cluster})"
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """How a BlueGreenDeployment says so."""
+        both = {names.REPOSITORY: self.repository, names.CLUSTER: self.cluster}
+        return both if self.repository else {}
+
+
+NOBODYS = Allegiance()
+"""Of who acts on the cluster alone (`rollback --offline`): nothing is another's."""
 
 
 def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
@@ -35,9 +58,33 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
     return ""
 
 
-def app_owner_of(state: AppState, app: AppKey) -> str:
-    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever became of its labels."""
-    return "" if state.recorded else owner_of(APPS, state.meta, app)
+def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
+    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever became of its labels.
+
+    One that follows another repository, or another cluster of this one, is not; one that does not say is.
+    """
+    return _other_allegiance(state, app, us) or ("" if state.recorded else owner_of(APPS, state.meta, app))
+
+
+def _other_allegiance(state: AppState, app: AppKey, us: Allegiance) -> str:
+    theirs = Allegiance(state.repository, state.cluster)
+    if not us.repository or not theirs.repository or theirs == us:
+        return ""
+    changes = " ".join(f"{key}={value}" for key, value in us.annotations.items())
+    return (
+        f"BlueGreenDeployment {app} follows {theirs}, not {us}; to hand it over: stop the other agent, then kubectl "
+        f"annotate bgd {app.name} -n {app.namespace} {changes} {names.CLAIMED_BY}- --overwrite"
+    )
+
+
+def claim_on(state: AppState, app: AppKey) -> str:
+    """Who else would have an app of ours, and how that ends; empty where nobody does."""
+    if not state.claimed_by:
+        return ""
+    return (
+        f"{state.claimed_by} has an app {app}, too, and leaves this one alone; remove it there, then: kubectl annotate "
+        f"bgd {app.name} -n {app.namespace} {names.CLAIMED_BY}-"
+    )
 
 
 def controlling_app(meta: Meta) -> AppKey | None:

@@ -19,6 +19,11 @@ _PORTS = "/spec/ports"
 _REPLICAS = "/spec/replicas"
 
 
+def unchanged(version: str) -> list[Object]:
+    """Only if nobody wrote to the object since this version of it was read."""
+    return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
+
+
 def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
     """Move a Service of ours from exactly the expected selector to the pods of another version, and its ports along.
 

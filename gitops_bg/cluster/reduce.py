@@ -107,6 +107,9 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
         recorded="record" in status,
         request=annotations.get(names.REQUEST, ""),
         reconcile=annotations.get(names.RECONCILE, ""),
+        repository=intern(annotations.get(names.REPOSITORY, "")),
+        cluster=intern(annotations.get(names.CLUSTER, "")),
+        claimed_by=annotations.get(names.CLAIMED_BY, ""),
         generation=body["metadata"].get("generation", 0),
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from gitops_bg.cluster import affinity, wearing
 from gitops_bg.cluster.drift import QUANTITIES
 from gitops_bg.cluster.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.ownership import NOBODYS, Allegiance
 from gitops_bg.core import names
 from gitops_bg.core.actions import CreateReplicaSet
 from gitops_bg.core.desired import Problem
@@ -23,9 +24,12 @@ from gitops_bg.spec.references import redirected
 _HELD = ("type", "data", "binaryData")
 
 
-def app_manifest(app: AppKey, body: Mapping[str, Any]) -> Object:
-    """The BlueGreenDeployment with the spec that Git says."""
-    return {**_head(APPS, app, app.name), "spec": dict(body)}
+def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS) -> Object:
+    """The BlueGreenDeployment with the spec that Git says, and which Git that is."""
+    manifest = {**_head(APPS, app, app.name), "spec": dict(body)}
+    if us.annotations:
+        manifest["metadata"] = {**manifest["metadata"], "annotations": us.annotations}
+    return manifest
 
 
 def replica_set_manifest(

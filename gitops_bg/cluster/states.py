@@ -135,6 +135,11 @@ class AppState:
     """Whether the status keeps a record of ours."""
     request: str
     reconcile: str
+    repository: str = ""
+    """Which repository, and which of its clusters, it follows; empty where the code of before made it."""
+    cluster: str = ""
+    claimed_by: str = ""
+    """Who else would have it follow another one."""
     generation: int = field(compare=False, default=0)
 
 

@@ -176,6 +176,8 @@ class Observed:
     """Somebody deletes it: it is still there, and owns nothing any more."""
     """The live spec of the BlueGreenDeployment is not what Git says."""
     app_foreign: str = ""
+    app_claimed: str = ""
+    """Which other repository has this app, too, and leaves it alone; empty where none does."""
     """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
     configurations: tuple[ConfigurationView, ...] = ()

@@ -11,10 +11,14 @@ from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cli.agent_options import HTTP_OFF, AgentOptions, LogFormat
 from gitops_bg.cli.errors import NotSo, Unclear
 from gitops_bg.cli.exit_codes import NOT_SO, OK
-from gitops_bg.cli.opening import NO_CLUSTER, access, mirror_directory, repository_settings
+from gitops_bg.cli.opening import access, mirror_directory, repository_settings
 from gitops_bg.cli.options import ClusterOptions, GitOptions
 from gitops_bg.cli.stopping import Stopped, Stopping, stopping_on_signals
+from gitops_bg.cli.user_git import repository_url
+from gitops_bg.cluster.connection import own_namespace
+from gitops_bg.cluster.lease import LeaseSettings
 from gitops_bg.core.errors import Transient
+from gitops_bg.repo.address import repository_name
 from gitops_bg.web.address import parse_address
 from gitops_bg.web.app import application
 from gitops_bg.web.server import WebServer
@@ -66,7 +70,13 @@ def _once(running: Agent, seconds: float) -> int:
 
 
 def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> AgentSettings:
-    cluster = git.cluster or NO_CLUSTER
+    cluster = git.cluster
+    if not cluster:
+        raise Unclear(
+            "--cluster: say what this cluster is called, such as --cluster prod (or GITOPS_BG_CLUSTER=prod): its "
+            "ledger is the branch gitops-bg/state/prod, and no two clusters may share one. An agent that ran without "
+            "it wrote to gitops-bg/state/default: --cluster default goes on there"
+        )
     if options.webhook_secret_file and not options.webhook_secret_file.is_file():
         raise Unclear(f"--webhook-secret-file: {options.webhook_secret_file} is no file")
     # One mirror for each ledger: two agents of one repository may share a machine.
@@ -80,6 +90,22 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         workers=options.workers,
         measuring_threads=options.measuring_threads,
         webhook_secret_file=options.webhook_secret_file,
+        lease=None if options.once else _lease(git, options),
+    )
+
+
+def _lease(git: GitOptions, options: AgentOptions) -> LeaseSettings:
+    """One for all agents that do the same work: agents of other namespaces do not shut each other out."""
+    if not options.lease_retry < options.lease_renew_deadline < options.lease_duration:
+        raise Unclear("--lease-retry must be shorter than --lease-renew-deadline, and that than --lease-duration")
+    namespaces = sorted(options.namespace or ())
+    work = "\n".join([repository_name(repository_url(git.repo)), git.branch, git.cluster, *namespaces])
+    return LeaseSettings(
+        namespace=options.lease_namespace or own_namespace() or next(iter(namespaces), "default"),
+        name=options.lease_name or f"gitops-bg-{hashlib.sha256(work.encode()).hexdigest()[:10]}",
+        duration=options.lease_duration,
+        renew_deadline=options.lease_renew_deadline,
+        retry=options.lease_retry,
     )
 
 

@@ -22,6 +22,8 @@ from gitops_bg.cli.session import Session
 from gitops_bg.cli.sight import Sight, look
 from gitops_bg.cli.sight_json import json_of
 from gitops_bg.cluster.kinds import APPS
+from gitops_bg.cluster.lease import holders
+from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey
 
 
@@ -53,6 +55,7 @@ def get(
             show_app(output, look(session, key), session.now)
         else:
             _show_list(output, _rows(session, namespace), session.now)
+            _show_holders(output, session)
 
 
 def show_app(output: Output, sight: Sight, now: datetime) -> None:
@@ -69,6 +72,16 @@ def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:
         output.show(list_of(rows, now))
     else:
         output.note("no apps here yet: the agent makes them from the repository")
+
+
+def _show_holders(output: Output, session: Session) -> None:
+    """Which agent works; a person who may not read leases is told nothing."""
+    try:
+        found = holders(session.cluster.client)
+    except GitopsBgError:
+        return
+    for lease, holder in found:
+        output.note(f"lease {lease}: held by {holder}" if holder else f"lease {lease}: held by nobody, no agent works")
 
 
 def _rows(session: Session, namespace: str) -> tuple[Row, ...]:

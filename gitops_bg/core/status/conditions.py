@@ -302,6 +302,8 @@ def _invalid(world: World) -> Condition:
 
 def _foreign(world: World) -> Condition:
     whose = foreign_object(world)
+    if not whose and world.observed.app_claimed:
+        return Condition("Conflict", True, "ClaimedTwice", world.observed.app_claimed)
     return Condition(
         "Conflict", bool(whose), "ForeignObject" if whose else "NoConflict", whose or "no object is foreign"
     )

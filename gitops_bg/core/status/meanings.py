@@ -180,6 +180,12 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("InvalidSpec", "Valid"): CALM,
     ("InvalidSpec", "InvalidSpec"): _BROKEN,
     ("Conflict", "NoConflict"): CALM,
+    ("Conflict", "ClaimedTwice"): Meaning(
+        "follows this repository; the other agent leaves it alone",
+        PLATFORM,
+        "remove the app from one of the two repositories, then the claim that the message names",
+        _EXPLAIN,
+    ),
     ("Conflict", "ForeignObject"): Meaning(
         "stays as it is: the agent writes nothing over what is not its own",
         PLATFORM,

@@ -134,6 +134,7 @@ def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) 
     env = {
         "GITOPS_BG_REPO": world.remote.url,
         "GITOPS_BG_KUBECONFIG": str(world.cluster.kubeconfig),
+        "GITOPS_BG_CLUSTER": "test",
         "GITOPS_BG_NAMESPACE": world.namespace,
         "GITOPS_BG_ONCE": "true",
         "GITOPS_BG_LOG_LEVEL": "debug",
@@ -157,7 +158,7 @@ def test_options_come_from_the_environment_too(world: Scenario, tmp_path: Path) 
     ],
 )
 def test_bad_options_end_with_one_message(cli: Cli, arguments: list[str], code: int, words: str) -> None:
-    shown = cli("agent", *arguments, code=code)
+    shown = cli("agent", "--cluster", "test", *arguments, code=code)
     assert words in shown
     assert "Traceback" not in shown
 

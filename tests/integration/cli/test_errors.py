@@ -37,6 +37,12 @@ def test_completion_is_offered() -> None:
     assert "_GITOPS_BG_COMPLETE" in result.output
 
 
+def test_an_agent_without_the_name_of_its_cluster_says_what_to_type(cli: Cli) -> None:
+    said = cli("agent", "--once", code=exit_codes.USAGE)
+    assert "--cluster prod" in said
+    assert "gitops-bg/state/" in said
+
+
 def test_no_repository_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
