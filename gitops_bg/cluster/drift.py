@@ -62,10 +62,23 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
 def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
     """Whether the ports of a Service are those that are desired, and no others.
 
+    A name or a targetPort that Git leaves out is no field of somebody else's: it is none, and the port itself.
+
     >>> ports_are([{"port": 80, "protocol": "TCP", "targetPort": 80}], [{"port": 80}])
     True
+    >>> ports_are([{"port": 80, "protocol": "TCP", "targetPort": "http"}], [{"port": 80}])
+    False
     """
-    return len(live) == len(desired) and contains(live, desired, "ports")
+    if not contains(live, desired, "ports"):
+        return False
+    return sorted(map(_leads, live)) == sorted(map(_leads, desired))
+
+
+def _leads(port: Any) -> str:
+    """What a port is called, and where it leads."""
+    said = port if isinstance(port, Mapping) else {}
+    number = said.get("port")
+    return repr((said.get("name") or "", number, said.get("protocol") or "TCP", said.get("targetPort") or number))
 
 
 def same_quantity(one: object, other: object) -> bool:

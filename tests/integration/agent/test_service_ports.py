@@ -62,6 +62,7 @@ def test_renamed_port_moves_with_traffic_in_one_write_and_back_in_one(web: App) 
     web.wait_preview("v2")
     world.wait_idle()
     assert ports(web) == [(80, "http")]
+    assert web.condition("ServicesInGit")["reason"] == "PortsWait"
     assert world.cluster.ready_addresses(world.namespace, "web")
     assert promoted_ports(web) == manifest(web, "http")["spec"]["ports"]
     assert promoted_ports(web, web.promotion_branch) == manifest(web, "web")["spec"]["ports"]
