@@ -4,7 +4,7 @@ Dates of commits say nothing about that, nor does "it differs from what I saw". 
 the agent or of an operator shows what was in main before anybody could react to it (decision 17). Pure data.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,47 @@ NO_LOOKS = Looks()
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """The last look that had begun when a process took note of a decision."""
+
+    process: str
+    number: int
+
+
+STAMPS = 8
+"""So many processes that take note of one decision are remembered, the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
 class Awaited:
-    """A decision that no look at main has followed yet: the last look that had begun when it was made, and whose."""
+    """A decision that no look at main has followed yet: the last look that had begun when it was made, and whose.
+
+    Every other process counts from when it took note of it: one stamp each, so that none replaces another's.
+    """
 
     process: str = ""
     number: int = 0
+    others: tuple[Stamp, ...] = ()
 
     def is_over(self, looks: Looks) -> bool:
         """Whether what is said of main now was looked at after the decision."""
-        return bool(looks.process) and looks.process == self.process and looks.seen > self.number
+        return any(stamp.process == looks.process and looks.seen > stamp.number for stamp in self._stamps)
+
+    def noted(self, looks: Looks) -> "Awaited":
+        """The same with the stamp of the process whose looks these are.
+
+        >>> Awaited("a", 3).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
+        True
+        """
+        if not looks.process or any(stamp.process == looks.process for stamp in self._stamps):
+            return self
+        if not self.process:
+            return awaited(looks)
+        return replace(self, others=(*self.others, Stamp(looks.process, looks.begun))[-STAMPS:])
+
+    @property
+    def _stamps(self) -> tuple[Stamp, ...]:
+        return (*((Stamp(self.process, self.number),) if self.process else ()), *self.others)
 
 
 def awaited(looks: Looks) -> Awaited:

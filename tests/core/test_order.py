@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.looks import Awaited, Looks
+from gitops_bg.core.looks import STAMPS, Awaited, Looks, Stamp
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Cause, Hold, Lift, Override
 from gitops_bg.core.spec import Retry
@@ -21,7 +21,7 @@ LOOKS = {
     "the same look": (Looks("agent", 3, 3), WAITS),
     "one that had begun": (Looks("agent", 3, 4), WAITS),
     "the next one": (Looks("agent", 4, 4), None),
-    "one of another process: its next": (Looks("other", 9, 10), Awaited("other", 10)),
+    "one of another process: its next, too": (Looks("other", 9, 10), Awaited("agent", 3, (Stamp("other", 10),))),
     "none: an operator without Git": (Looks(), WAITS),
 }
 
@@ -35,6 +35,28 @@ def test_look(name: str) -> None:
     record = note_look(state.with_record(replace(state.record, override=pending))).record
     assert record.held(digest(2)).awaits == record.override.awaits == awaits
     assert record.override.baseline == ("" if awaits else digest(2))
+
+
+def test_processes_that_take_note_of_a_decision_in_turn_come_to_rest() -> None:
+    """Found so: each one's stamp replaced the other's, so that no look ever followed the decision."""
+    noted = WAITS.noted(Looks("other", 9, 10))
+    assert noted.noted(Looks("agent", 3, 3)) == noted == noted.noted(Looks("other", 10, 11))
+    assert not noted.is_over(Looks("other", 10, 11)), "that look had begun before"
+    assert noted.is_over(Looks("agent", 4, 4)), "whoever looks first"
+    assert noted.is_over(Looks("other", 11, 11))
+
+
+def test_a_decision_made_without_git_waits_for_the_next_look_of_whoever_takes_note() -> None:
+    assert Awaited().noted(Looks("agent", 3, 4)) == Awaited("agent", 4)
+    assert not Awaited().is_over(Looks())
+
+
+def test_a_process_that_begins_again_and_again_leaves_no_endless_record() -> None:
+    awaits = WAITS
+    for number in range(STAMPS + 5):
+        awaits = awaits.noted(Looks(f"process {number}", 1, 1))
+    assert len(awaits.others) == STAMPS
+    assert not awaits.is_over(Looks(f"process {number}", 1, 1))
 
 
 def third_waits_second_live() -> Simulation:

@@ -353,7 +353,8 @@ class Life:
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
         waiting = [hold.awaits for hold in record.holds] + ([record.override.awaits] if record.override else [])
-        return max((one.number + 1 for one in waiting if one), default=0)
+        numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]
+        return max(numbers, default=-1) + 1
 
     def _lost(self, agent: Agent, git: Git, record: Record) -> str:
         """The commit that was seen before and that main does not contain, unless somebody accepted that."""

@@ -6,7 +6,7 @@ that ends nothing and lifts nothing, however new it is to us. Only what changes 
 
 from dataclasses import replace
 
-from gitops_bg.core.looks import Awaited, awaited
+from gitops_bg.core.looks import Awaited
 from gitops_bg.core.record import Cause, Hold, Override
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.world import World
@@ -67,6 +67,4 @@ def _based(world: World, pending: Override | None) -> Override | None:
 def _still(world: World, awaits: Awaited | None) -> Awaited | None:
     """What is waited for still; of another process nobody knows when it looked, so the next look of this one counts."""
     looks = world.desired.looks
-    if awaits is None or awaits.is_over(looks):
-        return None
-    return awaits if not looks.process or looks.process == awaits.process else awaited(looks)
+    return None if awaits is None or awaits.is_over(looks) else awaits.noted(looks)
