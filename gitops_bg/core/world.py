@@ -3,10 +3,11 @@
 Steps take a World and return one in which only the record differs; actions are then read off the result.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from gitops_bg.core.analysis.metrics import AnalysisStage
 from gitops_bg.core.companions import Companion
@@ -17,6 +18,9 @@ from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, Ser
 from gitops_bg.core.record import Event, FormerService, Lane, LedgerEntry, Record
 from gitops_bg.core.returning import leads_back, may_return_without_gates
 from gitops_bg.core.spec import AppSpec
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def resolve(record: Record, snapshot: Snapshot) -> str:
@@ -206,7 +210,8 @@ class World:
         """The snapshot of a version with its text, wherever it is still to be had: record, Git, ReplicaSet."""
         if version.snapshot.text:
             return version.snapshot
-        return replace(version.snapshot, text=next(filter(None, self._texts(version.digest)), ""))
+        text = next(filter(None, self._texts(version.digest)), "")
+        return replace(version.snapshot, text=text) if text else version.snapshot
 
     def _texts(self, digest: str) -> Iterator[str]:
         documents = (self.desired.primary, self.desired.target)
@@ -214,7 +219,7 @@ class World:
         views = (view.snapshot for view in self.observed.replica_sets if view.snapshot.digest == digest)
         yield from (snapshot.text for snapshot in views if is_genuine(snapshot))
 
-    @property
+    @cached_property
     def active_services(self) -> tuple[tuple[str, ServiceView | None], ...]:
         """Every Service that is to carry live traffic, by name, with what is live of it.
 
@@ -250,6 +255,13 @@ class World:
     def is_selected_by_all(self, digest: str) -> bool:
         """Whether every active Service is there and selects a version."""
         return all(view is not None and view.digest == short(digest) for _, view in self.active_services)
+
+    # --- answers --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def answers(self) -> dict[tuple[object, ...], tuple[object, Any]]:
+        """What `answered_once` has worked out about this world."""
+        return {}
 
     # --- copies ---------------------------------------------------------------------------------------------
 
@@ -288,3 +300,22 @@ class World:
         )
         record = replace(self.record, sequence=entry.sequence, ledger=(*self.record.ledger, entry))
         return self.with_record(record)
+
+
+def answered_once(question: Callable[Concatenate[World, P], T], /) -> Callable[Concatenate[World, P], T]:
+    """Work a question out once for each world and each thing it is asked about: steps ask the same again and again.
+
+    A world never changes, and whose record changes is another one. What is asked about is known by identity (to hash
+    a version costs more than most answers), and kept with its answer, so that no other can take its place.
+    """
+
+    @wraps(question)
+    def answer(world: World, /, *about: P.args, **none: P.kwargs) -> T:
+        key = (question, *map(id, about))
+        known = world.answers.get(key)
+        if known is None:
+            known = world.answers[key] = (about, question(world, *about, **none))
+        found: T = known[1]
+        return found
+
+    return answer

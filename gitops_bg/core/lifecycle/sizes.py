@@ -5,9 +5,10 @@ from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.record import Lane
 from gitops_bg.core.traffic.onboarding import leak_to
-from gitops_bg.core.world import World
+from gitops_bg.core.world import World, answered_once
 
 
+@answered_once
 def wanted_size(world: World, version: Version) -> int:
     """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5); none that live traffic would reach unasked."""
     return 0 if leak_to(world, version) else _wanted(world, version)

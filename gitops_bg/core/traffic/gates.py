@@ -23,11 +23,12 @@ from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.draining import arrived_at
 from gitops_bg.core.traffic.in_full import SKIPPED
 from gitops_bg.core.traffic.onboarding import leak_to
-from gitops_bg.core.world import World
+from gitops_bg.core.world import World, answered_once
 
 _AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas"
 
 
+@answered_once
 def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
     """What the agent waits for before it writes or offers the promotion of a candidate."""
     return (
@@ -63,6 +64,7 @@ def shut_after_commit(world: World, version: Version) -> tuple[Gate, ...]:
     return tuple(gate for gate in gates if not gate.open and gate.kind is not GateKind.PAUSE)
 
 
+@answered_once
 def gates_to_show(world: World) -> tuple[Gate, ...]:
     """The gates of the version that is next: the one traffic is on its way to, else the target's."""
     coming = world.moving_to

@@ -15,7 +15,7 @@ from gitops_bg.core.digest import short
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import ServicePorts, Version
 from gitops_bg.core.observed import ServiceView
-from gitops_bg.core.world import World
+from gitops_bg.core.world import World, answered_once
 
 NONE = "[]"
 """The ports of a Service that has none, as a headless one may."""
@@ -23,16 +23,18 @@ Target = tuple[str | int, str]
 """A targetPort, by name or number, and its protocol."""
 
 
+@answered_once
 def ports_of(world: World, version: Version, service: str) -> str:
     """The ports that a Service is to have while it selects a version, as JSON; empty where nobody can say."""
     views = (*(view for _, view in world.active_services), world.observed.preview_service)
     live = next((view for view in views if view is not None and view.name == service), None)
-    known = replace(version, snapshot=world.snapshot(version))
+    known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
     is_preview = service == world.spec.strategy.preview_service
     routed = world.record.preview if is_preview else world.record.traffic
     return choose(sources_of(world.desired, known, service, live, serving=routed == version.digest))
 
 
+@answered_once
 def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
     """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service that has some
     beside those that its template says."""

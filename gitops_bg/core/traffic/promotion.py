@@ -16,9 +16,10 @@ from gitops_bg.core.returning import may_return_without_gates
 from gitops_bg.core.spec import OnExpire, PromoteVia
 from gitops_bg.core.traffic.gates import all_open, gates_before_commit
 from gitops_bg.core.traffic.ports import services_of
-from gitops_bg.core.world import World
+from gitops_bg.core.world import World, answered_once
 
 
+@answered_once
 def write_to_git(world: World) -> tuple[GitAction, ...]:
     """What main, the promotion branch and the ledger are to receive; nothing while the remote is away.
 
