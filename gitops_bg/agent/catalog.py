@@ -11,7 +11,7 @@ from typing import TypeVar
 from gitops_bg.agent.boundaries import quietly, tell
 from gitops_bg.agent.lineage import Lineage
 from gitops_bg.agent.lookout import Lookout
-from gitops_bg.agent.provenance import Provenances
+from gitops_bg.agent.provenance import Provenances, passed_of
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
 from gitops_bg.core.errors import InternalError, guarded
@@ -19,6 +19,7 @@ from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey, ServicePorts, Source
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Record
+from gitops_bg.core.traffic.following import asks_what_passed
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.repo.files import File
 from gitops_bg.repo.layout import promotion_branch
@@ -177,6 +178,10 @@ class Catalog:
             ports=config.ports,
             looks=self.lookout.looks,
         )
+        if entry and desired.primary and asks_what_passed(desired, record):
+            now = desired.primary.snapshot
+            passed = passed_of(self._repository, app, record.primary_by, entry.commit, now)
+            desired = replace(desired, passed=passed)
         if entry is None or not desired.target or not asks_for_provenance(desired, record):
             return desired
         now = desired.target.snapshot

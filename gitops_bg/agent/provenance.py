@@ -11,8 +11,10 @@ from gitops_bg.core.model import AppKey, Snapshot, Source
 from gitops_bg.repo.files import Entry
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.reverts import Change
-from gitops_bg.spec.layout import PRIMARY_FILE
+from gitops_bg.spec.layout import PRIMARY_FILE, app_file
 from gitops_bg.spec.load import load_app
+from gitops_bg.spec.primary import read_primary
+from gitops_bg.spec.yamlio import read_one
 
 _MOST_LINKS = 50
 """So many reverts in a row are looked at."""
@@ -40,6 +42,23 @@ class Provenances:
             return Provenance(Source(""), unread=str(error))
         self._answers[app] = (commit, answer)
         return answer
+
+
+def passed_of(
+    repository: Repository, app: AppKey, since: str, commit: str, now: Snapshot
+) -> tuple[Snapshot, ...] | None:
+    """What ``primary.yaml`` named between two commits of main, and names no more; broken files name nothing.
+
+    None where it cannot be read now.
+    """
+    try:
+        contents = repository.primaries_since(app, since, commit)
+    except GitopsBgError:
+        return None
+    documents = (read_one(app_file(app, PRIMARY_FILE), content)[0] for content in contents)
+    named = (read_primary(document, app)[0] for document in documents if document)
+    snapshots = {each.snapshot.digest: each.snapshot for each in named if each}
+    return tuple(snapshot for digest, snapshot in snapshots.items() if digest != now.digest)
 
 
 class _Asking:

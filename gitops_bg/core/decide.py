@@ -57,7 +57,7 @@ from gitops_bg.core.traffic.ports import note_ports
 from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
-from gitops_bg.core.traffic.requests import answer_request, answer_retry
+from gitops_bg.core.traffic.requests import answer_older_retry, answer_request, answer_retry
 from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert
 from gitops_bg.core.traffic.services import keep, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch, take_up
@@ -74,6 +74,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
     note_look,  # what main says was there before the emergency, or is an answer to it
+    answer_older_retry,  # one that was there before primary.yaml was changed
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry

@@ -143,6 +143,9 @@ class Desired:
     """The commit that last changed ``app.yaml``; only where what that file asks for now is news to the record."""
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
+    passed: tuple[Snapshot, ...] | None = None
+    """What ``primary.yaml`` named since the record's look at it, and no more. None where nobody asked or can tell:
+    it counts only where it names what it named then, by another commit (``core.traffic.following``)."""
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names what is no news (``core.traffic.reverting``)."""
 

@@ -263,6 +263,8 @@ class Record:
     """The digest the preview Service goes to."""
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
+    primary_by: str = ""
+    """The commit that let into main what it named then; empty in a record of the code of before."""
     former_services: tuple[FormerService, ...] = ()
     """Sorted by name, each as long as it exists."""
     switch: Switch | None = None

@@ -66,9 +66,20 @@ class History:
                 return content
         return None
 
-    def _revisions(self, path: str, tip: str) -> list[tuple[str, str]]:
+    def primaries_since(self, app: AppKey, since: str, commit: str) -> list[bytes]:
+        """Every content that ``primary.yaml`` had between two commits of main, also on what was merged; newest first.
+
+        Nothing where the later one does not contain the other: main has another history then.
+        """
+        if not self._mirror.is_ancestor(since, commit):
+            return []
+        revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"{since}..{commit}")
+        contents = self._blobs.read(list(dict.fromkeys(blob for _, blob in revisions[:_PAGE])))
+        return [content for content in contents.values() if content is not None]
+
+    def _revisions(self, path: str, *range_: str) -> list[tuple[str, str]]:
         """Commit and blob of every change of a file, newest first; deletions left out."""
-        walked = parts(self._mirror.local(*WALK, tip, "--", path))
+        walked = parts(self._mirror.local(*WALK, *range_, "--", path))
         found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
         return [(commit, blob) for commit, blob in found if blob.strip("0")]
 

@@ -280,6 +280,11 @@ class Repository:
         with self._guarded():
             return list(self._history.primaries(app, commit or self._poller.head()))
 
+    def primaries_since(self, app: AppKey, since: str, commit: str) -> Sequence[bytes]:
+        """Every content that ``primary.yaml`` had between two commits of main, newest first."""
+        with self._guarded():
+            return self._history.primaries_since(app, since, commit)
+
     # What is written.
 
     def commit_as(self, name: str, email: str) -> None:

@@ -33,6 +33,7 @@ from gitops_bg.core.observed import (
 )
 from gitops_bg.core.record import Event, LedgerEntry, Record
 from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.core.traffic.following import asks_what_passed
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 
 APP = AppKey("shop", "web")
@@ -99,6 +100,10 @@ class Simulation:
     primary_source: Source = field(default_factory=lambda: Source(""))
     pushes: list[tuple[Source, str, str]] = field(default_factory=list)
     """Every commit of the target, with its tag and the commit that it says it reverts."""
+    named: list[tuple[str, str | None]] = field(default_factory=list)
+    """Every commit of primary.yaml, with the tag that it named from then on."""
+    asked_by: Source | None = None
+    """The last commit of app.yaml."""
     branch: str | None = None
     branch_base: str = ""
     protected: bool = False
@@ -163,6 +168,7 @@ class Simulation:
     def set_primary(self, tag: str | None, subject: str = "promote") -> None:
         self.primary_history.append(self.primary)
         self.primary, self.primary_source = tag, self.commit(subject)
+        self.named.append((self.primary_source.commit, tag))
         if tag:
             self.tags[template(tag).digest] = tag
 
@@ -200,6 +206,7 @@ class Simulation:
         if self.target:
             number = self.spec.retry.number + 1 if self.spec.retry else 1
             self.spec = replace(self.spec, retry=Retry(template(self.target).digest, number, "ada"))
+            self.asked_by = self.commit("retry")
 
     def restart(self, seconds: float = 0) -> None:
         self.spec = replace(self.spec, restart_at=self.now + timedelta(seconds=seconds))
@@ -270,6 +277,7 @@ class Simulation:
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
                 looks=Looks("simulation", self.looks, self.looks),
+                asked_by=self.asked_by,
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:
@@ -279,7 +287,14 @@ class Simulation:
                 gone = {"target": none, "primary": none, "companions": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
         asked = asks_for_provenance(self.seen, self.record)
-        return replace(self.seen, provenance=self._provenance() if asked else None)
+        passed = self._passed() if asks_what_passed(self.seen, self.record) else None
+        return replace(self.seen, provenance=self._provenance() if asked else None, passed=passed)
+
+    def _passed(self) -> tuple[Snapshot, ...]:
+        """What primary.yaml named since the record's look at it, and names no more."""
+        commits = [commit for commit, _ in self.named]
+        since = commits.index(self.record.primary_by) + 1
+        return tuple(template(tag) for _, tag in self.named[since:] if tag and tag != self.primary)
 
     def _provenance(self) -> Provenance:
         """What main's history says of the newest push, and of the reverts right before it."""

@@ -127,6 +127,7 @@ def world(
         "traffic": digest(live) if live else "",
         "preview": digest(live) if live else "",
         "primary": digest(names_) if names_ else "",
+        "primary_by": primary(names_).changed_by.commit if names_ else "",
         "activations": tuple(one.digest for one in versions if one.was_active),
         "replicas": 3,
     }

@@ -194,7 +194,9 @@ class Life:
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
         answered = asked is None or asked[0] == record.request
-        if before.primary in books.served and head.primary not in books.came[: books.came.index(before.primary)]:
+        if not record.epoch:  # A record that is lost does not know that main ever named another one.
+            pass
+        elif before.primary in books.served and head.primary not in books.came[: books.came.index(before.primary)]:
             expect = (*expect, head.primary)  # Taken back: without a hold it would be offered again at once.
         return self.decided(state, says_good=before.primary, expect=expect if clear and answered else None)
 

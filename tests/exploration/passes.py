@@ -27,6 +27,7 @@ from gitops_bg.core.run_history import forget_runs
 from gitops_bg.core.spec import AppSpec, Retry, Suspension
 from gitops_bg.core.status.rollouts import note_rollouts
 from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.traffic.following import asks_what_passed
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
@@ -143,6 +144,10 @@ class Passes:
         known = self._desired.get(key)
         if known is None:
             known = self._desired[key] = self._desired_now(agent, head, knowledge, begins=begins)
+        if asks_what_passed(known, record):
+            main = self.pools.main[agent.main]
+            known = replace(known, passed=what_passed(main, record.primary_by))
+            key = (*key, known.passed)
         if not asks_for_provenance(known, record):
             return known
         key = (*key, "provenance")
@@ -176,6 +181,7 @@ class Passes:
             generation=head.generation,
             tree=repr(head[1:]),
             looks=Looks(agent.process, agent.look, agent.look),
+            asked_by=asked_by(self.pools.main[agent.main]),
         )
 
     def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None) -> Observed:
@@ -203,6 +209,20 @@ def _target(head: Commit) -> Target | Missing:
         return Missing.UNREADABLE if head.target else Missing.ABSENT
     source = _source(head.brought_by, f"web {head.target}", backdated=head.backdated)
     return Target(snapshot(head.target), SIZE, source)
+
+
+def asked_by(main: Main) -> Source:
+    """The commit that last changed app.yaml."""
+    asks = [(one.suspended, one.retry) for one in main]
+    place = next((place for place in range(len(main) - 1, 0, -1) if asks[place] != asks[place - 1]), 0)
+    return _source(main[place].id, "settings", main)
+
+
+def what_passed(main: Main, since: str) -> tuple[Snapshot, ...]:
+    """What primary.yaml named since a commit of main, and names no more; nothing where main lacks it."""
+    seen = next((place for place, one in enumerate(main) if one.id == since), len(main))
+    named = dict.fromkeys(one.primary for one in main[seen + 1 :] if one.named_by == one.id and one.primary)
+    return tuple(snapshot(tag) for tag in named if tag != main[-1].primary)
 
 
 def provenance(main: Main) -> Provenance:

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.desired import Primary
+from gitops_bg.core.desired import Desired, Primary
 from gitops_bg.core.lifecycle.versions import keep, register, start_rollout
 from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Source, Stage, Version
-from gitops_bg.core.record import Cause, Event, Lift, Override
+from gitops_bg.core.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.holds import lift_hold, put_hold
-from gitops_bg.core.world import World
+from gitops_bg.core.world import World, resolve
 
 
 def follow_primary(world: World) -> World:
@@ -23,12 +23,38 @@ def follow_primary(world: World) -> World:
     before, named = world.record.primary, world.primary_digest
     world = _ensure_version(_end_override(world, named), primary, named)
     if named == before:
-        return world
+        return _note_what_passed(world, primary)
     reason, by = "primary.yaml names it again", primary.changed_by.author
     world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
     if before:
         world = _hold_reverted_promotion(world, before, primary.changed_by)
-    return world.with_record(replace(world.record, primary=named))
+    return world.with_record(replace(world.record, primary=named, primary_by=primary.changed_by.commit))
+
+
+def asks_what_passed(desired: Desired, record: Record) -> bool:
+    """Whether ``primary.yaml`` names what it named when it was seen last, by another commit: somebody decided twice.
+
+    Only then what it named in between counts: asking for it costs a few readings of Git.
+    """
+    primary = desired.primary
+    if not primary or not record.primary_by or record.primary_by == primary.changed_by.commit:
+        return False
+    return resolve(record, primary.snapshot) == record.primary
+
+
+def _note_what_passed(world: World, primary: Primary) -> World:
+    """A promotion that was made and taken back between two looks is a promotion that was taken back."""
+    commit, passed = primary.changed_by.commit, world.desired.passed
+    if world.record.primary_by == commit:
+        return world
+    if world.record.primary_by and passed is None:  # Nobody can tell now: it is asked again.
+        return world
+    for snapshot in passed or ():
+        digest = world.resolve(snapshot)
+        if world.record.version(digest) is None and world.target and digest == world.target_digest:
+            world = register(world, world.target.snapshot, world.target.source)
+        world = _hold_reverted_promotion(world, digest, primary.changed_by)
+    return world.with_record(replace(world.record, primary_by=commit))
 
 
 def _ensure_version(world: World, primary: Primary, named: str) -> World:

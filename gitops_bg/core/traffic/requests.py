@@ -127,6 +127,13 @@ _ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
 }
 
 
+def answer_older_retry(world: World) -> World:
+    """A retry that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
+    primary, asked = world.desired.primary, world.desired.asked_by
+    older = primary and asked and primary.changed_by.landed_after(asked)
+    return answer_retry(world) if older else world
+
+
 def answer_retry(world: World) -> World:
     """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
     retry = world.spec.retry

@@ -190,3 +190,23 @@ def test_revert_of_a_promotion_that_has_not_moved_traffic_yet_holds_it(web: App)
     holds: tuple[Hold, ...] = web.record.holds
     assert [hold.digest for hold in holds] == [web.digest("v2")]
     eventually(lambda: not web.offered(), what="it is not offered again")
+
+
+def test_a_promotion_that_was_taken_back_between_two_looks_is_not_made_again_by_the_agent(web: App) -> None:
+    """main ends as it was, so the app's folder has not changed: what was decided twice is seen all the same."""
+    world = web.scenario
+    web.push_image("v2")
+    web.wait_offered("v2")
+    named = web.primary_digest()
+    world.remote.run("pull", "--quiet", "--no-rebase", "origin", "main", web.promotion_branch)
+    world.remote.revert("HEAD")
+    world.push()
+
+    web.wait_phase("Held")
+    web.wait_told("held")
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
+    eventually(lambda: not web.offered(), what="it is not offered again")
+    web.strategy.update(autoPromotionEnabled=True)
+    web.configure()
+    world.wait_idle()
+    assert (web.live_tag(), web.primary_digest()) == ("v1", named)
