@@ -158,8 +158,10 @@ def watch_lines(
 ) -> Iterator[bytes]:
     """Yield the lines of a watch until it times out or is ended; an empty one where nothing happened for a while.
 
-    A client that asked for bookmarks gets one every few seconds of silence, and one at the timeout.
+    A client that asked for bookmarks gets one every few seconds, and one at the timeout; none is older than a change
+    that was told before it.
     """
+    told = 0
     deadline = time.monotonic() + (_number(call, "timeoutSeconds") or 1800)
     wants_bookmarks = call.params.get("allowWatchBookmarks") in ("1", "true")
     next_bookmark = time.monotonic() + _HEARTBEAT
@@ -172,9 +174,10 @@ def watch_lines(
             if changes is None:
                 return
             yield b"".join(_line(change.type, encode(change)) for change in changes)
+            told = max([told, *(change.current.version for change in changes)])
             if wants_bookmarks and version >= watch.since and (left <= 0 or time.monotonic() >= next_bookmark):
                 next_bookmark = time.monotonic() + _HEARTBEAT
-                yield _bookmark(kind, version)
+                yield _bookmark(kind, max(version, told))
             if left <= 0:
                 return
     finally:
