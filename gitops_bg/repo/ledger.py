@@ -4,7 +4,7 @@ Traffic never waits for it and correctness never depends on it (DESIGN §5); ent
 ``publish`` says that Git has them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_bg.core.desired import LedgerMemory, Problem
@@ -20,7 +20,8 @@ from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.push import Pusher, Update, Verdict
 from gitops_bg.repo.tree import differences, listing
 
-_ORDINARY = "100644"
+_ORDINARY, _ABSENT = "100644", "000000"
+_REMEDY = "it is written anew with the next event of the app; only the agent may write this branch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Ledger:
             documents, fresh = self._taken(batch, branch)
             files = self._files(documents, branch)
             positions = {app: document.position for app, document in documents.items()}
-            commit = self._commit(files, fresh, branch.commit) if files else branch.commit
+            commit = self._commit(files, fresh, problems, branch.commit) if files else branch.commit
             if commit == (tracked or ""):
                 return Published("", positions, problems)
             answer = self._pusher.push([Update(name, tracked, commit)])
@@ -129,9 +130,13 @@ class Ledger:
         moved: dict[AppKey, str] = {}
         for mode, blob, path in entries:
             app = _app_of(path)
-            if app is not None:
-                branch.drop(app)
-                moved |= {app: blob} if mode == _ORDINARY else {}
+            if app is None:
+                continue
+            branch.drop(app)
+            if mode == _ORDINARY and path == _path(app):
+                moved[app] = blob
+            elif mode != _ABSENT:
+                branch.damaged[app] = Problem(_path(app), "not a ledger file: it is no ordinary file", remedy=_REMEDY)
         self._take_in(branch, moved)
         return branch
 
@@ -142,9 +147,9 @@ class Ledger:
             try:
                 document = parse(contents[blob] or b"")
             except ValueError as error:
-                remedy = "it is written anew with the next event of the app; only the agent may write this branch"
-                branch.damaged[app] = Problem(_path(app), str(error), remedy=remedy)
+                branch.damaged[app] = Problem(_path(app), str(error), remedy=_REMEDY)
             else:
+                branch.damaged.pop(app, None)
                 branch.positions[app] = document.position
                 branch.rows[app] = dashboard.row_of(document)
 
@@ -174,8 +179,11 @@ class Ledger:
         page = dashboard.render(rows, self._mirror.settings.cluster)
         return {dashboard.PATH: page, **{_path(app): text for app, text in changed.items()}}
 
-    def _commit(self, files: Mapping[str, bytes], fresh: list[tuple[AppKey, LedgerEntry]], parent: str) -> str:
-        message = telling([of_entry(app, entry) for app, entry in fresh], self._mirror.settings.cluster)
+    def _commit(
+        self, files: Mapping[str, bytes], fresh: list[tuple[AppKey, LedgerEntry]], anew: Sequence[Problem], parent: str
+    ) -> str:
+        movements = [of_entry(app, entry) for app, entry in fresh]
+        message = telling(movements, self._mirror.settings.cluster, [f"{each.file}: {each.message}" for each in anew])
         return self._committer.build([Draft(parent or None, files, message)])[0]
 
 
@@ -184,6 +192,7 @@ def _path(app: AppKey) -> str:
 
 
 def _app_of(path: str) -> AppKey | None:
-    namespace, _, file = path.partition("/")
+    """The app whose file this is; what lies below a folder in the place of the file belongs to it, too."""
+    namespace, file = (*path.split("/", 2), "")[:2]
     name = file.removesuffix(".json")
     return AppKey(namespace, name) if name != file and is_app(namespace, name) else None

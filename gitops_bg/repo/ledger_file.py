@@ -166,10 +166,10 @@ def parse(text: bytes) -> Document:
             candidate=_version_of(value["candidate"]),
             holds=tuple(_hold_of(hold) for hold in value["holds"]),
             past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
-            active_digests=tuple(str(digest) for digest in value["activeDigests"]),
+            active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
         )
         history = tuple(_told(entry) for entry in value["history"])
-        return Document(state, Position(str(value["epoch"]), _number(value["sequence"])), history)
+        return Document(state, Position(_text(value["epoch"]), _number(value["sequence"])), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
 
@@ -177,6 +177,12 @@ def parse(text: bytes) -> Document:
 def _number(value: object) -> int:
     if type(value) is not int:
         raise TypeError("a number is expected where there is none")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected where there is none")
     return value
 
 
@@ -233,7 +239,10 @@ def _entry_json(told: Told) -> dict[str, Any]:
 
 
 def _told(value: Mapping[str, Any]) -> Told:
-    return Told(str(value["epoch"]), from_json(LedgerEntry, value))
+    epoch = _text(value["epoch"])
+    if not epoch:  # an empty text is left out when it is written again, and then nobody could read the file
+        raise TypeError("an entry has an empty epoch")
+    return Told(epoch, from_json(LedgerEntry, value))
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,16 +91,20 @@ def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> 
     return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster, changes)
 
 
-def telling(movements: Sequence[Movement], cluster: str) -> str:
-    """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own."""
+def telling(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
+    """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own.
+
+    ``anew`` says, a line each, which files somebody had damaged.
+    """
+    damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
     if len(movements) == 1:
-        return _message(movements[0], done(movements[0].event), cluster)
+        return _message(movements[0], done(movements[0].event), cluster, said=damaged)
     if not movements:
-        return f"state [{one_line(cluster)}]\n"
+        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged])) + "\n"
     subject = f"{_many(movements)} [{one_line(cluster)}]"
     lines = [f"{movement.app.namespace}/{_sentence(movement, done(movement.event))}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
-    return "\n".join([subject, "", *lines, "", *blocks]) + "\n"
+    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n"
 
 
 def _many(movements: Sequence[Movement]) -> str:
@@ -139,7 +143,7 @@ def one_line(text: str) -> str:
     return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
 
 
-def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = ()) -> str:
+def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:
     parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
     reason = one_line(movement.reason)
     if reason:
@@ -147,6 +151,8 @@ def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[obje
         parts.append(f"Reason: {reason}")
     if changes:
         parts.append("\n".join(["Configuration:", *(f"- {one_line(str(change))}" for change in changes)]))
+    if said:
+        parts.append(said)
     return "\n\n".join([*parts, "\n".join(trailers(movement))]) + "\n"
 
 

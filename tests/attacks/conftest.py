@@ -17,6 +17,23 @@ from tests.support.scenario import Scenario, scenario
 USUAL_SECONDS = 10.0
 """A push is carried out within half a second on a quiet machine; this is for one on which everything else runs."""
 _TAGS = count(2)
+LARGE = 100 * 1024 * 1024
+"""Bytes of what is much too large; of zeros it costs the remote next to nothing."""
+_MOST_MORE = 64 * 1024 * 1024
+
+
+@contextmanager
+def memory_stays() -> Iterator[None]:
+    """The process, agent and all, never holds much more inside than it did before; the kernel keeps the peak."""
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _kilobytes("VmHWM")
+    yield
+    assert (_kilobytes("VmHWM") - before) * 1024 < _MOST_MORE
+
+
+def _kilobytes(name: str) -> int:
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in status if line.startswith(f"{name}:"))
 
 
 class Siege:
