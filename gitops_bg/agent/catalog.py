@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gitops_bg.agent.boundaries import quietly, tell
-from gitops_bg.agent.lineage import Lineage
+from gitops_bg.agent.lineage import LASTING_POLLS, Lineage
 from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances, passed_of
+from gitops_bg.agent.sayings import Sayings
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
 from gitops_bg.core.errors import InternalError, guarded
@@ -89,6 +90,7 @@ class Catalog:
     ) -> None:
         self._repository = repository
         self._lineage = Lineage(repository, remembered)
+        self._sayings = Sayings()
         self._unread = Poll("", 0, moved=False)
         self._trees: Mapping[AppKey, str] = {}
         self._namespaces = frozenset(namespaces)
@@ -139,8 +141,22 @@ class Catalog:
         return None if self._lineage.blind else self._entries.get(app)
 
     def relation(self, app: AppKey, record: Record) -> Knowledge:
-        """How main stands to the one that the record of an app was decided from."""
-        return self._lineage.relation(app, record.main, reachable=not self.unreachable)
+        """How main stands to the one that the record of an app was decided from, and to what agents lost since."""
+        lineage, reachable = self._lineage, not self.unreachable
+        if lineage.lost and not self._may_say(app, record):
+            return Knowledge.REWRITTEN
+        known = lineage.relation(app, record.main, reachable=reachable)
+        if not (known.counts and record.lost) or lineage.lost:
+            return known
+        return lineage.relation(app, Main(record.lost, record.main.generation), reachable=reachable)
+
+    def said(self, app: AppKey, before: Record, after: Record) -> None:
+        """A record was saved: what it says of a lost main since, this process said."""
+        if after.lost and not before.lost:
+            self._sayings.said(app, self.rewritten, self._lineage.polls)
+
+    def _may_say(self, app: AppKey, record: Record) -> bool:
+        return self._sayings.may_say(app, self.rewritten, record.lost, self._lineage.polls)
 
     def trouble(self, app: AppKey) -> InternalError | None:
         """The bug that keeps the app's files from being read; they are tried again with every poll."""
@@ -165,9 +181,9 @@ class Catalog:
             primary=self._said(config.primary, there=bool(entry and entry.primary_blob), used=not never_described),
             problems=config.problems + self.settings_problems,
             in_git=entry is not None or not knowledge.counts,
-            history_rewritten=self.rewritten,
+            history_rewritten=self.rewritten if self._may_say(app, record) else "",
             memory=self._repository.memory(app) if self.seen and (not record.epoch or record.unrecalled) else None,
-            history_lasts=self._lineage.lasts,
+            history_lasts=self._lineage.lasts and self._sayings.stood(app, self._lineage.polls) >= LASTING_POLLS,
             knowledge=knowledge,
             generation=self._lineage.generation,
             tree=self._trees.get(app, ""),
@@ -243,6 +259,9 @@ class Catalog:
         stood = self.standing
         follows = self._lineage.judge(poll, self._generation)
         dirty = set(self._lineage.verify() | self._lineage.asked(awaited))
+        if not self.rewritten:
+            self._sayings.forget()
+        dirty.update(self._sayings.due(self._lineage.polls, LASTING_POLLS))
         self._unread = _both(self._unread, poll)
         if poll.moved or not stood[0]:
             dirty |= self._read_promotions() | self.read_positions()

@@ -44,7 +44,8 @@ class Lineage:
         self._remembered = remembered
         self._contained: set[str] = set()
         self._waiting: dict[str, _Waiting] = {}
-        self._polls = 0
+        self.polls = 0
+        """At how many polls in a row something was lost."""
         self.commit = ""
         self.generation = 0
         self.lost = ""
@@ -60,7 +61,7 @@ class Lineage:
     @property
     def lasts(self) -> bool:
         """Whether the loss has lasted for a while."""
-        return self._polls >= LASTING_POLLS
+        return self.polls >= LASTING_POLLS
 
     # --- asked by workers -------------------------------------------------------------------------------------
 
@@ -88,7 +89,7 @@ class Lineage:
         if lost and generation() > self._generation_lost():
             self._repository.accept(poll.commit)
             lost = ""
-        self._polls = self._polls + 1 if lost else 0
+        self.polls = self.polls + 1 if lost else 0
         if lost:
             if lost != poll.rewritten:
                 self._repository.forget_seen()  # what lacks this is nothing that was seen of main

@@ -30,7 +30,6 @@ from gitops_bg.core.actions import (
 )
 from gitops_bg.core.decision import Decision
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
-from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.core.status.breaking import breaking
@@ -122,10 +121,9 @@ class Reconciler:
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
-        saved = not _only_guesses(facts, decision) and self._cluster.save(
-            facts.app, decision, self._clock(), facts.decided_on
-        )
+        saved = not decision.silent and self._cluster.save(facts.app, decision, self._clock(), facts.decided_on)
         if saved:
+            self._catalog.said(facts.app, facts.record, decision.record)
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         if decision.record.awaits_look and self._catalog.lookout.wait(facts.app):
@@ -142,7 +140,8 @@ class Reconciler:
             wish = Wish(git_actions, decision.record, facts.primary_blob, contents)
             is_new = self._git.submit(facts.app, wish)
             self._log(facts, decision, is_new)
-        self._teller.stands(facts.app, decision)
+        if not decision.silent:
+            self._teller.stands(facts.app, decision)
         return saved or wrote
 
     def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
@@ -209,10 +208,3 @@ class Reconciler:
         self._git.submit(app, Wish((), Record(), None))
         self._metrics.forget(app)
         self._refused.pop(app, None)
-
-
-def _only_guesses(facts: Facts, decision: Decision) -> bool:
-    """Whether another agent knows more than this one, and the record stays: that one says how the app stands."""
-    desired = facts.desired
-    behind = desired.knowledge is Knowledge.REWRITTEN and not desired.history_rewritten
-    return behind and decision.record == facts.record

@@ -6,6 +6,7 @@ The record is saved before the actions are carried out, so any of them may be th
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.actions import (
@@ -25,7 +26,7 @@ from gitops_bg.core.desired import Desired
 from gitops_bg.core.hooks.consulting import ask, calls_due, consult
 from gitops_bg.core.hooks.telling import deliveries_due, flagger_phase, tell
 from gitops_bg.core.invariants import check
-from gitops_bg.core.knowledge import Knowledge, learn
+from gitops_bg.core.knowledge import Knowledge, is_silent, learn
 from gitops_bg.core.lifecycle.accompanying import accompany, remember_companions
 from gitops_bg.core.lifecycle.availability import note_availability
 from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
@@ -110,7 +111,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     """What is to be done about one app now, and what is to be remembered. Pure; all times are UTC."""
     world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)
     if desired.knowledge is Knowledge.OLDER:
-        return Decision(actions=(), record=record, phase=phase_of(world), look_again=True)
+        return Decision(actions=(), record=record, phase=phase_of(world), look_again=True, silent=True)
     if not observed.app_uid or observed.app_foreign:
         return _answer(world, _begin(world))
     for step in STEPS:
@@ -118,7 +119,7 @@ def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, 
     world = learn(world, record)
     actions = _actions(world)
     check(world, actions)
-    return _answer(world, actions)
+    return replace(_answer(world, actions), silent=is_silent(desired, record, world.record))
 
 
 def _begin(world: World) -> tuple[Action, ...]:

@@ -111,6 +111,8 @@ class Decision:
     primary: Named | None = None
     calls: tuple[Call, ...] = ()
     """Hooks to call now, beside the reconciling; those being called already are named again."""
+    silent: bool = False
+    """Another agent knows more: neither the record nor the status is saved, and nobody is told anything."""
     look_again: bool = False
     """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
     measurements: tuple[Measure, ...] = ()

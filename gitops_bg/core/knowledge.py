@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gitops_bg.core.desired import Desired
     from gitops_bg.core.record import Record
     from gitops_bg.core.world import World
 
@@ -48,6 +49,28 @@ class Main:
 
 
 NO_MAIN = Main()
+
+
+def note_lost(world: "World") -> "World":
+    """The record says what main lost: by whom it was noticed first, until it is taken back by a main that counts.
+
+    So agents of different knowledge do not write the status in turns, each with a word of its own.
+    """
+    desired, lost = world.desired, world.record.lost
+    if not lost and desired.history_rewritten:
+        return world.with_record(replace(world.record, lost=desired.history_rewritten))
+    if lost and not desired.history_rewritten and desired.knowledge.counts:
+        return world.with_record(replace(world.record, lost=""))
+    return world
+
+
+def is_silent(desired: "Desired", before: "Record", after: "Record") -> bool:
+    """Whether nothing may be written of what was decided: another agent knows more, and says how the app stands.
+
+    What the record itself asks for (an emergency) changes it, and is carried out and said whoever notices it.
+    """
+    behind = desired.knowledge is Knowledge.REWRITTEN and not desired.history_rewritten
+    return desired.knowledge is Knowledge.OLDER or (behind and before == after)
 
 
 def learn(world: "World", before: "Record") -> "World":

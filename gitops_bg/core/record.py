@@ -327,6 +327,8 @@ class Record:
     orphaned: bool = False
     history: str = ""
     """The rewritten history the ledger already knows of."""
+    lost: str = ""
+    """The commit that main lacks though it was seen: who said so first names it, a main that counts takes it back."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Entries that have not reached Git yet."""
 

@@ -162,3 +162,52 @@ def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowle
     assert decision.record.override is not None
     assert decision.record.switch is not None
     assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
+
+
+# --- two agents, one of which sees more ---
+
+
+def _says(knowledge: Knowledge, said: str = "", record: str = "") -> World:
+    """What an agent of this knowledge says of a loss, of an app whose record (all else is at rest) shows another."""
+    rested = world(active(1), desired={"commit": NEW, "tree": "t"})
+    rested = rested.with_record(replace(_decided(rested).record, lost=record))
+    return replace(rested, desired=replace(rested.desired, knowledge=knowledge, history_rewritten=said))
+
+
+LOST, OTHER = "e" * 40, "f" * 40
+TOLD = {
+    "the first one names what is lost": (_says(Knowledge.REWRITTEN, LOST), LOST),
+    "also where it goes on with what it read": (_says(Knowledge.SAME, LOST), LOST),
+    "who lost something else has no other word for it": (_says(Knowledge.REWRITTEN, OTHER, LOST), LOST),
+    "a main that counts takes it back": (_says(Knowledge.SAME, "", LOST), ""),
+    "so does a newer one": (_says(Knowledge.NEWER, "", LOST), ""),
+    "a main that does not count takes nothing back": (_says(Knowledge.REWRITTEN, "", LOST), LOST),
+    "nor does one that nobody read": (_says(Knowledge.UNKNOWN, "", LOST), LOST),
+}
+
+
+@pytest.mark.parametrize("case", TOLD)
+def test_what_the_record_says_is_lost(case: str):
+    before, lost = TOLD[case]
+    decision = _decided(before)
+    assert decision.record.lost == lost
+    shown = {condition.type: condition for condition in decision.conditions}["HistoryRewritten"]
+    assert shown.status is bool(lost)
+    assert lost[:10] in shown.message
+
+
+def test_who_knows_less_is_silent_until_the_record_itself_asks_for_something():
+    assert _decided(_says(Knowledge.OLDER)).silent
+    assert _decided(_says(Knowledge.REWRITTEN)).silent
+    assert not _decided(_says(Knowledge.REWRITTEN, LOST)).silent
+    assert not any(_decided(_says(knowledge)).silent for knowledge in (*TRUSTED, Knowledge.UNKNOWN))
+    sim = Simulation(manual())
+    _promoted(sim)
+    sim.ask(Verb.ROLLBACK)
+    desired = replace(sim.desired(), knowledge=Knowledge.REWRITTEN)
+    assert not decide(sim.spec, desired, sim.observed(), sim.record, sim.now).silent
+
+
+def test_who_knows_less_does_not_tell_the_ledger_that_a_history_was_accepted():
+    told = world(active(1), desired={"knowledge": Knowledge.REWRITTEN}, record={"history": LOST})
+    assert _decided(told).record.ledger == ()

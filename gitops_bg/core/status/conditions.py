@@ -371,7 +371,7 @@ def _git_reachable(world: World) -> Condition:
 
 
 def _history_rewritten(world: World) -> Condition:
-    lost = world.desired.history_rewritten
+    lost = world.record.lost or world.desired.history_rewritten
     if not lost:
         return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")
     what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gitops_bg.core.knowledge import note_lost
 from gitops_bg.core.record import Event
 from gitops_bg.core.spec import DeletionPolicy
 from gitops_bg.core.world import World
@@ -12,7 +13,7 @@ LONGEST_REASON = 500
 
 def note_standing(world: World) -> World:
     """One ledger entry for each change of an app's standing."""
-    for step in (_suspension, _validity, _presence, _history):
+    for step in (_suspension, _validity, _presence, note_lost, _history):
         world = step(world)
     return world
 
@@ -68,8 +69,10 @@ def _presence(world: World) -> World:
 
 
 def _history(world: World) -> World:
-    lost = world.desired.history_rewritten
+    lost = world.record.lost
     if lost == world.record.history or (lost and not world.desired.history_lasts):
+        return world
+    if not lost and not world.desired.knowledge.counts:
         return world
     world = world.with_record(replace(world.record, history=lost))
     if not lost:

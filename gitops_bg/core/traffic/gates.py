@@ -231,7 +231,7 @@ def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
     if not desired.in_git:
         shut.append(Gate(GateKind.SPEC, False, "the app's folder has left main"))
     if desired.history_rewritten:
-        lost = desired.history_rewritten[:10]
+        lost = (world.record.lost or desired.history_rewritten)[:10]
         why = f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on"
         shut.append(Gate(GateKind.HISTORY, False, why))
     elif not desired.knowledge.counts:
