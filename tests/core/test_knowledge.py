@@ -4,18 +4,20 @@ Main that moved backwards moves nothing either, in no direction; what the record
 """
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from gitops_bg.core.actions import CommitPrimary, OfferPromotion, SwitchTraffic
 from gitops_bg.core.decide import decide
 from gitops_bg.core.knowledge import NO_MAIN, Knowledge, Main
+from gitops_bg.core.model import Probation
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Event
 from gitops_bg.core.world import World
 from gitops_bg.spec.codec import from_json, to_json
 from tests.core.simulation import Simulation, automatic, manual
-from tests.core.worlds import active, digest, legacy, world
+from tests.core.worlds import NOW, active, digest, legacy, pods, world
 
 OLD, NEW = "a" * 40, "b" * 40
 HEAD = Main(NEW)
@@ -211,3 +213,22 @@ def test_who_knows_less_is_silent_until_the_record_itself_asks_for_something():
 def test_who_knows_less_does_not_tell_the_ledger_that_a_history_was_accepted():
     told = world(active(1), desired={"knowledge": Knowledge.REWRITTEN}, record={"history": LOST})
     assert _decided(told).record.ledger == ()
+
+
+FROZEN = [
+    *({"knowledge": one} for one in BLIND[1:]),
+    {"history_rewritten": LOST},
+    {"knowledge": BLIND[1], "history_rewritten": LOST},
+]
+
+
+@pytest.mark.parametrize("frozen", FROZEN)
+def test_a_live_version_whose_pods_fail_is_left_while_main_is_frozen(frozen: dict):
+    failing = Probation(3, NOW - timedelta(hours=1), True)
+    sets = (pods(1), pods(2, 3, 2))
+    decision = _decided(world(legacy(1), active(2, probation=failing), sets=sets, desired=frozen))
+    assert decision.record.override
+    assert decision.record.override.to_digest == digest(1)
+    assert [one.digest for one in decision.actions if isinstance(one, SwitchTraffic)] == [digest(1)]
+    assert not [one for one in decision.actions if isinstance(one, CommitPrimary)]
+    assert not decision.silent

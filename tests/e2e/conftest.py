@@ -6,20 +6,22 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gitops_bg.cluster.lease import LeaseSettings
 from tests.support.clusters import ControlPlaneCluster
 from tests.support.scenario import DEPLOY, App, Scenario, scenario
 
 
 @pytest.fixture
 def world(control_plane_cluster: ControlPlaneCluster, tmp_path: Path) -> Iterator[Scenario]:
-    """A scenario whose agent has no rights but those of deploy/rbac.yaml."""
+    """A scenario whose agent has no rights but those of deploy/rbac.yaml, and works by its Lease."""
     cluster = control_plane_cluster
     cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
     for file in ("namespace.yaml", "rbac.yaml"):
         for manifest in yaml.safe_load_all((DEPLOY / file).read_text()):
             cluster.apply(manifest)
     kubeconfig = cluster.control_plane.service_account("gitops-bg", "gitops-bg")
-    with scenario(cluster, tmp_path, kubeconfig=kubeconfig) as made:
+    lease = LeaseSettings(namespace="gitops-bg", name="gitops-bg-e2e")
+    with scenario(cluster, tmp_path, kubeconfig=kubeconfig, lease=lease) as made:
         yield made
 
 

@@ -66,6 +66,7 @@ NEEDED = {
     ("", "pods", "log"): set(),
     ("", "pods", "eviction"): {"create"},
     ("", "pods", "exec"): set(),
+    ("coordination.k8s.io", "leases", ""): set(),
     ("apps", "deployments", ""): set(),
     ("", "serviceaccounts", ""): set(),
     ("rbac.authorization.k8s.io", "clusterroles", ""): set(),
@@ -229,6 +230,17 @@ def test_nothing_else_is_allowed(agent: Scene) -> None:
     finally:
         api.close()
     assert allowed == {(what, verb) for what, verbs in NEEDED.items() for verb in verbs}
+
+
+def test_its_lease_is_its_own(agent: Scene) -> None:
+    """Of the namespace that the agent runs in it may take and give back Leases, and no more (docs/running.md)."""
+    leases = ("coordination.k8s.io", "leases", "")
+    api = RawApi(agent.cluster.kubeconfig)
+    try:
+        allowed = {verb for verb in VERBS if _may(api, leases, verb, "gitops-bg")}
+    finally:
+        api.close()
+    assert allowed == {"get", "create", "update"}
 
 
 def _may(api: RawApi, what: tuple[str, str, str], verb: str, namespace: str) -> bool:
