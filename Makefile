@@ -27,7 +27,7 @@ bench: .venv/.installed
 	$(BIN)/python -m tests.bench
 
 explore: .venv/.installed
-	$(BIN)/python -m tests.exploration $(if $(DEPTH),--depth $(DEPTH))
+	$(BIN)/python -m tests.exploration --write $(if $(DEPTH),--depth $(DEPTH)) $(EXPLORE)
 
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))

@@ -112,6 +112,21 @@ def test_who_takes_back_the_commit_of_an_emergency_answers_to_it_before_traffic_
     assert follow_primary(taken_back).record.override is None
 
 
+def test_an_abort_counts_for_what_was_taken_back_in_the_same_look_as_it_was_retried() -> None:
+    """Found so by exploration: the revert had put the hold already, so the abort put none, and the retry lifted it."""
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    sim.pods_fail("2")
+    sim.set_primary("2")
+    sim.step()
+    sim.set_primary("1")
+    sim.retry()
+    sim.ask(Verb.ABORT)
+    sim.settle()
+    assert (sim.held, sim.live) == ({"2"}, "1")
+
+
 @pytest.mark.parametrize("reachable", [True, False])
 def test_a_retry_that_is_older_than_the_abort_does_not_lift_its_hold(reachable: bool) -> None:
     sim = deployed(automatic(auto_promotion_seconds=600))

@@ -106,14 +106,6 @@ FAULTS = (
         3,
     ),
     Fault(
-        "a main that nobody has read names nothing",
-        "world",
-        'return "" if self.desired.primary is Missing.ABSENT else self.record.primary',
-        'return ""',
-        "a promotion on its way",
-        3,
-    ),
-    Fault(
         "what was bad is not held again when it is the target again",
         "lifecycle.versions",
         "if objection and objection.lifted is Lift.PASSED_OVER:",
@@ -372,7 +364,15 @@ FAULTS = (
         "traffic.looking",
         "if retry is None or hold is None or hold.awaits is None or retry.number <= world.record.retry:",
         "if True:",
-        "automatic with analyses",
+        "a promotion on its way",
+        4,
+    ),
+    Fault(
+        "an older commit that nobody had seen ends an emergency",
+        "traffic.looking",
+        "baseline=pending.baseline if awaits else world.record.primary",
+        "baseline=pending.baseline",
+        "a merge that nobody has seen",
         3,
     ),
 )

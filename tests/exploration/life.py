@@ -475,6 +475,7 @@ class Life:
             asked=before.request != after.request,
             reverted=bool(main) and bool(main[-1].reverts),
             later=self._said_since(state, agent),
+            meant=self._meant(state),
         )
         request = self.cluster(state).request
         if request and request[1] == "abort" and before.request != after.request == request[0]:
@@ -493,6 +494,12 @@ class Life:
         known = len(self.pools.main[agent.main]) if agent.main >= 0 else len(main)
         return frozenset(one.says_good for one in main[known:] if one.says_good)
 
+    def _meant(self, state: State) -> frozenset[str]:
+        """Versions that somebody wants by commits of main later than the one that says what is live."""
+        main = self.pools.main[self.git(state).main]
+        place = next((n for n, one in enumerate(main) if one.id == main[-1].named_by), 0)
+        return frozenset(one.says_good for one in main[place + 1 :] if one.says_good)
+
     def _write(self, state: State, who: str, agent: Agent, actions: tuple[act.Action, ...]) -> State:
         if not actions:
             return state
@@ -506,7 +513,9 @@ class Life:
             if done is None:
                 break
             newest = main[-1] if main else None
-            books = promises.acted(action, cluster, done, books, record, newest, main, self._said_since(state, agent))
+            books = promises.acted(
+                action, cluster, done, books, record, newest, main, self._said_since(state, agent) | self._meant(state)
+            )
             cluster = done
         return self.with_books(self.with_cluster(state, cluster), books)
 
@@ -531,7 +540,8 @@ class Life:
             case act.CommitPrimary():
                 return self._commit_primary(state, who, action, primary)
             case act.OfferPromotion():
-                promises.offered(action, self.books(state))
+                if self._is_wanted_still(state, who, action):
+                    promises.offered(action, self.books(state))
                 version = action.version
                 branch = (tag_of(version.digest), self.head(state).primary, version.number, version.source.commit)
                 return self.with_git(state, git._replace(branch=branch))
@@ -540,13 +550,18 @@ class Life:
             case act.PublishLedger():
                 return self._publish(state, action)
 
+    def _is_wanted_still(self, state: State, who: str, action: act.GitAction) -> bool:
+        """Whether the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
+        return action in self._outcome(state, who).git
+
     def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, primary: str) -> State:
         git, head = self.git(state), self.head(state)
         if git.protected:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
         if head.primary != primary:
             return state  # Somebody was faster: it is derived anew.
-        promises.committed(action, self.books(state), head.target if head.reverts else head.retry[0])
+        if self._is_wanted_still(state, who, action):
+            promises.committed(action, self.books(state), head.target if head.reverts else head.retry[0])
         version = action.version
         return self.commit(
             state,

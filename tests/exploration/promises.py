@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from gitops_bg.core import actions as act
 from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.record import Event, Lane, LedgerEntry, Record
+from gitops_bg.core.record import Cause, Event, Lane, LedgerEntry, Record
 from tests.exploration.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Main, Violation
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
 CAUSES = (Event.ABORTED, Event.FAILED, Event.ANALYSED, Event.HELD)
 
 
@@ -31,15 +32,21 @@ def saved(
     asked: bool,
     reverted: bool,
     later: frozenset[str],
+    meant: frozenset[str] = frozenset(),
 ) -> Books:
-    """The books after a record was saved; ``asked``: an operator's request was answered in it."""
+    """The books after a record was saved; ``asked``: an operator's request was answered in it.
+
+    ``later``: versions that somebody wants by commits that the agent has not read; ``meant``: by commits later than
+    what a revert of a promotion took back.
+    """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, fresh, cluster)
     known = after.override and before.override and after.override.to_digest == before.override.to_digest
     if after.override and not known:
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
-    held = {tag_of(hold.digest) for hold in after.holds} - {tag_of(hold.digest) for hold in before.holds}
+    held = {tag_of(hold.digest) for hold in after.holds if hold.cause not in BY_GIT or tag_of(hold.digest) not in meant}
+    held -= {tag_of(hold.digest) for hold in before.holds}
     held -= {""} if after.override else {"", *later}
     if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
         books = books._replace(bad=books.bad | held, left=books.left | held)

@@ -72,6 +72,7 @@ SEEDS: tuple[Seed, ...] = (
     _seed("broken target", (*V2, ("break_target",), S), "broken ask pods git foreign"),
     _seed("automatic", (*V1, ("push", "2"), S), "git ask protect pods retry dates time", spec=automatic()),
     _seed("automatic with analyses", IN_ANALYSIS, "analysis crash ask retry time pods", spec=ANALYSED),
+    _seed("a merge that nobody has seen", (*V2_PROVEN, ("push", "3"), S, ("merge",)), "ask crash retry git"),
     _seed("rebuilt cluster", (*ROLLED_BACK, ("rebuild", False)), "lost pods git ask crash"),
     _seed("no history kept", ROLLED_BACK, "ask retry git lost time", spec=NO_HISTORY),
     _seed("no history kept, v2 live", V2, "ask retry git lost time", spec=NO_HISTORY),

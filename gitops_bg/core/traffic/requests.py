@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from gitops_bg.core.analysis.judging import measure_again, retry_live
 from gitops_bg.core.hooks.hook import OpenGate
 from gitops_bg.core.lifecycle.versions import start_rollout
+from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Cause, Event, Lane, Lift
@@ -39,11 +40,21 @@ def _abort(world: World, request: Request) -> World:
     stopped = [one for one in (coming if active else None, candidate) if one]
     for version in dict.fromkeys(stopped):
         world = give_up(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
+    world = _confirm_hold(world)
     good = world.last_proven
     just_promoted = good is not None and not stopped and good.stage is Stage.LEGACY and good.retiring
     if active and good and (world.unproven or just_promoted):
         return override(world, good, cause=Cause.ABORTED, reason=reason, by=request.by)
     return world
+
+
+def _confirm_hold(world: World) -> World:
+    """What is on hold already was stopped once more: a retry that nobody saw before lifts nothing (decision 17)."""
+    retry, waits = world.spec.retry, awaited(world.desired.looks)
+    if retry is None or retry.number <= world.record.retry or not world.record.held(retry.digest):
+        return world
+    holds = (replace(hold, awaits=waits) if hold.digest == retry.digest else hold for hold in world.record.holds)
+    return world.with_record(replace(world.record, holds=tuple(holds)))
 
 
 @dataclass(frozen=True, slots=True)
