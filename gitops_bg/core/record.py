@@ -137,6 +137,8 @@ class Hold:
     """None while it is in force."""
     awaits: Awaited | None = None
     """Set until main was looked at after it was put by the agent or an operator."""
+    sequence: int = 0
+    """The ledger entry that says so; 0 where an older release did not write it down."""
 
 
 @dataclass(frozen=True, slots=True)

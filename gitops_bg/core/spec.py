@@ -115,6 +115,8 @@ class Retry:
     digest: str
     number: int
     by: str = ""
+    after: int = 0
+    """The ledger entry that its author had seen last: it answers what was decided until then. 0: nobody said."""
 
 
 @dataclass(frozen=True, slots=True)

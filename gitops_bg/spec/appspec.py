@@ -126,7 +126,7 @@ def _suspension(suspend: models.Suspend | None) -> Suspension | None:
 
 
 def _retry(retry: models.Retry | None) -> Retry | None:
-    return Retry(retry.digest, retry.number, retry.by) if retry else None
+    return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
 
 
 def without_nulls(value: Any) -> Any:

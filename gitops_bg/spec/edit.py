@@ -90,6 +90,8 @@ def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
     value: dict[str, str | int] = {"digest": retry.digest, "number": retry.number}
     if retry.by:
         value["by"] = retry.by
+    if retry.after:
+        value["after"] = retry.after
     return set_field(data, ("spec", "retry"), value, file)
 
 

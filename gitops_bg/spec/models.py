@@ -221,6 +221,11 @@ class Retry(Model):
     digest: Digest = Field(description="The digest to try again.")
     number: Positive = Field(description="Counts the retries; each number is carried out once.")
     by: str = Field("", description="Who.")
+    after: Count = Field(
+        0,
+        description="The last ledger entry its author had seen: it lifts a hold that was put until then, also where "
+        "nobody has looked at main since.",
+    )
 
 
 class AppSpec(Model):

@@ -28,7 +28,7 @@ def promote_full(app: App) -> None:
 def retry(app: App, tag: str) -> None:
     """`gitops-bg retry` of a tag."""
     number = app.spec.get("retry", {}).get("number", 0) + 1
-    app.spec["retry"] = {"digest": app.digest(tag), "number": number, "by": "ada"}
+    app.spec["retry"] = {"digest": app.digest(tag), "number": number, "by": "ada", "after": app.record.sequence}
     app.configure()
 
 

@@ -5,7 +5,7 @@ rest of G7) are in `test_bgd_limitations_crashes.py`.
 """
 
 from gitops_bg.core import names
-from tests.support.paths import pods
+from tests.support.paths import pods, replica_sets, services
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
@@ -113,14 +113,18 @@ def test_G6_delete_through_git_leaves_nothing_behind(web: App) -> None:
     web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
 
 
-def test_G6_delete_of_the_object_takes_everything_it_owns_along(web: App) -> None:
+def test_G6_delete_of_the_object_by_hand_takes_nothing_along_that_serves(web: App) -> None:
+    """The collector only takes the reference off what it owned; who means a deletion says so in Git (decision 22)."""
     world = web.scenario
     world.stop()
 
     done = world.cluster.kubectl("delete", "bgd", "web", "-n", world.namespace)
 
     assert done.returncode == 0, done.stderr
-    _wait_until_nothing_is_left(web)
+    web.wait(lambda: world.live(names.PLURAL, "web") is None, "the object is gone")
+    web.wait(lambda: not _owned_by_apps(web), "the collector has been there")
+    assert web.versions()
+    assert all(world.live("services", name) for name in ("web", "web-preview"))
 
 
 def test_G7_restart_after_each_step_ends_in_the_same_state(world: Scenario) -> None:
@@ -149,6 +153,16 @@ def test_G7_restart_after_each_step_ends_in_the_same_state(world: Scenario) -> N
     ]
     assert {tag: version.replicas for tag, version in web.versions().items()} == {"v1": 2, "v2": 2}
     web.wait_phase("Held")
+
+
+def _owned_by_apps(web: App) -> list[str]:
+    world = web.scenario
+    owned = (*world.cluster.list(replica_sets(world.namespace)), *world.cluster.list(services(world.namespace)))
+    return [
+        one["metadata"]["name"]
+        for one in owned
+        if any(owner["kind"] == names.KIND for owner in one["metadata"].get("ownerReferences", []))
+    ]
 
 
 def _wait_until_nothing_is_left(web: App) -> None:

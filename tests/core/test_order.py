@@ -145,6 +145,23 @@ def test_a_retry_that_is_older_than_the_abort_does_not_lift_its_hold(reachable: 
     assert (sim.held, sim.record.retry) == (set(), 2), "one after it does"
 
 
+@pytest.mark.parametrize(("after", "held"), [(0, {"2"}), (-1, {"2"}), (1, set())], ids=["unsaid", "before", "since"])
+def test_a_retry_that_says_which_decision_it_answers_needs_no_look_at_main_in_between(
+    after: int, held: set[str]
+) -> None:
+    sim = deployed(manual())
+    sim.push("2")
+    sim.settle()
+    before = sim.record.sequence
+    sim.ask(Verb.ABORT)
+    sim.step()
+    assert sim.held == {"2"}
+    said = {0: 0, -1: before, 1: sim.record.sequence}[after]
+    sim.spec = replace(sim.spec, retry=Retry(template("2").digest, 1, "ada", said))
+    sim.settle()
+    assert sim.held == held
+
+
 def test_a_merge_that_is_older_than_a_failed_analysis_does_not_lift_the_hold() -> None:
     sim = deployed(analysed(manual()))
     sim.push("2")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Cause, Event, Hold, Lift, Record
+from gitops_bg.core.spec import Retry
 from gitops_bg.core.world import World
 
 PAST_HOLDS = 100
@@ -29,9 +30,18 @@ def put_hold(
     if world.record.held(version.digest):
         return world
     record = without_objection(world.record, version.digest)
-    hold = Hold(version.digest, reason, world.now, cause, awaits=awaits)
+    hold = Hold(version.digest, reason, world.now, cause, awaits=awaits, sequence=record.sequence + 1)
     world = world.with_record(replace(record, holds=(*record.holds, hold)))
     return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
+
+
+def is_answered_by(hold: Hold, retry: Retry) -> bool:
+    """Whether a retry was made after a hold on its digest was put, and so lifts it.
+
+    Its author says which ledger entry was the last that was there; without that, a retry that main shows before anybody
+    has looked at it since is taken to be older (decision 17).
+    """
+    return hold.awaits is None or 0 < hold.sequence <= retry.after
 
 
 def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = "") -> World:

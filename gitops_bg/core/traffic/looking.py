@@ -9,6 +9,7 @@ from dataclasses import replace
 from gitops_bg.core.looks import Awaited
 from gitops_bg.core.record import Cause, Hold, Override
 from gitops_bg.core.traffic.following import override
+from gitops_bg.core.traffic.holds import is_answered_by
 from gitops_bg.core.world import World
 
 
@@ -26,7 +27,7 @@ def _know_retry(world: World) -> World:
     """A retry that is older than the hold on its digest does not lift it."""
     retry = world.spec.retry
     hold = world.record.held(retry.digest) if retry else None
-    if retry is None or hold is None or hold.awaits is None or retry.number <= world.record.retry:
+    if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:
         return world
     return world.with_record(replace(world.record, retry=retry.number))
 

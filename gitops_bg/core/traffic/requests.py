@@ -13,7 +13,7 @@ from gitops_bg.core.record import Cause, Event, Lane, Lift
 from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.traffic.giving_up import give_up
-from gitops_bg.core.traffic.holds import lift_hold
+from gitops_bg.core.traffic.holds import is_answered_by, lift_hold
 from gitops_bg.core.traffic.in_full import promote_in_full
 from gitops_bg.core.world import World
 
@@ -152,7 +152,7 @@ def answer_retry(world: World) -> World:
         return world
     hold = world.record.held(retry.digest)
     world = world.with_record(replace(world.record, retry=retry.number))
-    if hold and hold.awaits:  # It was there before the hold that was just put.
+    if hold and not is_answered_by(hold, retry):
         return world
     world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
