@@ -74,11 +74,11 @@ def _encoder(kind: Any) -> Encode:
         return _dataclass_encoder(kind)
     if kind is datetime:
         return _encode_moment
-    if isinstance(kind, type) and issubclass(kind, Enum):
+    if _is_enum(kind):
         return lambda value: value.value
     arguments = [each for each in typing.get_args(kind) if each is not type(None)]
     if _is_union(kind):
-        return _optional_encoder(arguments)
+        return _union_encoder(arguments)
     if typing.get_origin(kind) is tuple:
         return _tuple_encoder(arguments[0])
     return _same
@@ -101,7 +101,16 @@ def _dataclass_encoder(kind: Any) -> Encode:
     return encode
 
 
-def _optional_encoder(members: list[Any]) -> Encode:
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def _union_encoder(members: list[Any]) -> Encode:
+    """Of words and something else: the word, as a text; of several dataclasses: each with its name."""
+    words = [each for each in members if _is_enum(each)]
+    if words and len(members) > 1:
+        other = _union_encoder([each for each in members if each not in words])
+        return lambda value: value.value if isinstance(value, Enum) else other(value)
     if len(members) > 1 and all(map(dataclasses.is_dataclass, members)):
         return lambda value: None if value is None else {TAG: type(value).__name__, **to_json(value)}
     inner = _encoder(members[0])
@@ -128,7 +137,7 @@ def _decoder(kind: Any) -> Decode:
         return _dataclass_decoder(kind)
     if kind is datetime:
         return _decode_moment
-    if isinstance(kind, type) and issubclass(kind, Enum):
+    if _is_enum(kind):
         return _enum_decoder(kind)
     arguments = typing.get_args(kind)
     if _is_union(kind):
@@ -169,10 +178,20 @@ def _at(part: str | int, decode: Decode, data: Any) -> Any:
 
 def _union_decoder(arguments: tuple[Any, ...]) -> Decode:
     members = [each for each in arguments if each is not type(None)]
-    inner = _decoder(members[0]) if len(members) == 1 else _tagged_decoder(members)
+    inner = _members_decoder(members)
     if len(members) == len(arguments):
         return inner
     return lambda data: None if data is None else inner(data)
+
+
+def _members_decoder(members: list[Any]) -> Decode:
+    words = [each for each in members if _is_enum(each)]
+    if len(members) == 1:
+        return _decoder(members[0])
+    if not words:
+        return _tagged_decoder(members)
+    word, other = _decoder(words[0]), _members_decoder([each for each in members if each not in words])
+    return lambda data: word(data) if isinstance(data, str) else other(data)
 
 
 def _tagged_decoder(members: list[Any]) -> Decode:

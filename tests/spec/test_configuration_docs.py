@@ -14,7 +14,7 @@ from gitops_bg.spec.references import TABLE, references
 from tests.spec.texts import APP, TARGET, WEB, source_of
 
 PAGE = (Path(__file__).parents[2] / "docs/configuration.md").read_text()
-SETTINGS, IN_TARGET, LEFT_OUT = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+SETTINGS, IN_TARGET, LEFT_OUT, PORTS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
 def test_the_first_example_is_part_of_the_version() -> None:
