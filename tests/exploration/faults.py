@@ -204,8 +204,8 @@ FAULTS = (
     Fault(
         "a retry is done again and again",
         "traffic.requests",
-        "retry.number <= world.record.retry",
-        "False",
+        "if retry is None or retry.number <= world.record.retry or world.frozen:",
+        "if retry is None or world.frozen:",
         "rolled back with a hold",
         2,
     ),
@@ -354,7 +354,7 @@ FAULTS = (
     Fault(
         "an old retry lifts the hold",
         "traffic.requests",
-        "    if hold and hold.awaits:  # It was there before the hold that was just put.\n        return world\n",
+        "    if hold and not is_answered_by(hold, retry):\n        return world\n",
         "",
         "automatic with analyses",
         3,
@@ -362,7 +362,7 @@ FAULTS = (
     Fault(
         "an old retry that was not seen lifts the hold",
         "traffic.looking",
-        "if retry is None or hold is None or hold.awaits is None or retry.number <= world.record.retry:",
+        "if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:",
         "if True:",
         "a promotion on its way",
         4,
