@@ -77,10 +77,10 @@ class Session:
         self._stack.callback(cluster.stop)
         return cluster
 
-    def catalog(self, namespaces: Iterable[str] = ()) -> Catalog:
-        """What main says of the apps of some namespaces (none: all), read now."""
-        wanted = tuple(namespaces)
-        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted))
+    def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
+        """What main says of apps, read now; no namespaces: of all. ``records`` stand in place of the live ones."""
+        wanted, mains = tuple(namespaces), None if records is None else frozenset(map(main_of, records))
+        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
         self.repository.begin_again()
         catalog.refresh()
         if self._author:

@@ -42,8 +42,9 @@ def plan(
     """
     output = Output(at.out)
     with Session(at.git, None if observed else at.kube, at.place, with_ledger=True) as session:
-        catalog = session.catalog([at.place.namespace] if at.place.namespace else [])
         live = observed_file.load(observed) if observed else None
+        records = None if live is None else [each.record for each in live.values()]
+        catalog = session.catalog([at.place.namespace] if at.place.namespace else [], records)
         chosen = _chosen(session, catalog, live, apps or [])
         seen = {app: _seen(session, catalog, live, app) for app in chosen}
         if dump_observed:

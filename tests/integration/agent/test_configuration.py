@@ -8,7 +8,7 @@ import yaml
 from gitops_bg.core import names
 from gitops_bg.core.observed import Request, Verb
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, held, read_by, reading, secret
-from tests.support.paths import config_maps, replica_sets
+from tests.support.paths import config_maps, replica_sets, services
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -170,6 +170,9 @@ def test_a_rebuilt_cluster_comes_back_with_the_promoted_configuration_not_the_ne
     web.wait_offered("v1")
     world.stop()
     world.cluster.delete(f"/apis/{names.API_VERSION}/namespaces/{web.key.namespace}/{names.PLURAL}/web")
+    for folder in (replica_sets, services, config_maps):
+        for one in world.cluster.list(folder(web.key.namespace)):
+            world.cluster.delete(f"{folder(web.key.namespace)}/{one['metadata']['name']}")
     eventually(lambda: not world.cluster.list(replica_sets(web.key.namespace)), what="all it owned is gone")
     eventually(lambda: not copies(web), what="the copies, too")
     world.start(fresh_mirror=True)
