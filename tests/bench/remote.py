@@ -57,6 +57,12 @@ class BenchRemote:
         """The commit of a branch; empty where there is none."""
         return self._git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}").decode().strip()
 
+    def folders(self) -> dict[str, str]:
+        """The id of every folder of main, by its path with a slash at the end."""
+        lines = self._git("ls-tree", "-r", "-d", "-z", "refs/heads/main").decode().split("\0")
+        found = (line.partition("\t") for line in lines if line)
+        return {f"{path}/": about.split()[2] for about, _, path in found}
+
     def heads(self) -> dict[str, str]:
         """Every branch with its commit."""
         lines = self._git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads").decode().splitlines()

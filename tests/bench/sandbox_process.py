@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,21 @@ class BenchSandbox(Sandbox):
     """A sandbox that whole objects can be put into, as a restored backup of etcd would."""
 
     def restore(self, stamps: Iterable[Stamp]) -> int:
-        """Copy the models' objects, status and ids included; returns how many objects that made."""
+        """Copy the models' objects, status and ids included; returns how many objects that made.
+
+        An app's namespace keeps its own id: it owns what serves, beside the app.
+        """
         self._loop.stop()
         made = 0
         models = {model: self._objects_of(model) for model in MODELS}
+        stamps = list(stamps)
+        for namespace in {stamp.app.namespace for stamp in stamps}:
+            self.create_namespace(namespace)
+        uids = {each["metadata"]["name"]: each["metadata"]["uid"] for each in self.objects("v1", "Namespace")}
         for stamp in stamps:
-            self.create_namespace(stamp.app.namespace)
-            for obj in stamp.objects(models[stamp.model]):
+            owner = {uids[stamp.model.namespace]: uids[stamp.app.namespace]}
+            owned = replace(stamp, ids={**stamp.ids, **owner})
+            for obj in owned.objects(models[stamp.model]):
                 kind = self._kinds.named(obj["apiVersion"], obj["kind"])
                 assert kind is not None
                 self._store.put(kind.key, obj)
@@ -57,9 +66,10 @@ def main() -> None:
         def kubeconfig() -> str:
             return str(sandbox.kubeconfig(folder / "kubeconfig"))
 
-        def stamp(apps: list[dict[str, Any]]) -> int:
+        def stamp(apps: list[dict[str, Any]], trees: list[dict[str, str]]) -> int:
             by_sort = {model.auto: model for model in MODELS}
-            return sandbox.restore(Stamp(by_sort[app["auto"]], BenchApp(**app)) for app in apps)
+            stamps = zip(apps, trees, strict=True)
+            return sandbox.restore(Stamp(by_sort[app["auto"]], BenchApp(**app), ids) for app, ids in stamps)
 
         def requests() -> list[list[str]]:
             return [[each.verb, each.resource] for each in sandbox.requests.all() if "gitops-bg/" in each.user_agent]

@@ -121,7 +121,10 @@ class Stage:
         return sum(each.get("phase") == "Healthy" and not each["record"].get("ledger") for each in found)
 
     def _stamp(self, sandbox: Child) -> None:
-        sandbox.ask("stamp", apps=[dataclasses.asdict(app) for app in self.apps])
+        folders = self.remote.folders()
+        of_sort = {model.auto: folders[model.path("")] for model in MODELS}
+        trees = [{of_sort[app.auto]: folders[app.path("")]} for app in self.apps]
+        sandbox.ask("stamp", apps=[dataclasses.asdict(app) for app in self.apps], trees=trees)
         models = {path: text.decode() for path, text in self.remote.files(_STATE).items()}
         ledger: dict[str, bytes] = {}
         for app in self.apps:

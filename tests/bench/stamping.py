@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from gitops_bg.core.digest import short
@@ -25,6 +25,8 @@ class Stamp:
 
     model: BenchApp
     app: BenchApp
+    ids: Mapping[str, str] = field(default_factory=dict)
+    """What the two have beside names: the model's id of its folder in Git and of its namespace, to the app's."""
 
     def text(self, text: str) -> str:
         """The same about the other app."""
@@ -33,13 +35,14 @@ class Stamp:
             (short(self.model.digest), short(self.app.digest)),
             (self.model.namespace, self.app.namespace),
             (self.model.name, self.app.name),
+            *self.ids.items(),
         ):
             text = text.replace(before, after)
         return text
 
     def objects(self, models: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Copies of all live objects of the model, given as JSON, with ids of their own, equal where theirs are."""
-        ids: dict[str, str] = {}
+        ids = {kept: kept for kept in self.ids.values()}
 
         def renewed(found: re.Match[str]) -> str:
             return ids.setdefault(found[0], str(uuid.uuid4()))
