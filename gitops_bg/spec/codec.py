@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
+from itertools import repeat
 from typing import Any, TypeVar
 
 from pydantic.alias_generators import to_camel
@@ -80,7 +81,7 @@ def _encoder(kind: Any) -> Encode:
     if _is_union(kind):
         return _union_encoder(arguments)
     if typing.get_origin(kind) is tuple:
-        return _tuple_encoder(arguments[0])
+        return _tuple_encoder(typing.get_args(kind))
     return _same
 
 
@@ -117,8 +118,11 @@ def _union_encoder(members: list[Any]) -> Encode:
     return lambda value: None if value is None else inner(value)
 
 
-def _tuple_encoder(member: Any) -> Encode:
-    inner = _same if member is ... else _encoder(member)
+def _tuple_encoder(members: tuple[Any, ...]) -> Encode:
+    if members[-1] is not ...:
+        encoders = [_encoder(member) for member in members]
+        return lambda value: [encode(item) for encode, item in zip(encoders, value, strict=True)]
+    inner = _encoder(members[0])
     return list if inner is _same else lambda value: [inner(item) for item in value]
 
 
@@ -206,16 +210,18 @@ def _tagged_decoder(members: list[Any]) -> Decode:
     return decode
 
 
-def _tuple_decoder(arguments: tuple[Any, ...]) -> Decode:
-    inner = _decoder(arguments[0])
-    length = None if arguments[-1] is ... else len(arguments)
+def _tuple_decoder(members: tuple[Any, ...]) -> Decode:
+    """Of one type as often as you like (``...``), or of one type for each place."""
+    decoders = None if members[-1] is ... else [_decoder(member) for member in members]
+    every = _decoder(members[0])
 
     def decode(data: Any) -> Any:
         if not isinstance(data, list):
             raise _Wrong(f"expected a list, found {kind_of(data)}")
-        if length is not None and len(data) != length:
-            raise _Wrong(f"expected {length} items, found {len(data)}")
-        return tuple(_at(index, inner, item) for index, item in enumerate(data))
+        if decoders is not None and len(data) != len(decoders):
+            raise _Wrong(f"expected {len(decoders)} items, found {len(data)}")
+        items = zip(decoders or repeat(every), data, strict=False)
+        return tuple(_at(index, decode_item, item) for index, (decode_item, item) in enumerate(items))
 
     return decode
 

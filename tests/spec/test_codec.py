@@ -14,7 +14,7 @@ from gitops_bg.core.actions import ScaleReplicaSet
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
 from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, id_of, take
 from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.desired import Desired
+from gitops_bg.core.desired import Desired, LedgerMemory
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
 from gitops_bg.core.observed import Observed
@@ -105,6 +105,7 @@ WRONG: list[tuple[type[Any], Any, str]] = [
         {"activeService": {"name": "web", "digest": "", "selector": [["a"]]}},
         "Observed: activeService.selector[0]: expected 2 items, found 1",
     ),
+    (LedgerMemory, {"numbers": [["v1:3f", "1"]]}, "LedgerMemory: numbers[0][1]: expected a number, found text"),
 ]
 
 
