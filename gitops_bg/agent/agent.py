@@ -248,7 +248,7 @@ class Agent:
         apps = self.catalog.apps() | set(self.cluster.apps())
         self.metrics.apps(len(apps))
         for app in apps:
-            entry = self.catalog.entry(app)
+            entry = self.catalog.reading.entry(app)
             with quietly(f"a resync of {app}", app):
                 self.cluster.recheck(app, entry.config if entry else None)
         self.wake_apps(apps)

@@ -1,71 +1,35 @@
-"""What Git says about every app, at the last commit that was seen. Refreshed by the Git thread, read by all.
+"""What Git says about every app: refreshed by the Git thread, asked by all others.
 
-Turns commits into desired states and the promotion branches into plain data; decides nothing, writes nothing.
-Values are replaced, never changed, so that readers need no lock.
+The Git thread puts a whole `Reading` in the place of the one before. What workers ask beyond it (how main stands to a
+record, what an app's history says) is answered for the reading that they hold. Decides nothing, writes nothing.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gitops_bg.agent.boundaries import quietly, tell
-from gitops_bg.agent.lineage import LASTING_POLLS, Lineage
+from gitops_bg.agent.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances, passed_of
+from gitops_bg.agent.reader import Reader
+from gitops_bg.agent.reading import Entry, Reading
 from gitops_bg.agent.sayings import Sayings
-from gitops_bg.agent.sharing import Sharing
-from gitops_bg.core.desired import Desired, Missing, Primary, Problem, Target
-from gitops_bg.core.errors import InternalError, guarded
+from gitops_bg.core.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.knowledge import Knowledge, Main
-from gitops_bg.core.model import AppKey, ServicePorts, Source
-from gitops_bg.core.observed import GitView, PromotionBranch
+from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Record
 from gitops_bg.core.traffic.following import asks_what_passed
 from gitops_bg.core.traffic.reverting import asks_for_provenance
-from gitops_bg.repo.files import File
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import Position
-from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.alerts import Alerting
-from gitops_bg.spec.companions import UNKNOWN
-from gitops_bg.spec.layout import (
-    ALERTS_FOLDER,
-    ANALYSIS_FOLDER,
-    APP_FILE,
-    DEFAULT_TARGET_FILE,
-    PRIMARY_FILE,
-    SETTINGS_FILE,
-    app_file,
-    folder_of,
-    is_manifest,
-)
-from gitops_bg.spec.load import AppConfig, load_app
-from gitops_bg.spec.models import Settings
-from gitops_bg.spec.primary import read_primary
-from gitops_bg.spec.settings import default_settings, read_settings
-from gitops_bg.spec.yamlio import read_one
+from gitops_bg.spec.layout import APP_FILE
+from gitops_bg.spec.load import AppConfig
 
 NOWHERE = Position("", 0)
-_Offered = tuple[str, tuple[ServicePorts, ...]]
-"""The digest that a ``primary.yaml`` names, and the ports."""
-_NOTHING: _Offered = ("", ())
 Said = TypeVar("Said", Target, Primary)
-_CONFIGURATION = (b"ConfigMap", b"Secret")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One app in main: its files turned into the core's types, and the blob that ``primary.yaml`` is there."""
-
-    config: AppConfig
-    primary_blob: str | None
-    has_target: bool
-    makers: tuple[str, ...] = ()
-    """The files that the target's version comes from."""
-    commit: str = ""
-    """Of main, where it was read so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +53,23 @@ class Catalog:
         remembered: Callable[[], Iterable[Main]] = tuple,
     ) -> None:
         self._repository = repository
-        self._lineage = Lineage(repository, remembered)
-        self._sayings = Sayings()
-        self._unread = Poll("", 0, moved=False)
-        self._trees: Mapping[AppKey, str] = {}
         self._namespaces = frozenset(namespaces)
-        self._entries: dict[AppKey, Entry] = {}
-        self._sharing = Sharing()
+        self._lineage = Lineage(repository, remembered)
+        self._reader = Reader(repository, self.cares_for)
+        self._sayings = Sayings()
         self._provenances = Provenances(repository)
-        self._good_settings: bytes | None = None
-        self._promotions: Mapping[AppKey, PromotionBranch] = {}
         self._positions: Mapping[AppKey, Position] = {}
-        self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
         self._askers: dict[AppKey, tuple[str, Source | None]] = {}
-        self.lookout = Lookout()
-        self._broken: dict[AppKey, InternalError] = {}
-        self.settings: Settings = default_settings()
-        self.settings_problems: tuple[Problem, ...] = ()
+        self._lookout = Lookout()
+        self._late: set[AppKey] = set()
+        self.reading = Reading()
+        """The last one; whoever decides takes it once."""
         self.unreachable = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote does not take a branch, or empty; told by whoever writes (`agent.closed_refs`)."""
 
-    # --- read by workers --------------------------------------------------------------------------------------
+    # --- read by everybody ------------------------------------------------------------------------------------
 
     @property
     def seen(self) -> bool:
@@ -121,115 +79,112 @@ class Catalog:
     @property
     def commit(self) -> str:
         """The head of main that is followed; empty before the first answer."""
-        return self._lineage.commit
+        return self.reading.followed.commit
 
     @property
     def rewritten(self) -> str:
         """The commit that main no longer contains, though it was seen; empty while main goes forward."""
-        return self._lineage.lost
+        return self.reading.followed.lost
+
+    @property
+    def standing(self) -> tuple[bool, str, bool]:
+        """What every app is looked at again for, when it changes."""
+        return self.reading.followed.standing
 
     def apps(self) -> frozenset[AppKey]:
         """The apps of main that are ours to care for."""
-        return frozenset(self._entries)
+        return self.reading.apps
 
     def cares_for(self, app: AppKey) -> bool:
         """Whether an app is in one of our namespaces."""
         return not self._namespaces or app.namespace in self._namespaces
 
-    def entry(self, app: AppKey) -> Entry | None:
-        """The app as main has it, or None; also where nothing that main says counts."""
-        return None if self._lineage.blind else self._entries.get(app)
+    # --- asked by workers -------------------------------------------------------------------------------------
 
-    def relation(self, app: AppKey, record: Record) -> Knowledge:
+    def relation(self, reading: Reading, app: AppKey, record: Record) -> Knowledge:
         """How main stands to the one that the record of an app was decided from, and to what agents lost since."""
-        lineage, reachable = self._lineage, not self.unreachable
-        if lineage.lost and not self._may_say(app, record):
+        followed, reachable = reading.followed, not self.unreachable
+        if followed.lost and not self._may_say(followed, app, record):
             return Knowledge.REWRITTEN
-        known = lineage.relation(app, record.main, reachable=reachable)
-        if not (known.counts and record.lost) or lineage.lost:
+        known = self._lineage.relation(followed, app, record.main, reachable=reachable)
+        if not (known.counts and record.lost) or followed.lost:
             return known
-        return lineage.relation(app, Main(record.lost, record.main.generation), reachable=reachable)
+        lost = Main(record.lost, record.main.generation)
+        return self._lineage.relation(followed, app, lost, reachable=reachable)
 
     def said(self, app: AppKey, before: Record, after: Record) -> None:
         """A record was saved: what it says of a lost main since, this process said."""
         if after.lost and not before.lost:
-            self._sayings.said(app, self.rewritten, self._lineage.polls)
+            self._sayings.said(app, self.rewritten, self.reading.followed.polls)
 
-    def _may_say(self, app: AppKey, record: Record) -> bool:
-        return self._sayings.may_say(app, self.rewritten, record.lost, self._lineage.polls)
+    def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
+        return self._sayings.may_say(app, followed.lost, record.lost, followed.polls)
 
-    def trouble(self, app: AppKey) -> InternalError | None:
-        """The bug that keeps the app's files from being read; they are tried again with every poll."""
-        return self._broken.get(app)
+    def waits_for_look(self, app: AppKey) -> bool:
+        """An app waits for the next look at main; whether that is news."""
+        return self._lookout.wait(app)
 
-    @property
-    def alerting(self) -> Alerting:
-        """What apps share of alerts."""
-        return self._sharing.alerting
-
-    def desired(self, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge) -> Desired:
+    def desired(
+        self, reading: Reading, app: AppKey, config: AppConfig, record: Record, knowledge: Knowledge
+    ) -> Desired:
         """What the core is to be told of an app described by ``config``; one that main lacks is not ``in_git``.
 
         The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
         process, nothing is known of main, and nothing is concluded from that.
         """
-        entry, companions = self._entries.get(app), config.companions
+        followed, companions, entry = reading.followed, config.companions, reading.entries.get(app)
         never_described = entry is not None and entry.config.spec is None and not record.traffic
+        target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
-            commit=self.commit,
-            target=self._said(config.target, there=entry is not None and entry.has_target, used=not never_described),
-            primary=self._said(config.primary, there=bool(entry and entry.primary_blob), used=not never_described),
-            problems=config.problems + self.settings_problems,
+            commit=followed.commit,
+            target=_said(target, reading, there=entry is not None and entry.has_target),
+            primary=_said(primary, reading, there=entry is not None and entry.primary_blob is not None),
+            problems=config.problems + reading.settings_problems,
             in_git=entry is not None or not knowledge.counts,
-            history_rewritten=self.rewritten if self._may_say(app, record) else "",
-            memory=self._repository.memory(app) if self.seen and (not record.epoch or record.unrecalled) else None,
-            history_lasts=self._lineage.lasts and self._sayings.stood(app, self._lineage.polls) >= LASTING_POLLS,
+            history_rewritten=followed.lost if self._may_say(followed, app, record) else "",
+            memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
+            history_lasts=followed.lasts and self._sayings.stood(app, followed.polls) >= LASTING_POLLS,
             knowledge=knowledge,
-            generation=self._lineage.generation,
-            tree=self._trees.get(app, ""),
+            generation=followed.generation,
+            tree=entry.tree if entry else "",
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,
-            asked_by=self._asked_by(app, config, record) if self.seen else None,
+            asked_by=self._asked_by(reading, app, config, record) if followed.commit else None,
             ports=config.ports,
-            looks=self.lookout.looks,
+            looks=self._lookout.looks(reading.look),
         )
-        if entry and desired.primary and asks_what_passed(desired, record):
-            now = desired.primary.snapshot
-            passed = passed_of(self._repository, app, record.primary_by, entry.commit, now)
+        return self._with_history(desired, entry, app, record) if entry else desired
+
+    def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
+        """What main's history says beyond the files as they are; only where the core asks for it."""
+        if desired.primary and asks_what_passed(desired, record):
+            passed = passed_of(self._repository, app, record.primary_by, entry.commit, desired.primary.snapshot)
             desired = replace(desired, passed=passed)
-        if entry is None or not desired.target or not asks_for_provenance(desired, record):
-            return desired
-        now = desired.target.snapshot
-        return replace(desired, provenance=self._provenances.of(app, entry.commit, entry.makers, now))
+        if desired.target and asks_for_provenance(desired, record):
+            told = self._provenances.of(app, entry.commit, entry.makers, desired.target.snapshot)
+            desired = replace(desired, provenance=told)
+        return desired
 
-    def _said(self, document: Said | None, *, there: bool, used: bool) -> Said | Missing:
-        """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
-        if not self.seen:
-            return Missing.UNSEEN
-        if document is not None and used:
-            return document
-        return Missing.UNREADABLE if there else Missing.ABSENT
-
-    def _asked_by(self, app: AppKey, config: AppConfig, record: Record) -> Source | None:
+    def _asked_by(self, reading: Reading, app: AppKey, config: AppConfig, record: Record) -> Source | None:
         """Who last changed app.yaml; looked up only where it asks for what the record has not heard yet."""
         spec = config.spec
-        if spec is None or app not in self._entries:
+        if spec is None or app not in reading.entries:
             return None
         retried = spec.retry is not None and spec.retry.number > record.retry
         if not retried and record.suspended is (spec.suspend is not None):
             return None
         known, source = self._askers.get(app, ("", None))
-        if known != self.commit:
-            source = self._repository.source(app, APP_FILE, self.commit)
-            self._askers[app] = (self.commit, source)
+        if known != reading.followed.commit:
+            source = self._repository.source(app, APP_FILE, reading.followed.commit)
+            self._askers[app] = (reading.followed.commit, source)
         return source
 
-    def git_view(self, app: AppKey) -> GitView:
+    def git_view(self, reading: Reading, app: AppKey) -> GitView:
         """What Git showed last of an app's promotion branch and ledger."""
         position = self._positions.get(app, NOWHERE)
         return GitView(
-            promotion=self._promotions.get(app),
+            promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
             unreachable=self.unreachable,
             offer_refused=self.refusal_of(promotion_branch(app)),
@@ -246,54 +201,32 @@ class Catalog:
 
     def refresh(self) -> Refresh:
         """Look at the remote and take over what moved. Raises the errors of ``Repository.poll``."""
-        awaited = self._lineage.awaited()
+        awaited, look = self._lineage.awaited(), self._lookout.begin()
         poll = self._repository.poll()
+        self._reader.note(poll)
         try:
-            return self._taken_over(poll, awaited)
+            self._take_over(poll, awaited, look)
         except Exception:
             if poll.moved:
                 self._repository.take_back()  # or the next poll would find nothing new, and this were lost
             raise
+        dirty, self._late = frozenset(self._late), set()
+        return Refresh(dirty | self._lookout.end(), poll.moved)
 
-    def _taken_over(self, poll: Poll, awaited: frozenset[str]) -> Refresh:
-        stood = self.standing
-        follows = self._lineage.judge(poll, self._generation)
-        dirty = set(self._lineage.verify() | self._lineage.asked(awaited))
-        if not self.rewritten:
+    def _take_over(self, poll: Poll, awaited: frozenset[str], look: int) -> None:
+        """Read what moved, then put all of it in the place of what was known; `_late` keeps whom that concerns."""
+        before = self.reading.followed
+        followed = self._lineage.contains(self._lineage.judge(poll, self._reader.generation))
+        if poll.moved or not before.commit:
+            self._late |= self._reader.read_promotions() | self.read_positions()
+        if not followed.lost:
+            self._late |= self._reader.read()
             self._sayings.forget()
-        dirty.update(self._sayings.due(self._lineage.polls, LASTING_POLLS))
-        self._unread = _both(self._unread, poll)
-        if poll.moved or not stood[0]:
-            dirty |= self._read_promotions() | self.read_positions()
-        if follows and (self._unread.moved or self._broken):
-            dirty |= self._read()
-        if stood != self.standing:
-            dirty |= self._entries.keys()
-        return Refresh(frozenset(dirty), poll.moved)
-
-    @property
-    def standing(self) -> tuple[bool, str, bool]:
-        """What every app is looked at again for, when it changes."""
-        return self.seen, self._lineage.lost, self._lineage.lasts
-
-    def _read(self) -> set[AppKey]:
-        """Take over all of main that changed since it was read last; the apps that are to be looked at."""
-        poll = self._unread
-        changed = {app for app in poll.changed if self.cares_for(app)}
-        removed = {app for app in poll.removed if self.cares_for(app)}
-        if poll.settings_changed:
-            self._read_settings()
-        changed |= (self._read_shared(poll) | self._broken.keys()) - removed
-        self._read_apps(changed, removed)
-        self._trees = self._repository.apps()
-        self._unread = Poll("", 0, moved=False)
-        return (changed | removed) | (set(self._entries) if poll.settings_changed else set())
-
-    def _generation(self) -> int:
-        """That of main's head, whether it is followed or not; 0 where its settings cannot be read."""
-        content = self._repository.settings_file()
-        settings = read_settings(content, SETTINGS_FILE)[0] if isinstance(content, bytes) else None
-        return settings.history_generation if settings else 0
+        self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
+        self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)
+        self._late.update(self._sayings.due(followed.polls, LASTING_POLLS))
+        if before.standing != followed.standing:
+            self._late |= self.apps()
 
     def awaiting(self) -> frozenset[AppKey]:
         """The apps that wait for a main that the remote is asked for."""
@@ -307,153 +240,15 @@ class Catalog:
         self._positions = now
         return {app for app, position in now.items() if before.get(app) != position and self.cares_for(app)}
 
-    def _read_settings(self) -> None:
-        content = self._repository.settings_file()
-        if content is None:
-            self.settings, self.settings_problems = default_settings(), ()
-        elif isinstance(content, Problem):
-            self.settings_problems = (content,)
-        else:
-            settings, self.settings_problems = read_settings(content, SETTINGS_FILE)
-            self.settings = settings or self.settings
-        if not self.settings_problems:
-            self._good_settings = content if isinstance(content, bytes) else None
-        author = self.settings.commit_author
-        self._repository.commit_as(author.name, author.email)
 
-    def _read_shared(self, poll: Poll) -> set[AppKey]:
-        """Take over what apps share; the apps for which it is different."""
-        apps: set[AppKey] = set()
-        if ANALYSIS_FOLDER in poll.others_changed:
-            apps |= self._sharing.take_templates(self._files_below(ANALYSIS_FOLDER))
-        if ALERTS_FOLDER in poll.others_changed or poll.settings_changed:
-            apps |= self._sharing.take_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
-        return apps
-
-    def _files_below(self, folder: str) -> dict[str, bytes | Problem]:
-        return {path: file.content for path, file in self._repository.files_below(folder).items()}
-
-    def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
-        for app in removed:
-            self._broken.pop(app, None)
-            self._enter(app, None)
-        if not changed:
-            return
-        for app, entry in self._read_entries(changed).items():
-            self._enter(app, entry)
-
-    def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
-        """Those of all apps at once; where that meets a bug, each by itself: it strikes only whose files they are."""
-        try:
-            with guarded("reading the files of apps"):
-                return self._entries_of(apps)
-        except InternalError:
-            return {app: self._read_alone(app) for app in apps}
-
-    def _read_alone(self, app: AppKey) -> Entry:
-        try:
-            with guarded(f"reading the files of {app}"):
-                entry = self._entries_of({app})[app]
-                self._broken.pop(app, None)
-                return entry
-        except InternalError as error:
-            tell(error, app)
-            self._broken[app] = error
-            return _unreadable(app, error)
-
-    def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
-        files = self._repository.files_of(apps)
-        targets = [(app, name) for app in apps for name in _making_versions(files[app])]
-        primaries = [(app, PRIMARY_FILE) for app in apps if PRIMARY_FILE in files[app]]
-        # A target is by whoever made it; a promotion is by whoever let it into main.
-        origins = self._repository.origins([*targets, *primaries])
-        sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
-        entries = {app: self._entry(app, files[app], sources) for app in apps}
-        for app in apps:
-            self._broken.pop(app, None)
-        return entries
-
-    def _enter(self, app: AppKey, entry: Entry | None) -> None:
-        """Keep what main says of an app, or that it says nothing, and what it shares with others."""
-        before = self._entries.pop(app, None)
-        self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
-        if entry is not None:
-            self._entries[app] = entry
-
-    def _entry(self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source]) -> Entry:
-        makers: set[str] = set()
-
-        def source(*names: str) -> Source:
-            makers.update(names)
-            found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
-            return self._newest({each.commit: each for each in found if each})
-
-        primary = files.get(PRIMARY_FILE)
-        contents = {name: file.content for name, file in files.items()}
-        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
-        made = tuple(sorted(makers - {PRIMARY_FILE}))
-        has_target = config.target_file in files
-        return Entry(config, primary.blob if primary else None, has_target, made, self._repository.head)
-
-    def _newest(self, sources: Mapping[str, Source]) -> Source:
-        """The commit that came into main last; of what came in together, the one that has the others. None: nothing."""
-        newest = Source("")
-        for each in sources.values():
-            later = each.landed_after(newest)
-            if later is None or each.landed == newest.landed:
-                later = not newest.commit or self._repository.is_ancestor(newest.commit, each.commit)
-            newest = each if later else newest
-        return newest
-
-    def _read_promotions(self) -> set[AppKey]:
-        before = self._promotions
-        offered = self._repository.promotions()
-        found = {app: PromotionBranch("", "") for app in offered if self.cares_for(app)}
-        for app in found:
-            with quietly(f"reading the promotion branch of {app}", app):
-                found[app] = self._branch(app, offered[app])
-        self._promotions = found
-        touched = before.keys() | self._promotions.keys()
-        return {app for app in touched if before.get(app) != self._promotions.get(app)}
-
-    def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
-        (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
-        return PromotionBranch(digest, base, services)
-
-    def _named(self, app: AppKey, file: File | None) -> _Offered:
-        """What a ``primary.yaml`` names; nothing where it is absent or broken."""
-        if file is None or not isinstance(file.content, bytes):
-            return _NOTHING
-        key = (app, file.blob)
-        if key not in self._parsed_offers:
-            document, _ = read_one(app_file(app, PRIMARY_FILE), file.content)
-            primary = read_primary(document, app)[0] if document else None
-            self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
-        return self._parsed_offers[key]
+def _needs_memory(reading: Reading, record: Record) -> bool:
+    return bool(reading.followed.commit) and (not record.epoch or record.unrecalled)
 
 
-def _both(before: Poll, now: Poll) -> Poll:
-    """What two polls found, as one; the later one says what is there now."""
-    return replace(
-        now,
-        changed=(before.changed - now.removed) | now.changed,
-        removed=(before.removed - now.changed) | now.removed,
-        settings_changed=before.settings_changed or now.settings_changed,
-        others_changed=before.others_changed | now.others_changed,
-        moved=before.moved or now.moved,
-    )
-
-
-def _unreadable(app: AppKey, error: InternalError) -> Entry:
-    """What stands for an app whose files meet a bug: what runs goes on, as with files that are broken."""
-    problem = Problem(folder_of(app), str(error), remedy="report it, with the traceback in the agent's log")
-    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
-    return Entry(config, None, has_target=True)
-
-
-def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
-    """The files that versions come from: the target, and what may hold configuration. All are asked for in one walk."""
-    for name, file in files.items():
-        holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
-        if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):
-            yield name
+def _said(document: Said | None, reading: Reading, *, there: bool) -> Said | Missing:
+    """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
+    if not reading.followed.commit:
+        return Missing.UNSEEN
+    if document is not None:
+        return document
+    return Missing.UNREADABLE if there else Missing.ABSENT

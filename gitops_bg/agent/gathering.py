@@ -5,6 +5,7 @@ from datetime import datetime
 
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.choosing import config_for, kept, too_many_gone
+from gitops_bg.agent.reading import Reading
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.core.decide import decide
@@ -56,28 +57,28 @@ class Live:
         return cls(None, Record(), Observed())
 
 
-def look(cluster: Cluster, app: AppKey, catalog: Catalog) -> Live:
+def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
     """Read an app from the cluster, compared with what main says of it."""
     seen = cluster.seen(app)
     manifest, record = seen.manifest, seen.record
-    entry = catalog.entry(app)
-    config = config_for(app, entry.config if entry else None, manifest, catalog.alerting)
+    entry = reading.entry(app)
+    config = config_for(app, entry.config if entry else None, manifest, reading.alerting)
     observed = cluster.observe(app, config, record) if config else Observed()
     return Live(manifest, record, observed, seen.version)
 
 
-def facts_of(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
+def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
     """Main and what was seen live, as one; None for an app that neither of them describes."""
-    knowledge = catalog.relation(app, live.record)
-    entry = catalog.entry(app) if knowledge.counts else None
-    config = config_for(app, entry.config if entry else None, live.manifest, catalog.alerting)
+    knowledge = catalog.relation(reading, app, live.record)
+    entry = reading.entry(app) if knowledge.counts else None
+    config = config_for(app, entry.config if entry else None, live.manifest, reading.alerting)
     if config is None or config.spec is None:
         return None
     return Facts(
         app=app,
         spec=config.spec,
-        desired=catalog.desired(app, config, live.record, knowledge),
-        observed=replace(live.observed, git=catalog.git_view(app)),
+        desired=catalog.desired(reading, app, config, live.record, knowledge),
+        observed=replace(live.observed, git=catalog.git_view(reading, app)),
         record=live.record,
         config=config,
         primary_blob=entry.primary_blob if entry else None,
@@ -86,14 +87,15 @@ def facts_of(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
 
 
 def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
-    """Read everything; None for an app that neither Git nor the cluster has."""
-    facts = facts_of(catalog, app, look(cluster, app, catalog))
-    if facts is None or catalog.entry(app) or not facts.desired.knowledge.counts:
+    """Read everything, of one reading of main; None for an app that neither Git nor the cluster has."""
+    reading = catalog.reading
+    facts = facts_of(catalog, reading, app, look(cluster, app, reading))
+    if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
         return facts
-    return replace(facts, spec=_unless_too_many_left(catalog, cluster, facts.spec))
+    live = frozenset(filter(catalog.cares_for, cluster.apps()))
+    return replace(facts, spec=_unless_too_many_left(reading, live, facts.spec))
 
 
-def _unless_too_many_left(catalog: Catalog, cluster: Cluster, spec: AppSpec) -> AppSpec:
-    live = [app for app in cluster.apps() if catalog.cares_for(app)]
-    gone = len(set(live) - catalog.apps())
-    return kept(spec) if too_many_gone(gone, len(live), catalog.settings.max_deleted_apps_percent) else spec
+def _unless_too_many_left(reading: Reading, live: frozenset[AppKey], spec: AppSpec) -> AppSpec:
+    gone = len(live - reading.apps)
+    return kept(spec) if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent) else spec

@@ -213,7 +213,7 @@ class GitLoop:
         return max(0.0, (self._flush_at - self._clock()).total_seconds())
 
     def _poll(self) -> None:
-        started, look = self._clock(), self._catalog.lookout.begin()
+        started = self._clock()
         try:
             with guarded("reading the Git remote"):
                 refresh = self._catalog.refresh()
@@ -222,7 +222,7 @@ class GitLoop:
             self._metrics.polled(error.reason, (self._clock() - started).total_seconds())
             return
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
-        self._back(refresh.dirty | self._catalog.lookout.end(look))
+        self._back(refresh.dirty)
         self._listener.polled(None)
 
     def _away(self, error: GitopsBgError) -> None:

@@ -9,7 +9,7 @@ later generation (`gitops-bg accept-history`).
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey
@@ -19,6 +19,45 @@ from gitops_bg.repo.repository import Repository
 
 LASTING_POLLS = 3
 """After so many polls in a row a rewritten history is for the ledger; a remote that lags for less is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The head of main that is followed, and what is missing from it. Replaced, never changed."""
+
+    commit: str = ""
+    """Empty until main was read in this process."""
+    generation: int = 0
+    lost: str = ""
+    """The commit that main no longer contains, though it was seen; empty while main goes forward."""
+    keeps: bool = False
+    """Whether what was read before it was lost still holds."""
+    polls: int = 0
+    """At how many polls in a row something was lost."""
+    contained: frozenset[str] = frozenset()
+    """Commits that are known to be in the history of ``commit``."""
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing that was read of main counts."""
+        return bool(self.lost) and not self.keeps
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the loss has lasted for a while."""
+        return self.polls >= LASTING_POLLS
+
+    @property
+    def standing(self) -> tuple[bool, str, bool]:
+        """What every app is looked at again for, when it changes."""
+        return bool(self.commit), self.lost, self.lasts
+
+    def then(self, commit: str, generation: int) -> "Followed":
+        """What is followed moves on; what it contains stays contained, unless its history is another."""
+        if self.commit and self.generation < generation:
+            return Followed(commit, generation)
+        seen = frozenset([self.commit]) if self.commit and not self.blind else frozenset()
+        return Followed(commit, generation, contained=self.contained | seen)
 
 
 @dataclass(slots=True)
@@ -37,43 +76,25 @@ def main_of(record: Record) -> Main:
 
 
 class Lineage:
-    """The head of main that is followed, and what is missing from it. ``remembered``: the mains of live records."""
+    """Keeps what is followed. ``remembered`` gives the mains of live records."""
 
     def __init__(self, repository: Repository, remembered: Callable[[], Iterable[Main]]) -> None:
         self._repository = repository
         self._remembered = remembered
-        self._contained: set[str] = set()
         self._waiting: dict[str, _Waiting] = {}
-        self.polls = 0
-        """At how many polls in a row something was lost."""
-        self.commit = ""
-        self.generation = 0
-        self.lost = ""
-        """The commit that main no longer contains; empty while it goes forward."""
-        self.keeps = False
-        """Whether what was read before it was lost still holds."""
-
-    @property
-    def blind(self) -> bool:
-        """Whether nothing that was read of main counts."""
-        return bool(self.lost) and not self.keeps
-
-    @property
-    def lasts(self) -> bool:
-        """Whether the loss has lasted for a while."""
-        return self.polls >= LASTING_POLLS
+        self.followed = Followed()
 
     # --- asked by workers -------------------------------------------------------------------------------------
 
-    def relation(self, app: AppKey, known: Main, *, reachable: bool) -> Knowledge:
-        """How the main that is followed stands to the one that an app's record was decided from."""
-        if not self.commit:
+    def relation(self, followed: Followed, app: AppKey, known: Main, *, reachable: bool) -> Knowledge:
+        """How a main that was followed stands to the one that an app's record was decided from."""
+        if not followed.commit:
             return Knowledge.UNKNOWN
-        if self.blind:
+        if followed.blind:
             return Knowledge.REWRITTEN
-        if known.commit in ("", self.commit):
+        if known.commit in ("", followed.commit):
             return Knowledge.SAME
-        if known.commit in self._contained or known.generation < self.generation:
+        if known.commit in followed.contained or known.generation < followed.generation:
             return Knowledge.NEWER
         waiting = self._waiting.setdefault(known.commit, _Waiting(known))
         waiting.apps.add(app)
@@ -83,31 +104,37 @@ class Lineage:
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
-    def judge(self, poll: Poll, generation: Callable[[], int]) -> bool:
-        """Take in what a poll found; whether main may be followed. ``generation`` reads that of its head."""
-        lost = self._missing(poll)
+    def judge(self, poll: Poll, generation: Callable[[], int]) -> Followed:
+        """What is to be followed after a poll; ``generation`` reads that of main's head. `follow` takes it over."""
+        now = self.followed
+        lost, contained = self._missing(poll)
+        now = replace(now, contained=now.contained | contained)
         if lost and generation() > self._generation_lost():
             self._repository.accept(poll.commit)
             lost = ""
-        self.polls = self.polls + 1 if lost else 0
-        if lost:
-            if lost != poll.rewritten:
-                self._repository.forget_seen()  # what lacks this is nothing that was seen of main
-            self.keeps = bool(self.commit) and lost == poll.rewritten and (self.keeps or not self.lost)
-            self.commit = self.commit or poll.commit
-        elif poll.commit != self.commit or self.lost:
-            self._follow(poll.commit, generation())
-        self.lost = lost
-        return not lost
+        if not lost:
+            moved = poll.commit != now.commit or now.lost
+            return now.then(poll.commit, generation()) if moved else replace(now, polls=0)
+        if lost != poll.rewritten:
+            self._repository.forget_seen()  # what lacks this is nothing that was seen of main
+        keeps = bool(now.commit) and lost == poll.rewritten and (now.keeps or not now.lost)
+        return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=now.polls + 1)
 
-    def verify(self) -> frozenset[AppKey]:
-        """Ask Git for what records named since; the apps that are to be looked at again."""
+    def contains(self, followed: Followed) -> Followed:
+        """The same, with those of the commits that records name since which it contains: Git is asked."""
+        if not followed.commit:
+            return followed
+        found = {each for each in list(self._waiting) if self._repository.is_ancestor(each, followed.commit)}
+        return replace(followed, contained=followed.contained | found) if found else followed
+
+    def follow(self, followed: Followed) -> frozenset[AppKey]:
+        """From now on this is followed; the apps whose records name what it is known to contain since."""
         again: set[AppKey] = set()
         for commit, waiting in list(self._waiting.items()):
-            if self.commit and self._repository.is_ancestor(commit, self.commit):
-                self._contained.add(commit)
+            if commit in followed.contained or followed.generation > self.followed.generation:
                 self._waiting.pop(commit, None)
                 again |= waiting.apps
+        self.followed = followed
         return frozenset(again)
 
     def awaiting(self) -> frozenset[AppKey]:
@@ -125,34 +152,24 @@ class Lineage:
             waiting.polls += 1
         return frozenset(app for waiting in still if waiting.polls == 1 for app in waiting.apps)
 
-    def _missing(self, poll: Poll) -> str:
-        """A commit that was seen of main and that its head does not contain; empty where there is none."""
+    def _missing(self, poll: Poll) -> tuple[str, frozenset[str]]:
+        """A commit that was seen of main and that its head does not contain, or empty; and what it was seen to."""
         if poll.rewritten:
-            return poll.rewritten
-        if not self.commit:
-            return min(self._lost_of_records(), default="")
-        if self.lost and not self._repository.contains(self.lost):
-            return self.lost
-        late = (commit for commit, waiting in self._waiting.items() if waiting.polls >= LASTING_POLLS)
-        return next((commit for commit in late if not self._repository.contains(commit)), "")
+            return poll.rewritten, frozenset()
+        if not self.followed.commit:
+            return self._missing_of_records()
+        if self.followed.lost and not self._repository.contains(self.followed.lost):
+            return self.followed.lost, frozenset()
+        late = (commit for commit, waiting in list(self._waiting.items()) if waiting.polls >= LASTING_POLLS)
+        return next((commit for commit in late if not self._repository.contains(commit)), ""), frozenset()
 
-    def _lost_of_records(self) -> frozenset[str]:
+    def _missing_of_records(self) -> tuple[str, frozenset[str]]:
         commits = {main.commit for main in self._remembered() if main.commit}
         lost = self._repository.lost(commits)
-        self._contained |= commits - lost
-        return lost
+        return min(lost, default=""), frozenset(commits - lost)
 
     def _generation_lost(self) -> int:
         """The generation that the next one must exceed: of what is followed, and of the records that main lacks."""
-        mains = [*self._remembered(), *(waiting.main for waiting in self._waiting.values())]
+        mains = [*self._remembered(), *(waiting.main for waiting in list(self._waiting.values()))]
         lost = self._repository.lost({main.commit for main in mains if main.commit})
-        return max([self.generation, *(main.generation for main in mains if main.commit in lost)])
-
-    def _follow(self, commit: str, generation: int) -> None:
-        """What is followed moves on; what it contains stays contained, unless its history is another."""
-        if self.generation < generation:
-            self._contained.clear()
-            self._waiting.clear()
-        elif self.commit and not self.blind:
-            self._contained.add(self.commit)
-        self.commit, self.generation = commit, generation
+        return max([self.followed.generation, *(main.generation for main in mains if main.commit in lost)])

@@ -2,7 +2,6 @@
 
 import threading
 import uuid
-from dataclasses import replace
 
 from gitops_bg.core.looks import Looks
 from gitops_bg.core.model import AppKey
@@ -13,24 +12,22 @@ class Lookout:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._looks = Looks(process=uuid.uuid4().hex[:8])
+        self._process = uuid.uuid4().hex[:8]
+        self._begun = 0
         self._waiting: set[AppKey] = set()
 
-    @property
-    def looks(self) -> Looks:
-        """As it stands."""
-        return self._looks
+    def looks(self, seen: int) -> Looks:
+        """As it stands, for who decides from what look number ``seen`` found."""
+        return Looks(self._process, seen, self._begun)
 
     def begin(self) -> int:
         """A look begins; its number."""
-        with self._lock:
-            self._looks = replace(self._looks, begun=self._looks.begun + 1)
-            return self._looks.begun
+        self._begun += 1
+        return self._begun
 
-    def end(self, number: int) -> frozenset[AppKey]:
-        """What that look found is known now; the apps that waited for it."""
+    def end(self) -> frozenset[AppKey]:
+        """What the look found is known now; the apps that waited for it."""
         with self._lock:
-            self._looks = replace(self._looks, seen=number)
             waiting, self._waiting = frozenset(self._waiting), set()
             return waiting
 

@@ -99,7 +99,7 @@ class Reconciler:
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
         """A bug that struck the app in the Git thread is its condition, like one that struck a pass."""
-        error = self._catalog.trouble(app) or self._git.trouble(app)
+        error = self._catalog.reading.broken.get(app) or self._git.trouble(app)
         if error is None:
             return decision
         return replace(decision, conditions=(*decision.conditions, breaking(app, error)))
@@ -126,7 +126,7 @@ class Reconciler:
             self._catalog.said(facts.app, facts.record, decision.record)
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
-        if decision.record.awaits_look and self._catalog.lookout.wait(facts.app):
+        if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
             self._git.poll_soon()
         self._teller.saved(facts.app, facts.record, decision.record)
         self._alarms.arrange(facts.app, decision.wake_at, "wake")

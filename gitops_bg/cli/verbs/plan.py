@@ -75,13 +75,13 @@ def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
 
 def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, app: AppKey) -> Live:
     if live is None:
-        return look(session.cluster, app, catalog)
+        return look(session.cluster, app, catalog.reading)
     return live.get(app) or Live.nothing()
 
 
 def _plans(catalog: Catalog, seen: dict[AppKey, Live], now: datetime) -> Iterator[tuple[Facts, list[Decision]]]:
     for app, live in seen.items():
-        facts = facts_of(catalog, app, live)
+        facts = facts_of(catalog, catalog.reading, app, live)
         if facts is not None:
             facts = as_the_agent_knows(facts, live.manifest)
             yield facts, list(_steps(facts, now))

@@ -44,11 +44,11 @@ def test_a_change_of_a_provider_reaches_the_apps_that_use_it_and_no_others(catal
     use(remote, API, "other")
     publish(remote, chat=provider("chat"), other=provider("other"))
     assert catalog.refresh().dirty == {WEB, API, CART}
-    untouched = [catalog.entry(app) for app in (API, CART)]
+    untouched = [catalog.reading.entry(app) for app in (API, CART)]
     publish(remote, chat=provider("chat", "b"), third=provider("third"))
     assert catalog.refresh().dirty == {WEB}
     assert '"channel":"b"' in hooks(catalog, WEB)[0].request
-    assert [catalog.entry(app) for app in (API, CART)] == untouched
+    assert [catalog.reading.entry(app) for app in (API, CART)] == untouched
 
 
 def test_a_provider_that_goes_breaks_its_users_and_one_that_comes_heals_them(
@@ -84,7 +84,7 @@ def test_broken_settings_leave_the_default_alerts_as_they_were(catalog: Catalog,
     remote.write("gitops-bg.yaml", "kind: Nonsense\n")
     publish(remote)
     catalog.refresh()
-    assert catalog.settings_problems
+    assert catalog.reading.settings_problems
     assert [hook.name for hook in hooks(catalog, API)] == ["everybody"]
 
 
@@ -94,9 +94,9 @@ def test_who_hears_of_every_app_hears_of_one_whose_files_were_never_good(catalog
     publish(remote, chat=provider("chat"))
     catalog.refresh()
     new = AppKey("shop", "new")
-    entry = catalog.entry(new)
+    entry = catalog.reading.entry(new)
     assert entry is not None
-    config = config_for(new, entry.config, None, catalog.alerting)
+    config = config_for(new, entry.config, None, catalog.reading.alerting)
     assert config is not None
     assert config.spec is not None
     assert [hook.name for hook in config.spec.strategy.hooks] == ["everybody"]

@@ -39,13 +39,13 @@ def test_a_change_of_a_template_reaches_the_apps_that_use_it_and_no_others(catal
     use(remote, API, "other")
     publish(remote, up=template("up"), other=template("other"))
     assert catalog.refresh().dirty == {WEB, API, CART}
-    untouched = [catalog.entry(app) for app in (API, CART)]
+    untouched = [catalog.reading.entry(app) for app in (API, CART)]
 
     publish(remote, up=template("up", "/b"))
     assert catalog.refresh().dirty == {WEB}
     assert "/b" in plan(catalog, WEB).metrics[0].query
-    assert [catalog.entry(app) for app in (API, CART)] == untouched
-    assert all(catalog.entry(app) is before for app, before in zip((API, CART), untouched, strict=True))
+    assert [catalog.reading.entry(app) for app in (API, CART)] == untouched
+    assert all(catalog.reading.entry(app) is before for app, before in zip((API, CART), untouched, strict=True))
 
     publish(remote, unused=template("unused"))
     assert catalog.refresh().dirty == frozenset()

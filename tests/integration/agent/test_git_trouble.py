@@ -62,7 +62,10 @@ def test_rollback_without_git_moves_traffic_at_once_and_git_follows(web: App) ->
 
     web.wait_live("v1")
     web.wait_condition("Diverged")
-    assert [entry.event for entry in web.record.ledger][-2:] == ["held", "rolled-back"]
+    web.wait(
+        lambda: [entry.event for entry in web.record.ledger][-2:] == ["held", "rolled-back"],
+        "the record keeps what the ledger cannot be told yet",
+    )
     world.remote.come_back()
     world.wake()
     web.wait_primary("v1")

@@ -35,7 +35,7 @@ def publish(remote: GitRemote, folder: str, files: dict[str, str]) -> None:
 
 def spec_of(catalog: Catalog, app: AppKey) -> AppSpec:
     """What the catalog says of an app; it must say something."""
-    entry = catalog.entry(app)
+    entry = catalog.reading.entry(app)
     assert entry is not None
     assert entry.config.spec is not None
     return entry.config.spec
