@@ -28,8 +28,8 @@ class Wish:
 
     actions: tuple[GitAction, ...]
     record: Record
-    primary_blob: str | None
-    """The blob of main's ``primary.yaml`` at the time; None where there was none."""
+    tree: str
+    """The app's folder in main at the time: what is decided from other files is not written."""
     contents: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets hold that the named versions use, as far as it is at hand."""
 
@@ -167,7 +167,7 @@ def _change(repository: Repository, app: AppKey, action: CommitPrimary | OfferPr
         reason=action.reason,
     )
     contents = completed(repository, app, version, wish.contents)
-    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.primary_blob, movement)
+    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.tree, movement)
 
 
 def _apps(wishes: Mapping[AppKey, Wish], kind: type[GitAction]) -> set[AppKey]:

@@ -137,7 +137,7 @@ class Reconciler:
             # Git hears what the record says, whether Kubernetes goes along or not.
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
             contents = contents_for(facts, git_actions, self._cluster)
-            wish = Wish(git_actions, decision.record, facts.primary_blob, contents)
+            wish = Wish(git_actions, decision.record, facts.desired.tree, contents)
             is_new = self._git.submit(facts.app, wish)
             self._log(facts, decision, is_new)
         if not decision.silent:
@@ -205,6 +205,6 @@ class Reconciler:
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
         self._beside.forget(app)
-        self._git.submit(app, Wish((), Record(), None))
+        self._git.submit(app, Wish((), Record(), ""))
         self._metrics.forget(app)
         self._refused.pop(app, None)

@@ -1,7 +1,8 @@
 """Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
 
-Each change names the content it was derived from. Where main holds something else by now, the change is
-superseded and decided again; nothing is ever rebased or merged (reference gitops.md §0.2).
+Each change names the files of the app that it was decided from. Where main holds others by now, the change is
+superseded and decided again; nothing is ever rebased or merged (reference gitops.md §0.2). So what lands after somebody
+else's commit for the app was decided with that in sight: order in main is order of decisions (decision 18).
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +20,7 @@ from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
 from gitops_bg.repo.trunk import Trunk
 from gitops_bg.spec.configuration_changes import configuration_changes, configuration_in
-from gitops_bg.spec.layout import APP_FILE, PRIMARY_FILE, app_file
+from gitops_bg.spec.layout import PRIMARY_FILE, app_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,8 @@ class PrimaryChange:
     """``primary.yaml`` of an app is to be ``content``; ``movement`` says why."""
 
     content: bytes
-    expected_blob: str | None
-    """The blob of main's ``primary.yaml`` that the change was derived from; None where there was none."""
+    expected_tree: str
+    """The tree of the app's folder that the change was decided from: the target, what was asked for, all of it."""
     movement: Movement
 
     @property
@@ -44,7 +45,7 @@ class PrimaryResult(StrEnum):
     UNCHANGED = "unchanged"
     """It was there already: no commit."""
     SUPERSEDED = "superseded"
-    """Somebody else changed the file, or removed the app: decide again."""
+    """Somebody else changed the app's files, or removed it: decide again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Promotions:
             outcomes, pending = self._derived(changes, base)
             if not pending:
                 return outcomes
-            commits = self._committer.build(self._drafts(pending, [base, *range(len(pending) - 1)]))
+            commits = self._committer.build(self._drafts(pending, base, [base, *range(len(pending) - 1)]))
             answer = self._pusher.push([Update(branch, base, commits[-1])])
             if answer.verdicts[branch] is Verdict.TAKEN:
                 done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
@@ -100,7 +101,7 @@ class Promotions:
             base = self._trunk.base()
             outcomes, pending = self._derived(left, base)
             done |= outcomes
-            done |= (standing := self._standing(pending))
+            done |= (standing := self._standing(pending, base))
             left = [change for change in pending if change.app not in standing]
             answer = self._push_offers(left, base, done)
             left = [change for change in left if answer.verdicts[promotion_branch(change.app)] is not Verdict.TAKEN]
@@ -130,22 +131,28 @@ class Promotions:
     ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
         """What is settled at this base, and what is still to be committed."""
         outcomes, pending = {}, []
-        entries = self._files.entries((change.app for change in changes), base)
+        before = self._before(changes, base)
+        trees = self._files.trees((change.app for change in changes), base)
         for change in changes:
-            names = entries[change.app]
-            now = names[PRIMARY_FILE].blob if PRIMARY_FILE in names else None
-            if now == blob_id(change.content, base):
+            if before[change.app] == blob_id(change.content, base):
                 outcomes[change.app] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
-            elif APP_FILE not in names or now != change.expected_blob:
+            elif trees.get(change.app) != change.expected_tree:
                 outcomes[change.app] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
             else:
                 pending.append(change)
         return outcomes, pending
 
-    def _drafts(self, changes: Sequence[PrimaryChange], parents: Iterable[str | int]) -> list[Draft]:
-        before = self._files.contents(change.expected_blob for change in changes if change.expected_blob)
+    def _before(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, str | None]:
+        """The blobs of ``primary.yaml`` at a commit; None where there is none."""
+        entries = self._files.entries((change.app for change in changes), base)
+        found = {app: names.get(PRIMARY_FILE) for app, names in entries.items()}
+        return {app: entry.blob if entry else None for app, entry in found.items()}
+
+    def _drafts(self, changes: Sequence[PrimaryChange], base: str, parents: Iterable[str | int]) -> list[Draft]:
+        blobs = self._before(changes, base)
+        before = self._files.contents(blob for blob in blobs.values() if blob)
         return [
-            self._draft(change, before.get(change.expected_blob or "") or b"", parent)
+            self._draft(change, before.get(blobs[change.app] or "") or b"", parent)
             for change, parent in zip(changes, parents, strict=False)
         ]
 
@@ -154,19 +161,19 @@ class Promotions:
         message = asking(change.movement, self._mirror.settings.cluster, configuration_changes(old, new))
         return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
 
-    def _standing(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+    def _standing(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, PrimaryOutcome]:
         """The changes that their promotion branch offers already."""
-        offered = self._offers.blobs()
+        offered, before = self._offers.blobs(), self._before(changes, base)
         return {
             change.app: PrimaryOutcome(PrimaryResult.UNCHANGED, offer.commit)
             for change in changes
             if (offer := offered.get(change.app)) is not None
-            and offer.base_blob == change.expected_blob
+            and offer.base_blob == before[change.app]
             and offer.blob == blob_id(change.content, offer.commit)
         }
 
     def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
-        commits = self._committer.build(self._drafts(changes, repeat(base)))
+        commits = self._committer.build(self._drafts(changes, base, repeat(base)))
         tracked = self._mirror.tracked()
         names = [promotion_branch(change.app) for change in changes]
         answer = self._pusher.push(

@@ -20,6 +20,7 @@ from tests.exploration.world import (
     Books,
     Cluster,
     Commit,
+    Files,
     Git,
     Ledger,
     Pools,
@@ -443,8 +444,8 @@ class Life:
             return state
         if dies:
             return self.with_agent(state, who, self._anew(agent, away=not self.git(state).up))
-        primary = self.pools.main[agent.main][-1].primary if agent.main >= 0 else ""
-        wish = self.pools.wish.number((outcome.git, primary if outcome.git else ""))  # type: ignore[arg-type]
+        files = self.pools.main[agent.main][-1].files if agent.main >= 0 and outcome.git else ()
+        wish = self.pools.wish.number((outcome.git, files))  # type: ignore[arg-type]
         halted = self.pools.halted.number(outcome.cluster[count:])  # type: ignore[arg-type]
         return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
 
@@ -522,24 +523,26 @@ class Life:
     def put(self, state: State, who: str, answered: bool = True) -> State | None:
         """The Git thread writes what the last decision wants; not ``answered``: the process dies before it hears."""
         git, agent = self.git(state), self.agent(state, who)
-        actions, primary = self.pools.wish[agent.wish]
+        actions, files = self.pools.wish[agent.wish]
         if not actions or agent.halted:
             return None
         if not git.up:
             return self.with_agent(state, who, agent._replace(away=True))
         for action in actions:
-            state = self._put(state, who, action, primary)
+            state = self._put(state, who, action, files)
         if not answered:
             return self.with_agent(state, who, self._anew(agent))
         agent = self.agent(state, who)._replace(wish=0)
         return self.fetch(self.with_agent(state, who, agent), who)
 
-    def _put(self, state: State, who: str, action: act.GitAction, primary: str) -> State:
+    def _put(self, state: State, who: str, action: act.GitAction, files: Files) -> State:
         git = self.git(state)
         match action:
             case act.CommitPrimary():
-                return self._commit_primary(state, who, action, primary)
+                return self._commit_primary(state, who, action, files)
             case act.OfferPromotion():
+                if self.head(state).files != files:
+                    return state  # Decided from other files: it is derived anew.
                 if self._is_wanted_still(state, who, action):
                     promises.offered(action, self.books(state))
                 version = action.version
@@ -554,11 +557,11 @@ class Life:
         """Whether the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
         return action in self._outcome(state, who).git
 
-    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, primary: str) -> State:
+    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, files: Files) -> State:
         git, head = self.git(state), self.head(state)
         if git.protected:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
-        if head.primary != primary:
+        if head.files != files:
             return state  # Somebody was faster: it is derived anew.
         if self._is_wanted_still(state, who, action):
             promises.committed(action, self.books(state), head.target if head.reverts else head.retry[0])

@@ -11,6 +11,8 @@ from gitops_bg.core.actions import ClusterAction, GitAction
 from gitops_bg.core.record import Hold, Record
 
 T = TypeVar("T", bound=Hashable)
+Files = tuple[Hashable, ...]
+"""What the app's folder holds: equal, equal trees in Git."""
 
 
 class Pool(Generic[T]):
@@ -58,6 +60,10 @@ class Commit(NamedTuple):
     """Of main's history: grows when somebody accepts a rewritten one."""
     suspended: bool = False
     retry: tuple[str, int] = ("", 0)
+
+    @property
+    def files(self) -> Files:
+        return (self.target, self.primary, self.number, self.source, self.suspended, self.retry)
 
 
 Main = tuple[Commit, ...]
@@ -145,7 +151,7 @@ class Agent(NamedTuple):
     """The number of its last look at main; from 0 again where no decision waits for the next."""
     process: str = ""
     wish: int = 0
-    """What its last decision wants of Git, and the primary it was derived from."""
+    """What its last decision wants of Git, and the files of the app that it was decided from."""
     halted: int = 0
     """What is left of its last pass, where the process stands still (SIGSTOP)."""
 
@@ -199,9 +205,9 @@ class Pools:
         self.agent: Pool[Agent] = Pool()
         self.books: Pool[Books] = Pool()
         self.old: Pool[tuple[int, int]] = Pool()
-        self.wish: Pool[tuple[tuple[GitAction, ...], str]] = Pool()
+        self.wish: Pool[tuple[tuple[GitAction, ...], Files]] = Pool()
         self.halted: Pool[tuple[ClusterAction, ...]] = Pool()
-        self.wish.number(((), ""))
+        self.wish.number(((), ()))
         self.halted.number(())
         self.old.number((-1, -1))
 

@@ -50,8 +50,9 @@ def repository(remote: GitRemote, tmp_path: Path) -> Iterator[Repository]:
         yield repository
 
 
-def commit(of: Version, *contents: Configuration, blob: str | None = None) -> Wish:
-    return Wish((CommitPrimary(of, Event.DEPLOYED, "", None, "first"),), Record(), blob, contents)
+def commit(repository: Repository, of: Version, *contents: Configuration, app: AppKey = WEB) -> Wish:
+    action = CommitPrimary(of, Event.DEPLOYED, "", None, "first")
+    return Wish((action,), Record(), repository.apps()[app], contents)
 
 
 def configuration(remote: GitRemote, app: AppKey = WEB, ref: str = "main") -> object:
@@ -60,7 +61,8 @@ def configuration(remote: GitRemote, app: AppKey = WEB, ref: str = "main") -> ob
 
 
 def test_what_the_versions_hold_is_written_with_them(repository: Repository, remote: GitRemote) -> None:
-    written = write(repository, {WEB: commit(version(1, BLUE, PASSWORDS), PASSWORDS, BLUE), API: commit(version(1))})
+    web = commit(repository, version(1, BLUE, PASSWORDS), PASSWORDS, BLUE)
+    written = write(repository, {WEB: web, API: commit(repository, version(1), app=API)})
     assert (written.errors, written.touched) == ((), {WEB, API})
     assert configuration(remote) == [
         {"kind": "ConfigMap", "name": "settings", "data": {"color": "blue"}},
@@ -77,8 +79,7 @@ def test_what_is_not_at_hand_comes_from_the_primary_that_main_once_had(
     remote.publish("v1", {path: render_primary(WEB, first, (BLUE, PASSWORDS))})
     remote.publish("v2", {path: render_primary(WEB, second)})
     repository.poll()
-    blob = remote.run("rev-parse", f"HEAD:{path}")
-    assert write(repository, {WEB: commit(first, PASSWORDS, blob=blob)}).errors == ()
+    assert write(repository, {WEB: commit(repository, first, PASSWORDS)}).errors == ()
     assert remote.show("main", path) == render_primary(WEB, first, (BLUE, PASSWORDS))
 
 
@@ -86,8 +87,9 @@ def test_what_is_not_at_hand_comes_from_the_primary_that_main_once_had(
 def test_half_a_version_is_not_written_and_keeps_no_other_app_from_it(
     repository: Repository, remote: GitRemote, action: type[CommitPrimary] | type[OfferPromotion]
 ) -> None:
-    half = Wish((action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), None, (BLUE,))
-    written = write(repository, {WEB: half, API: commit(version(1))})
+    tree = repository.apps()[WEB]
+    half = Wish((action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), tree, (BLUE,))
+    written = write(repository, {WEB: half, API: commit(repository, version(1), app=API)})
     (error,) = written.errors
     assert isinstance(error, InvalidInput)
     assert "apps/shop/web/primary.yaml: what Secret passwords of v1" in str(error)

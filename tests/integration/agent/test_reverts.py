@@ -1,8 +1,11 @@
 """What a revert does, in every situation of the action table (reference gitops.md §3, DESIGN §4.5)."""
 
+import threading
+
 import pytest
 
 from gitops_bg.core.record import Hold
+from gitops_bg.repo.push import Pusher, Update
 from tests.support.paths import replica_sets
 from tests.support.scenario import App
 from tests.support.sightings import Sightings
@@ -210,3 +213,34 @@ def test_a_promotion_that_was_taken_back_between_two_looks_is_not_made_again_by_
     web.configure()
     world.wait_idle()
     assert (web.live_tag(), web.primary_digest()) == ("v1", named)
+
+
+def test_the_agent_s_own_promotion_on_its_way_is_no_answer_to_a_revert(
+    web: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was decided before anybody saw the revert: it must not land after that, as if it were a later decision."""
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    pushed, late = "", threading.Event()
+    push = Pusher.push
+
+    def pushing(self: Pusher, updates: list[Update]) -> object:
+        if updates[0].branch == "main" and not late.is_set():
+            late.set()
+            user.pull()
+            user.revert(pushed)
+            user.push(permit=True)
+        return push(self, updates)
+
+    user = web.scenario.remote
+    with Sightings(web.scenario.cluster, web.scenario.namespace) as seen:
+        pushed = web.push_image("v2")
+        monkeypatch.setattr(Pusher, "push", pushing)
+        assert late.wait(20), "the agent promotes it"
+        web.scenario.wait_idle()
+        web.wait_phase("Healthy")
+
+    assert [commit.subject for commit in user.log()][:1] == ['Revert "web v2"'], "nothing landed after it"
+    assert web.primary_digest() == web.digest("v1")
+    assert web.live_tag() == "v1"
+    assert seen.moves("web") == [], "no switch at all"

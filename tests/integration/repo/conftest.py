@@ -60,8 +60,6 @@ def change(
     repository: Repository, tag: str = "2.0.0", version: int = 2, app: AppKey = WEB, **movement: object
 ) -> PrimaryChange:
     """A promotion of an app to a tag, derived from what the repository shows."""
-    entries = repository.entries_of([app])[app]
-    blob = entries["primary.yaml"].blob if "primary.yaml" in entries else None
     facts: dict[str, object] = {
         "event": Event.PROMOTED,
         "from_version": version - 1,
@@ -72,7 +70,7 @@ def change(
         **movement,
     }
     content = texts.primary(app.namespace, app.name, tag, version)
-    return PrimaryChange(content, blob, Movement(app=app, **facts))  # type: ignore[arg-type]
+    return PrimaryChange(content, repository.apps().get(app, ""), Movement(app=app, **facts))  # type: ignore[arg-type]
 
 
 def git_calls(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> list[str]:

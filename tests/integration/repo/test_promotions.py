@@ -73,15 +73,28 @@ class TestCommitToMain:
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def push() -> None:
-            remote.publish("In between", {"apps/shop/web/target.yaml": "changed: true\n"})
+            remote.publish("In between", {"apps/shop/api/target.yaml": "changed: true\n", "README.md": "read me"})
 
         pushes = before_each_push(monkeypatch, push)
         assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
         assert len(pushes) == 2
-        assert remote.show("main", "apps/shop/web/target.yaml") == "changed: true\n"
+        assert remote.show("main", "apps/shop/api/target.yaml") == "changed: true\n"
         assert remote.show("main", PRIMARY) == SECOND
         assert len(remote.log()) == 3
-        assert repository.poll().changed == {WEB}
+        assert repository.poll().changed == {WEB, API}
+
+    @pytest.mark.parametrize("file", ["target.yaml", "app.yaml", "README.md", "more/x.yaml"])
+    def test_another_file_of_the_app_in_between_supersedes_the_change_and_no_other_app_s(
+        self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch, file: str
+    ) -> None:
+        before_each_push(monkeypatch, lambda: remote.publish("Mine", {f"apps/shop/web/{file}": "changed: true\n"}))
+        changes = [change(repository), change(repository, app=API, version=1)]
+        outcomes = repository.commit_primaries(changes)
+        assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
+        assert outcomes[API].result is PrimaryResult.COMMITTED
+        assert [commit.subject.split(":")[0] for commit in remote.log()] == ["api", "Mine", "Add web and api"]
+        assert repository.poll().changed == {WEB, API}
+        assert repository.commit_primaries([change(repository)])[WEB].result is PrimaryResult.COMMITTED
 
     def test_another_primary_in_between_supersedes_the_change(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
@@ -323,11 +336,10 @@ def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monke
     repository.poll()
     pushes = before_each_push(monkeypatch)
     changes: list[PrimaryChange] = []
-    entries = repository.entries_of(repository.apps())
     for app in repository.apps():
         content = texts.primary(app.namespace, app.name, "2.0.0", 2)
         movement = change(repository, app=WEB).movement.__class__(app=app, event=Event.PROMOTED)
-        changes.append(PrimaryChange(content, entries[app]["primary.yaml"].blob, movement))
+        changes.append(PrimaryChange(content, repository.apps()[app], movement))
     outcomes = repository.commit_primaries(changes)
     assert pushes == [1]
     assert len({outcome.commit for outcome in outcomes.values()}) == 1000
