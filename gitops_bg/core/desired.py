@@ -105,6 +105,8 @@ class LedgerMemory:
     """Lifted ones whose digests did not serve since."""
     numbers: tuple[tuple[str, int], ...] = ()
     """The numbers that digests had."""
+    primary_by: str = ""
+    """As ``Record.primary_by``: what main named since is an answer to these holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ class Desired:
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
     passed: tuple[Snapshot, ...] | None = None
-    """What ``primary.yaml`` named since the record's look at it, and no more. None where nobody asked or can tell:
-    it counts only where it names what it named then, by another commit (``core.traffic.following``)."""
+    """What ``primary.yaml`` named since the record's look at it, and no more. None where nobody asked or can tell
+    (``core.traffic.following.asks_what_passed``)."""
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names what is no news (``core.traffic.reverting``)."""
 

@@ -27,13 +27,14 @@ OPEN = WayBack()
 def may_return_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """Whether traffic may go to ``version`` at once.
 
-    ``by_name``: a person names this very version. Then `resume` or `retry` of its digest counts as having said so; what
-    the agent chooses by itself has to have served since. It says nothing of pods, nor of which version is older.
+    ``by_name``: a person names this very version. Then it counts that somebody said so for its digest, by `resume`, by
+    `retry`, or by a promotion of it; what the agent chooses by itself has to have served since. It says nothing of
+    pods, nor of which version is older.
     """
     if not version.was_active:
         return WayBack("never carried live traffic")
     objection = record.objection(version.digest)
-    if objection is None or (by_name and objection.lifted is Lift.SAID_SO):
+    if objection is None or (by_name and objection.lifted in (Lift.SAID_SO, Lift.NAMED)):
         return OPEN
     if objection.lifted is None:
         return WayBack(f"is on hold ({objection.cause}): {objection.reason}")

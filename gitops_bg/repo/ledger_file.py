@@ -35,7 +35,10 @@ class VersionState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.activations``."""
+    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.activations``.
+
+    ``primary_by`` is the commit of main that let in what ``primary.yaml`` named then.
+    """
 
     rollout: int = 0
     last_version: int = 0
@@ -44,6 +47,7 @@ class AppState:
     holds: tuple[Hold, ...] = ()
     active_digests: tuple[str, ...] = ()
     past_holds: tuple[Hold, ...] = ()
+    primary_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,13 @@ class Document:
         now = {each.digest: each.version for each in (state.active, state.candidate) if each}
         numbers = tuple((digest, number) for digest, number in (told | now).items() if digest and number)
         return LedgerMemory(
-            state.rollout, state.last_version, state.active_digests, state.holds, state.past_holds, numbers
+            state.rollout,
+            state.last_version,
+            state.active_digests,
+            state.holds,
+            state.past_holds,
+            numbers,
+            state.primary_by,
         )
 
 
@@ -123,6 +133,7 @@ def state_of(record: Record) -> AppState:
         holds=record.holds,
         active_digests=record.activations,
         past_holds=record.past_holds,
+        primary_by=record.primary_by,
     )
 
 
@@ -149,6 +160,7 @@ def render(document: Document) -> bytes:
         "holds": [_hold_json(hold) for hold in state.holds],
         "lastVersion": state.last_version,
         "pastHolds": [_hold_json(hold) for hold in state.past_holds],
+        "primaryBy": state.primary_by,
         "rollout": state.rollout,
         "sequence": document.position.sequence,
     }
@@ -167,6 +179,7 @@ def parse(text: bytes) -> Document:
             holds=tuple(_hold_of(hold) for hold in value["holds"]),
             past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
             active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
+            primary_by=_text(value.get("primaryBy", "")),
         )
         history = tuple(_told(entry) for entry in value["history"])
         return Document(state, Position(_text(value["epoch"]), _number(value["sequence"])), history)

@@ -28,7 +28,8 @@ ANSWERS = {
     "it is on hold": ((bad(1),), True, "is on hold (rolled-back): 5xx"),
     "a newer target passed its hold over": ((bad(1, Lift.PASSED_OVER),), True, "was bad on 2026-01-01 (rolled-back)"),
     "its analysis failed": ((bad(1, Lift.PASSED_OVER, Cause.ANALYSIS_FAILED),), True, "(analysis-failed)"),
-    "primary.yaml names it again": ((bad(1, Lift.NAMED),), True, "did not serve since"),
+    "primary.yaml named it again, and the agent chooses": ((bad(1, Lift.NAMED),), False, "did not serve since"),
+    "primary.yaml named it again, and a person names it": ((bad(1, Lift.NAMED),), True, ""),
     "it was retried, and the agent chooses": ((bad(1, Lift.SAID_SO),), False, "did not serve since"),
     "it was retried, and a person names it": ((bad(1, Lift.SAID_SO),), True, ""),
     "another one is on hold": ((bad(3),), False, ""),
@@ -133,7 +134,14 @@ def lose_the_record_and_revert(sim: Simulation) -> None:
 def lose_the_record(sim: Simulation) -> None:
     """The status was wiped; the ledger knows what it was told."""
     record = sim.record
-    sim.memory = LedgerMemory(record.rollout, record.last_version, record.activations, record.holds, record.past_holds)
+    sim.memory = LedgerMemory(
+        record.rollout,
+        record.last_version,
+        record.activations,
+        record.holds,
+        record.past_holds,
+        primary_by=record.primary_by,
+    )
     sim.record = Record()
 
 

@@ -588,6 +588,7 @@ class Life:
             record.activations,
             tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
             tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
+            record.primary_by,
         )
         return self.with_git(state, git._replace(ledger=told))
 

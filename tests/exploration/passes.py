@@ -250,7 +250,14 @@ def _primary(head: Commit, main: Main) -> Primary | Missing:
 
 
 def _memory(ledger: Ledger) -> LedgerMemory:
-    return LedgerMemory(ledger.rollout, ledger.last_version, ledger.served, ledger.holds, ledger.past_holds)
+    return LedgerMemory(
+        ledger.rollout,
+        ledger.last_version,
+        ledger.served,
+        ledger.holds,
+        ledger.past_holds,
+        primary_by=ledger.primary_by,
+    )
 
 
 def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:

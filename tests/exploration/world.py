@@ -80,6 +80,7 @@ class Ledger(NamedTuple):
     """Digests that carried live traffic, oldest first."""
     holds: tuple[Hold, ...] = ()
     past_holds: tuple[Hold, ...] = ()
+    primary_by: str = ""
 
 
 class Git(NamedTuple):

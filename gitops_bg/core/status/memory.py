@@ -64,6 +64,7 @@ def _recalled(world: World) -> World:
         activations=(*known, *record.activations),
         holds=(*holds, *record.holds),
         past_holds=(*past, *record.past_holds),
+        primary_by=record.primary_by or memory.primary_by,
     )
     return world.with_record(record)
 

@@ -20,41 +20,54 @@ def follow_primary(world: World) -> World:
     primary = world.desired.primary
     if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
         return world
-    before, named = world.record.primary, world.primary_digest
+    before, named, asked = world.record.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
     world = _ensure_version(_end_override(world, named), primary, named)
-    if named == before:
-        return _note_what_passed(world, primary)
-    reason, by = "primary.yaml names it again", primary.changed_by.author
-    world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
-    if before:
-        world = _hold_reverted_promotion(world, before, primary.changed_by)
-    return world.with_record(replace(world.record, primary=named, primary_by=primary.changed_by.commit))
+    if named != before:
+        reason, by = "primary.yaml names it again", primary.changed_by.author
+        world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
+        if before:
+            world = _hold_reverted_promotion(world, before, primary.changed_by)
+        world = world.with_record(replace(world.record, primary=named))
+    if asked and world.desired.passed is None:  # Nobody can tell now: it is asked again.
+        return world
+    world = _note_what_passed(world, primary)
+    return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
 
 
 def asks_what_passed(desired: Desired, record: Record) -> bool:
-    """Whether ``primary.yaml`` names what it named when it was seen last, by another commit: somebody decided twice.
+    """Whether it counts what ``primary.yaml`` named between the record's look at it and now: somebody decided twice.
 
-    Only then what it named in between counts: asking for it costs a few readings of Git.
+    It may have taken a promotion back, where it names what it named then, or what serves; and it has lifted the holds
+    on what it named. Only then: asking for it costs a few readings of Git.
     """
     primary = desired.primary
     if not primary or not record.primary_by or record.primary_by == primary.changed_by.commit:
         return False
-    return resolve(record, primary.snapshot) == record.primary
+    return bool(record.holds) or resolve(record, primary.snapshot) in (record.primary, record.traffic)
 
 
 def _note_what_passed(world: World, primary: Primary) -> World:
-    """A promotion that was made and taken back between two looks is a promotion that was taken back."""
-    commit, passed = primary.changed_by.commit, world.desired.passed
-    if world.record.primary_by == commit:
-        return world
-    if world.record.primary_by and passed is None:  # Nobody can tell now: it is asked again.
-        return world
-    for snapshot in passed or ():
+    """What was named between two looks counts as if somebody had looked: the end does not hang on when we look.
+
+    A promotion that was made and taken back is one that was taken back; one that another took the place of says that
+    its version is wanted, whatever was said of it before.
+    """
+    for snapshot in world.desired.passed or ():
         digest = world.resolve(snapshot)
+        if world.primary_digest != world.record.traffic:
+            world = _lift_by_name(world, digest)
+            continue
         if world.record.version(digest) is None and world.target and digest == world.target_digest:
             world = register(world, world.target.snapshot, world.target.source)
         world = _hold_reverted_promotion(world, digest, primary.changed_by)
-    return world.with_record(replace(world.record, primary_by=commit))
+    return world
+
+
+def _lift_by_name(world: World, digest: str) -> World:
+    hold = world.record.held(digest)
+    if hold is None or hold.awaits:  # What main said before our own decision is no answer to it.
+        return world
+    return lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
 
 
 def _ensure_version(world: World, primary: Primary, named: str) -> World:

@@ -56,8 +56,9 @@ def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = ""
 
 
 def lift_all(world: World) -> World:
-    """A new digest in the target ends every hold: what was held is not asked for any more (gitops.md §3)."""
-    for hold in (*world.record.past_holds, *world.record.holds):
+    """A new digest in the target ends every other hold: what was held is not asked for any more (gitops.md §3)."""
+    others = (hold for hold in (*world.record.past_holds, *world.record.holds) if hold.digest != world.target_digest)
+    for hold in others:
         world = lift_hold(world, hold.digest, how=Lift.PASSED_OVER, reason="the target names a new version")
     return world
 

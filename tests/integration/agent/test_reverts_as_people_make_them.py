@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
@@ -91,3 +92,25 @@ def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_of_that_one_goes_back
     web.revert(again)
     web.wait_live("v1")
     web.wait_primary("v1")
+
+
+def test_a_promotion_that_nobody_looked_at_says_that_its_version_is_wanted(web: App) -> None:
+    """v2 was rolled back; it is promoted again, then v3 in its place, then v3's push is reverted: all in one look."""
+    world, remote, path = web.scenario, web.scenario.remote, f"{web.folder}/primary.yaml"
+    rollback = web.revert(web.promote("v2"))
+    web.wait_live("v1")
+    web.wait_told("rolled-back")
+    world.stop()
+    web.revert(rollback)
+    assert web.primary_digest() == web.digest("v2")
+    pushed = web.push_image("v3")
+    third = {**yaml.safe_load(remote.show("main", path) or ""), "version": 3, "digest": web.digest("v3")}
+    third |= {"template": web.pod_template("v3"), "source": {"commit": pushed, "author": "Ada"}}
+    world.publish("promote v3", {path: yaml.safe_dump(third)})
+    web.revert(pushed)
+    world.start()
+
+    web.wait_live("v2")
+    web.wait_primary("v2")
+    web.wait_phase("Healthy")
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v3")]
