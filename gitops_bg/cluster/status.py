@@ -16,6 +16,7 @@ from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.status.breaking import RecordUnreadable
 from gitops_bg.core.status.counts import Counts
+from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 from gitops_bg.spec.codec import from_json, to_json
 
 _REASONS = {
@@ -90,8 +91,9 @@ def _is_condition(value: object) -> bool:
 
 
 def _unhealthy(condition: Object, why: Condition) -> Object:
-    said = {"status": "False", "reason": why.reason, "message": why.message}
-    return {**condition, **said} if condition["type"] == "Healthy" else condition
+    """The conditions that say what the phase says, as they are where the agent can do nothing."""
+    word = {"Healthy": "False", READY: "False", RECONCILING: "False", STALLED: "True"}.get(condition["type"])
+    return {**condition, "status": word, "reason": why.reason, "message": why.message} if word else condition
 
 
 def _summary(version: Version | None) -> Object | None:

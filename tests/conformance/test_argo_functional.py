@@ -87,12 +87,15 @@ def test_argo_17_kubectl_wait_for_paused(web: App) -> None:
 
 
 def test_argo_18_kubectl_wait_for_completed(web: App) -> None:
-    """`kubectl wait` on Healthy: False with v1 live until the promotion is merged, then True with v2 live."""
+    """`kubectl wait` on Healthy and Ready: False with v1 live until the promotion is merged, then True with v2 live."""
     _kubectl_wait(web, "Healthy=true")
+    _kubectl_wait(web, "Ready=true")
     web.push_image("v2")
+    _kubectl_wait(web, "Ready=false")
     _kubectl_wait(web, "Healthy=false")
     assert web.live_tag() == "v1"
     web.merge_promotion("v2")
+    _kubectl_wait(web, "Ready=true")
     _kubectl_wait(web, "Healthy=true")
     assert web.live_tag() == "v2"
 

@@ -288,6 +288,9 @@ def test_every_condition_is_there_from_the_start():
     assert kinds == [
         "Available",
         "Healthy",
+        "Ready",
+        "Reconciling",
+        "Stalled",
         "Progressing",
         "Completed",
         "Paused",

@@ -84,10 +84,19 @@ def test_the_conditions_are_found_where_they_are_made() -> None:
     assert diverged.reasons == {"CommitPending", "MainRefusesCommit"}
 
 
+ENUMERATED: dict[str, type[Phase] | type[Finding]] = {
+    "Healthy": Phase,
+    "Ready": Phase,
+    "Reconciling": Phase,
+    "Stalled": Phase,
+    "AnalysisPassed": Finding,
+}
+
+
 @pytest.mark.parametrize("made", MADE, ids=lambda made: f"{made.type}-{'-'.join(sorted(made.reasons)) or 'any'}")
 def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
     every = {reason for kind, reason in MEANINGS if kind == made.type}
-    open_ended = made.type in ("Healthy", "AnalysisPassed")  # Their reasons are words of an enumeration: see below.
+    open_ended = made.type in ENUMERATED  # Their reasons are words of an enumeration: see below.
     missing = sorted(reason or "ANY" for reason in made.reasons - every if reason or not open_ended)
     rows = ", ".join(f'("{made.type}", {reason!r})' for reason in missing)
     assert not missing, (
@@ -97,14 +106,14 @@ def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
     )
 
 
-@pytest.mark.parametrize(("kind", "words"), [("Healthy", Phase), ("AnalysisPassed", Finding)])
+@pytest.mark.parametrize(("kind", "words"), ENUMERATED.items())
 def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[Finding]) -> None:
     assert [word for word in words if (kind, word) not in MEANINGS] == []
 
 
 def test_no_row_is_for_what_nobody_makes() -> None:
     made = {(one.type, reason) for one in MADE for reason in one.reasons}
-    words = {("Healthy", phase) for phase in Phase} | {("AnalysisPassed", finding) for finding in Finding}
+    words = {(kind, word) for kind, words in ENUMERATED.items() for word in words}
     assert sorted(MEANINGS.keys() - made - words) == []
 
 

@@ -16,6 +16,7 @@ from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
 from gitops_bg.core.lifecycle.sizes import is_scaled_to_zero
 from gitops_bg.core.model import Version
 from gitops_bg.core.record import Lane
+from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.traffic.gates import gates_to_show
@@ -145,9 +146,12 @@ def conditions_of(
 
     Who has worked out `phase_of` and `gates_to_show` already gives them.
     """
+    phase = phase or phase_of(world)
+    healthy = _healthy(world, phase)
     return (
         _available(world),
-        _healthy(world, phase or phase_of(world)),
+        healthy,
+        *kstatus_of(phase, healthy.message),
         *progress_conditions(world, gates_to_show(world) if gates is None else gates),
         _candidate_ready(world),
         _analysis(world),

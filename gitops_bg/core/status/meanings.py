@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gitops_bg.core.decision import Condition, Phase
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""
 """In place of a reason: every reason that has no row of its own, where reasons come from Kubernetes or from hooks."""
@@ -89,29 +90,35 @@ _SKEWED = Meaning(
     "timedatectl status",
 )
 
+_OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
+"""Types that say what the phase says."""
+
+_PHASES: Mapping[Phase, Meaning] = {
+    Phase.HEALTHY: CALM,
+    Phase.INVALID: _BROKEN,
+    Phase.SUSPENDED: _SUSPENDED,
+    Phase.DEPLOYING: _NOTHING,
+    Phase.ROLLING_BACK: Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
+    Phase.DEGRADED: Meaning(_STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
+    Phase.SCALED_TO_ZERO: _AT_ZERO,
+    Phase.WAITING: _CONFIRM,
+    Phase.PAUSED: _UNCLEAR,
+    Phase.PROMOTING: Meaning(
+        "moves to the promoted version once every gate is open", NOBODY, "wait: see its gates", _EXPLAIN
+    ),
+    Phase.RESTARTING: Meaning(_STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
+    Phase.PROGRESSING: _COMES_UP,
+    Phase.AWAITING_PROMOTION: _PROMOTE,
+    Phase.HELD: _HELD,
+}
+
 MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Available", "Serving"): CALM,
     ("Available", "NothingServes"): _NOTHING,
     ("Available", "NoPodAvailable"): _DOWN,
     ("Available", "NoEndpoint"): _NO_ENDPOINT,
     ("Available", "ScaledToZero"): _AT_ZERO,
-    # --- the phase ---
-    ("Healthy", Phase.HEALTHY): CALM,
-    ("Healthy", Phase.INVALID): _BROKEN,
-    ("Healthy", Phase.SUSPENDED): _SUSPENDED,
-    ("Healthy", Phase.DEPLOYING): _NOTHING,
-    ("Healthy", Phase.ROLLING_BACK): Meaning("goes back once the pods there are available", NOBODY, "wait", _TREE),
-    ("Healthy", Phase.DEGRADED): Meaning(_STAYS, OPERATOR, "mend what the message names", _EXPLAIN),
-    ("Healthy", Phase.SCALED_TO_ZERO): _AT_ZERO,
-    ("Healthy", Phase.WAITING): _CONFIRM,
-    ("Healthy", Phase.PAUSED): _UNCLEAR,
-    ("Healthy", Phase.PROMOTING): Meaning(
-        "moves to the promoted version once every gate is open", NOBODY, "wait: see its gates", _EXPLAIN
-    ),
-    ("Healthy", Phase.RESTARTING): Meaning(_STAYS, NOBODY, "wait: its pods are replaced, a few at a time", _EXPLAIN),
-    ("Healthy", Phase.PROGRESSING): _COMES_UP,
-    ("Healthy", Phase.AWAITING_PROMOTION): _PROMOTE,
-    ("Healthy", Phase.HELD): _HELD,
+    **{(kind, phase): meaning for kind in _OF_THE_PHASE for phase, meaning in _PHASES.items()},
     # --- how far the rollout is ---
     ("Progressing", "ReplicaSetUpdated"): _COMES_UP,
     ("Progressing", "RolloutProgressing"): _WAITS,
@@ -273,7 +280,7 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ),
 }
 
-_OF_THE_ROLLOUT = ("Healthy", "Progressing", "Completed", "Paused", "AnalysisPassed")
+_OF_THE_ROLLOUT = (*_OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
 """Types that say how far a rollout is. Screens show that by phase and gates already."""
 
 
