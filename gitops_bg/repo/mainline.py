@@ -7,10 +7,11 @@ parents: what main was is the second of them then. It knows ids only, and reads 
 from collections.abc import Iterator
 
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import parts, text
+from gitops_bg.repo.output import text
 
 _WALK = ("log", "-z", "--first-parent", "--format=%H%x00%P%x00%s%x00")
-_PARTS = 4
+_LONGEST = 4096
+"""Bytes of a subject, or of the names of parents; the beginnings decide."""
 
 
 class Mainline:
@@ -75,9 +76,8 @@ class Mainline:
 
     def _walked(self, tip: str, known: str) -> Iterator[tuple[str, list[str], str]]:
         without = (f"^{known}",) if known else ()
-        told = parts(self._mirror.local(*_WALK, tip, *without))
-        for at in range(0, len(told), _PARTS):
-            commit, parents, subject = map(text, told[at : at + 3])
+        told = map(text, self._mirror.told(*_WALK, tip, *without, longest=_LONGEST))
+        for commit, parents, subject, _ in zip(told, told, told, told, strict=True):
             yield commit, parents.split(), subject
 
     def _merges_main(self, subject: str) -> bool:

@@ -4,7 +4,7 @@ It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_b
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 
 from gitops_bg.repo.configuration import PARTIAL, configuration
@@ -171,6 +171,14 @@ class Mirror:
         """Run a command that needs no remote. Raises ``MirrorBroken`` or ``DiskProblem``: no other cause is left."""
         try:
             return self.git.run(*arguments, stdin=stdin, environment=environment)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def told(self, *arguments: str, longest: int, stdin: bytes = b"") -> Iterator[bytes]:
+        """`local` for what ``-z`` prints, part by part, each cut off after ``longest`` bytes."""
+        try:
+            with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:
+                yield from parts
         except GitFailed as error:
             raise self.broken(error) from error
 

@@ -25,16 +25,20 @@ def parts(output: bytes) -> list[bytes]:
     return output.removesuffix(b"\0").split(b"\0") if output else []
 
 
-def parts_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """`parts` of output that arrives piece by piece.
+def parts_of(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
+    """`parts` of output that arrives piece by piece, each cut off after ``longest`` bytes: a message may have millions.
 
-    >>> list(parts_of([b"a", b"b\\x00c", b"\\x00"]))
-    [b'ab', b'c']
+    >>> list(parts_of([b"a", b"b\\x00cde", b"f\\x00"], 3))
+    [b'ab', b'cde']
     """
     pending = b""
     for chunk in chunks:
-        *complete, pending = (pending + chunk).split(b"\0")
-        yield from complete
+        *complete, rest = chunk.split(b"\0")
+        for part in complete:
+            yield (pending + part)[:longest]
+            pending = b""
+        if len(pending) < longest:
+            pending = (pending + rest)[:longest]
     if pending:
         yield pending
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from gitops_bg.repo.mainline import Mainline
 from gitops_bg.repo.markers import Markers, markers_in, requests_of
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import lines_of, parts, text
+from gitops_bg.repo.output import lines_of, text
 
 _FORMAT = "--format=%H%x00%P%x00%B%x00"
-_PARTS = 4
+_LONGEST = 64 * 1024
+"""Bytes of a message that are read."""
 _FAR = 1000
 """So many changes of the files are looked through for what a message names."""
 _MOST = 100
@@ -107,8 +108,8 @@ class Reverts:
         return (change for change, _ in self._logged(*arguments))
 
     def _logged(self, *arguments: str) -> Iterator[tuple[Change, list[str]]]:
-        told = parts(self._mirror.local("log", "-z", "--encoding=UTF-8", _FORMAT, *arguments))
-        for at in range(0, len(told), _PARTS):
-            commit, names, message = map(text, told[at : at + 3])
+        walk = ("log", "-z", "--encoding=UTF-8", _FORMAT, *arguments)
+        told = map(text, self._mirror.told(*walk, longest=_LONGEST))
+        for commit, names, message, _ in zip(told, told, told, told, strict=True):
             parents = names.split()
             yield Change(commit, parents[0] if parents else "", message), parents

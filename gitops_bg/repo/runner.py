@@ -23,6 +23,8 @@ with no_git_variables():
 
 _LONGEST_SUMMARY = 600
 _CHUNK = 65536
+LONGEST_PART = 1024 * 1024
+"""Bytes of one path, or of the modes and ids of one merge."""
 _PATIENCE = 10
 """Deadlines for what moves data, as a multiple of one for a question: a first clone takes longer than ls-remote."""
 
@@ -104,15 +106,26 @@ class Git:
         return Finished(int(status), output or b"", self._transport.mask(said), seconds)
 
     @contextmanager
-    def parts(self, *arguments: str) -> Iterator[Iterator[bytes]]:
-        """The output of a local command with ``-z``, part by part, for who stops reading early."""
-        running = self._git.execute(_command(arguments, self._environment), env=self._environment, as_process=True)
+    def parts(self, *arguments: str, stdin: bytes = b"", longest: int = LONGEST_PART) -> Iterator[Iterator[bytes]]:
+        """The output of a local command with ``-z``, part by part, for who stops reading early.
+
+        No part is longer than ``longest`` bytes, and no more is held than is read.
+        """
+        with tempfile.TemporaryFile() as source:
+            source.write(stdin)
+            source.seek(0)
+            running = self._git.execute(
+                _command(arguments, self._environment),
+                istream=cast(BinaryIO, source),
+                env=self._environment,
+                as_process=True,
+            )
         process = running.proc
         assert process is not None
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            yield parts_of(iter(partial(cast(BufferedReader, process.stdout).read1, _CHUNK), b""))
+            yield parts_of(iter(partial(cast(BufferedReader, process.stdout).read1, _CHUNK), b""), longest)
         finally:
             process.stdout.close()
             complaint = process.stderr.read()

@@ -12,13 +12,15 @@ from datetime import UTC, datetime
 from gitops_bg.core.model import Source
 from gitops_bg.repo.messages import one_line
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import parts, text
+from gitops_bg.repo.output import text
 from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
 LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
 _DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
+_LONGEST = 4096
+"""Bytes of a name or a subject; far fewer are shown."""
 _PARTS = 6  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
 
 Wanted = Mapping[str, str]
@@ -71,7 +73,7 @@ class Sources:
 
     def details(self, commits: Iterable[str]) -> dict[str, Source]:
         """Who made these commits, and when, by their ids."""
-        output = self._mirror.local(
+        walked = self._mirror.told(
             "log",
             "-z",
             "--encoding=UTF-8",
@@ -79,8 +81,9 @@ class Sources:
             _DETAILS,
             "--stdin",
             stdin="".join(f"{commit}\n" for commit in commits).encode(),
+            longest=_LONGEST,
         )
-        told = list(map(text, parts(output)))
+        told = list(map(text, walked))
         sources = (_source(*told[at : at + 5]) for at in range(0, len(told), _PARTS))
         return {source.commit: source for source in sources}
 

@@ -8,10 +8,14 @@ from itertools import count
 
 import pytest
 
-from tests.attacks.conftest import Siege
+from tests.attacks.conftest import Siege, memory_stays
 from tests.support.raw_git import RawGit
 
 _NUMBERS = count(1)
+HUGE = 20 * 1024 * 1024
+"""Bytes of a subject, and of what follows. They cost more than those of a file; who holds them does so three times."""
+GIT_READS_IT = 60.0
+"""Seconds: each of some twenty commands of git reads the whole commit, and so do those of the test's own user."""
 
 MESSAGES = {
     "a byte 0x01": b"web\x01 1.0\n\n\x01" + b"0" * 40 + b"\n",
@@ -74,6 +78,22 @@ def test_commit_that_brought_a_version_may_say_anything(part: str, siege: Siege)
         siege.world.wake()
         siege.web.wait(lambda tag=tag: tag in siege.web.versions(), f"web comes up, whose commit has: {kind}")
     siege.bystander_goes_on()
+
+
+def test_message_that_is_huge_is_read_as_far_as_it_is_shown(siege: Siege) -> None:
+    """Of a commit that takes a push back, for that is where the whole message counts."""
+    web = siege.web
+    live = web.live_tag()
+    web.push_image(f"t{next(_NUMBERS)}")
+    web.wait(lambda: web.preview_tag() != live, "the push is carried out")
+    siege.world.pull()
+    siege.world.remote.write(f"{web.folder}/target.yaml", web.target_yaml(live))
+    commit = siege.git.commit(b'Revert "' + b"y" * HUGE + b'"\n\n' + b"x" * HUGE)
+    with memory_stays():
+        siege.git.push(commit)
+        siege.world.wake()
+        web.wait(lambda: web.preview_tag() == live, "it is taken back", timeout=GIT_READS_IT)
+    siege.bystander_goes_on(GIT_READS_IT)
 
 
 BRANCHES = {
