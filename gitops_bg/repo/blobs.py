@@ -1,7 +1,7 @@
 """Reads the contents of many blobs: what is missing is fetched in one exchange, what is huge is not read at all."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -53,7 +53,10 @@ class Blobs:
 
     def read(self, blobs: Iterable[str]) -> dict[str, bytes | None]:
         """The contents of every blob; None for one larger than ``LARGEST_BYTES``."""
-        sizes = self.sizes(blobs)
+        return self.contents(self.sizes(blobs))
+
+    def contents(self, sizes: Mapping[str, int]) -> dict[str, bytes | None]:
+        """`read` for blobs of which the sizes are known."""
         contents: dict[str, bytes | None] = dict.fromkeys(sizes)
         small = iter([blob for blob, size in sizes.items() if size <= LARGEST_BYTES])
         while chunk := list(islice(small, _AT_ONCE)):

@@ -1,16 +1,28 @@
-"""The files of apps at a commit, as bytes; what must not be read (links, submodules, huge files) is a Problem."""
+"""The files of apps at a commit, as bytes; what must not be read (links, submodules, what is too much) is a Problem."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import LARGEST_BYTES, Blobs
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.tree import listing
-from gitops_bg.spec.layout import APPS_FOLDER, app_of, folder_of, is_manifest
+from gitops_bg.spec.layout import (
+    APP_FILE,
+    APPS_FOLDER,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    app_of,
+    folder_of,
+    is_manifest,
+)
 
+MOST_FILES = 1000
+LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
+_BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
 _FEW = 50
 _NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
 _LINK, _SUBMODULE, _TREE = "120000", "160000", "040000"
@@ -23,10 +35,14 @@ class Entry:
     path: str
     mode: str
     blob: str
+    crowd: Problem | None = None
+    """What is wrong with its folder, of which nothing is read then: bad input is never partly applied."""
 
     @property
     def problem(self) -> Problem | None:
         """Why it is not read, or None."""
+        if self.crowd is not None:
+            return self.crowd
         if self.mode == _LINK:
             return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
         if self.mode == _SUBMODULE:
@@ -53,15 +69,15 @@ class Files:
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
         """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
-        found: dict[AppKey, dict[str, Entry]] = {app: {} for app in apps}
+        found = {app: _Folder(folder_of(app)) for app in apps}
         paths = [f"{folder_of(app)}/" for app in found] if len(found) <= _FEW else [f"{APPS_FOLDER}/"]
         if not found:
-            return found
-        for mode, blob, path in listing(self._mirror.local("ls-tree", "-r", "-z", commit, *paths)):
+            return {}
+        for mode, blob, path in listing(self._mirror.told("ls-tree", "-r", "-z", commit, *paths)):
             place = app_of(path)
             if place is not None and place[0] in found and (is_manifest(path) or mode == _SUBMODULE):
-                found[place[0]][place[1]] = Entry(path, mode, blob)
-        return found
+                found[place[0]].add(place[1], Entry(path, mode, blob))
+        return {app: folder.entries() for app, folder in found.items()}
 
     def trees(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, str]:
         """The ids of the folders of these apps at a commit: equal ids, equal files; none for one that is not there."""
@@ -69,13 +85,17 @@ class Files:
         few = list(wanted) if len(wanted) <= _FEW else [f"{APPS_FOLDER}/"]
         if not wanted:
             return {}
-        listed = listing(self._mirror.local("ls-tree", "-r", "-d", "-z", commit, *few))
+        listed = listing(self._mirror.told("ls-tree", "-r", "-d", "-z", commit, *few))
         return {wanted[path]: tree for mode, tree, path in listed if mode == _TREE and path in wanted}
 
     def read(self, entries: Iterable[Entry]) -> dict[str, File]:
         """The contents of entries, by path."""
         wanted = list(entries)
-        contents = self._blobs.read(entry.blob for entry in wanted if entry.problem is None)
+        sizes = self._blobs.sizes(entry.blob for entry in wanted if entry.problem is None)
+        heavy = _too_large(wanted, sizes)
+        wanted = [replace(entry, crowd=heavy.get(_folder(entry), entry.crowd)) for entry in wanted] if heavy else wanted
+        light = {entry.blob for entry in wanted if entry.problem is None}
+        contents = self._blobs.contents({blob: size for blob, size in sizes.items() if blob in light})
         return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
 
     def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
@@ -90,15 +110,19 @@ class Files:
 
     def at(self, path: str, commit: str) -> File | None:
         """One file anywhere in the repository, or None."""
-        for mode, blob, found in listing(self._mirror.local("ls-tree", "-z", commit, path)):
+        for mode, blob, found in listing(self._mirror.told("ls-tree", "-z", commit, path)):
             if found == path and mode != _TREE:
                 return self.read([Entry(path, mode, blob)])[path]
         return None
 
     def below(self, path: str, commit: str) -> dict[str, File]:
         """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
-        output = self._mirror.local("ls-tree", "-r", "-z", commit, f"{path}/")
-        return self.read(Entry(name, mode, blob) for mode, blob, name in listing(output) if is_manifest(name))
+        told = self._mirror.told("ls-tree", "-r", "-z", commit, f"{path}/")
+        found = _Folder(path)
+        for mode, blob, name in listing(told):
+            if is_manifest(name):
+                found.add(name, Entry(name, mode, blob))
+        return self.read(found.entries().values())
 
     @staticmethod
     def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:
@@ -109,3 +133,44 @@ class Files:
             limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
             return Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere")
         return content
+
+
+def _folder(entry: Entry) -> str:
+    return entry.path.rpartition("/")[0]
+
+
+class _Folder:
+    """Collects the entries of a folder, and counts those that are too many."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._entries: dict[str, Entry] = {}
+        self._count = 0
+
+    def add(self, name: str, entry: Entry) -> None:
+        self._count += 1
+        if self._count <= MOST_FILES or name in _BY_NAME:
+            self._entries[name] = entry
+
+    def entries(self) -> dict[str, Entry]:
+        """All by name; where they are too many, some, none of which is read: those that are looked for are there."""
+        if self._count <= MOST_FILES:
+            return self._entries
+        message = f"has {self._count} YAML files; at most {MOST_FILES} are read"
+        crowd = Problem(self._path, message, remedy="move what is not of it elsewhere")
+        return {name: replace(entry, crowd=crowd) for name, entry in self._entries.items()}
+
+
+def _too_large(entries: Iterable[Entry], sizes: Mapping[str, int]) -> dict[str, Problem]:
+    """The folders whose files would be too much together; a file that is too large by itself counts nothing."""
+    weights = Counter[str]()
+    for entry in entries:
+        size = sizes.get(entry.blob, 0) if entry.problem is None else 0
+        weights[_folder(entry)] += size if size <= LARGEST_BYTES else 0
+    limit = f"its YAML files are larger than {LARGEST_FOLDER_BYTES // 1024} KiB together"
+    remedy = "keep manifests small; put data elsewhere"
+    return {
+        folder: Problem(folder, limit, remedy=remedy)
+        for folder, weight in weights.items()
+        if weight > LARGEST_FOLDER_BYTES
+    }

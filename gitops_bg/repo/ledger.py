@@ -121,12 +121,11 @@ class Ledger:
         before = self._branch
         known = bool(before.commit) and self._mirror.has(before.commit)
         if known:
-            output = self._mirror.local("diff-tree", "-r", "-z", "--no-renames", before.commit, commit)
             branch = before.copy(commit)
-            entries = differences(output)
+            entries = differences(self._mirror.told("diff-tree", "-r", "-z", "--no-renames", before.commit, commit))
         else:
             branch = _Branch(commit)
-            entries = listing(self._mirror.local("ls-tree", "-r", "-z", commit))
+            entries = listing(self._mirror.told("ls-tree", "-r", "-z", commit))
         moved: dict[AppKey, str] = {}
         for mode, blob, path in entries:
             app = _app_of(path)

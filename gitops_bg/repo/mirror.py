@@ -20,7 +20,7 @@ from gitops_bg.repo.layout import (
 )
 from gitops_bg.repo.messages import one_line
 from gitops_bg.repo.output import lines, text
-from gitops_bg.repo.runner import Finished, Git, GitFailed
+from gitops_bg.repo.runner import LONGEST_PART, Finished, Git, GitFailed
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.transport import transport_for
 
@@ -174,7 +174,7 @@ class Mirror:
         except GitFailed as error:
             raise self.broken(error) from error
 
-    def told(self, *arguments: str, longest: int, stdin: bytes = b"") -> Iterator[bytes]:
+    def told(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
         """`local` for what ``-z`` prints, part by part, each cut off after ``longest`` bytes."""
         try:
             with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:

@@ -11,7 +11,6 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.layout import app_of_branch
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import parts
 from gitops_bg.repo.sources import WALK, Sources, changes
 from gitops_bg.repo.tree import AppIndex, listing
 from gitops_bg.spec.layout import APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_of, folder_of
@@ -142,7 +141,7 @@ class Poller:
         same."""
         if before in ("", head) or not self._mirror.is_ancestor(before, head):
             return frozenset()
-        walked = parts(self._mirror.local(*WALK, "--full-history", f"{before}..{head}", "--", APPS_FOLDER))
+        walked = self._mirror.told(*WALK, "--full-history", f"{before}..{head}", "--", APPS_FOLDER)
         found = (app_of(path) for _, path, _ in changes(walked))
         return frozenset(place[0] for place in found if place and place[1] == PRIMARY_FILE)
 
@@ -156,7 +155,7 @@ class Poller:
 
     def _top(self, head: str) -> dict[str, str]:
         """The entries of the root folder."""
-        return {path: blob for _, blob, path in listing(self._mirror.local("ls-tree", "-z", head))}
+        return {path: blob for _, blob, path in listing(self._mirror.told("ls-tree", "-z", head))}
 
 
 def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:

@@ -1,12 +1,12 @@
 """Which apps a commit has, and which of them differ from another commit: by subtree ids, without reading a file."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.layout import app_of_folder
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import parts, text
+from gitops_bg.repo.output import text
 from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label, is_manifest
 
 _TREE = "040000"
@@ -33,19 +33,17 @@ class AppIndex:
         return self._trees
 
     def _listed(self, commit: str) -> dict[AppKey, str]:
-        output = self._mirror.local("ls-tree", "-r", "-d", "-z", commit, f"{APPS_FOLDER}/")
+        told = self._mirror.told("ls-tree", "-r", "-d", "-z", commit, f"{APPS_FOLDER}/")
         return {
             app: blob
-            for mode, blob, path in listing(output)
+            for mode, blob, path in listing(told)
             if mode == _TREE and (app := app_of_folder(path)) is not None
         }
 
     def _moved(self, commit: str) -> dict[AppKey, str]:
         trees = dict(self._trees)
-        output = self._mirror.local(
-            "diff-tree", "-r", "-t", "-z", "--no-renames", self._commit, commit, "--", APPS_FOLDER
-        )
-        for mode, tree, path in differences(output):
+        walk = ("diff-tree", "-r", "-t", "-z", "--no-renames")
+        for mode, tree, path in differences(self._mirror.told(*walk, self._commit, commit, "--", APPS_FOLDER)):
             app = app_of_folder(path)
             if app is not None and mode == _TREE:
                 trees[app] = tree
@@ -55,23 +53,23 @@ class AppIndex:
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
         """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
-        output = self._mirror.local("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
-        found = (_misplaced(mode, path) for mode, _, path in listing(output) if path.count("/") in (1, 2))
+        told = self._mirror.told("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
+        found = (_misplaced(mode, path) for mode, _, path in listing(told) if path.count("/") in (1, 2))
         return tuple(problem for problem in found if problem is not None)
 
 
-def listing(output: bytes) -> Iterator[tuple[str, str, str]]:
-    """Mode, object id and path of each line of ``ls-tree -z``."""
-    for part in parts(output):
+def listing(told: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    """Mode, object id and path of each part of ``ls-tree -z``."""
+    for part in told:
         facts, _, path = part.partition(b"\t")
         mode, _, blob = text(facts).split(" ")
         yield mode, blob, text(path)
 
 
-def differences(output: bytes) -> Iterator[tuple[str, str, str]]:
-    """New mode, new id and path of each entry of ``diff-tree -z --raw``."""
-    taken = parts(output)
-    for facts, path in zip(taken[::2], taken[1::2], strict=True):
+def differences(told: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    """New mode, new id and path of each two parts of ``diff-tree -z --raw``."""
+    following = iter(told)
+    for facts, path in zip(following, following, strict=True):
         _, mode, _, blob, _ = text(facts).split(" ")
         yield mode, blob, text(path)
 

@@ -148,7 +148,8 @@ class _Folder:
                 message = f"{part!r} is not a name that Kubernetes takes"
                 remedy = "rename the folder: at most 63 small letters, digits and -"
                 self.problems.append(Problem(folder_of(self.app), message, remedy=remedy))
-        self.problems.extend(content for content in self.files.values() if isinstance(content, Problem))
+        # What is wrong with the folder is said of each of its files.
+        self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
 
     def _document(self, filename: str) -> Document | None:
         """The one document of a file; None where it is missing, unusable (said already) or broken."""

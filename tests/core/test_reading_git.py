@@ -48,11 +48,12 @@ def test_nothing_that_people_can_type_is_an_end() -> None:
     assert (parts(b""), lines(b"")) == ([], [])
 
 
-def test_parts_are_the_same_however_they_arrive() -> None:
+@pytest.mark.parametrize("longest", [1000, 4, 1])
+def test_parts_are_the_same_however_they_arrive_as_far_as_they_are_read(longest: int) -> None:
     output = TYPED + b"\0\0" + TYPED + b"\0"
     for size in range(1, len(output)):
         chunks = (output[at : at + size] for at in range(0, len(output), size))
-        assert list(parts_of(chunks)) == parts(output)
+        assert list(parts_of(chunks, longest)) == [part[:longest] for part in parts(output)]
 
 
 MESSAGES: dict[str, Callable[[int], str]] = {
