@@ -20,6 +20,7 @@ from gitops_bg.analysis.secrets import NoSuchKey, ReadSecret, Secrets
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.hooks.hook import Call, Called, HookType
 from gitops_bg.core.model import AppKey
+from gitops_bg.core.printable import printable
 
 LOGGER = logging.getLogger(__name__)
 
@@ -150,6 +151,8 @@ class HookCaller:
         try:
             request = await asyncio.to_thread(compose, app, call, secrets)
             status, body = await self._in_time(request)
+            text = _readable(body)
+            return request.status(status, text), _cut(secrets.clean(text))
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
@@ -158,9 +161,7 @@ class HookCaller:
             raise
         except Exception as error:  # whatever a hook says, it is its answer, and nobody waits for ever
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
-            return 0, secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}")
-        text = _readable(body)
-        return request.status(status, text), _cut(secrets.clean(text))
+            return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
     async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:

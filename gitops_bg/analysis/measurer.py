@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
+from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model import AppKey
 
 LOGGER = logging.getLogger(__name__)
@@ -20,7 +21,7 @@ LONGEST = timedelta(seconds=330)
 """No measurement takes longer: the longest timeout that a template may ask for, and what is needed around it."""
 
 MeasureOne = Callable[[AppKey, Measure], Measured]
-"""Takes one measurement. Raises nothing."""
+"""Takes one measurement. What it raises is a bug."""
 
 
 @dataclass(slots=True, eq=False)
@@ -178,9 +179,19 @@ class Measurer:
 
     def _work(self) -> None:
         for task in iter(self._next, None):
-            measured = self._measure(task.app, task.measure)
-            if not self._finish(task, measured):
+            if not self._finish(task, self._measured(task)):
                 return
+
+    def _measured(self, task: _Task) -> Measured:
+        """A bug is an error of the measurement that it struck; the thread measures the next."""
+        try:
+            with guarded(f"a measurement of {task.app}"):
+                return self._measure(task.app, task.measure)
+        except InternalError as error:
+            # What was raised may hold what a Secret does, and nobody has cleaned it.
+            said = f"a measurement of {task.app}: a bug of the agent: {type(error.__cause__).__name__}"
+            LOGGER.exception("%s", said, exc_info=False)
+            return Measured(task.measure.id, Finding.ERROR, self._clock(), message=said)
 
     def _finish(self, task: _Task, measured: Measured) -> bool:
         """Keep a result, unless nobody asks for it any more; whether the thread may go on."""

@@ -45,6 +45,8 @@ class World:
         name = f"{app.name}.{asked.id.metric}.{asked.id.index}"
         self.begun.put(name)
         assert self.gate(name).wait(TIMEOUT)
+        if asked.id.metric == "bug":
+            raise RuntimeError("what a Secret holds")
         return Measured(asked.id, Finding.SUCCESSFUL, self.now, value=name)
 
     def take(self, app: AppKey, *measures: Measure) -> datetime | None:
@@ -189,3 +191,20 @@ def test_stop_ends_at_once_and_what_comes_later_wakes_nobody(world: World) -> No
         assert not thread.is_alive()
     assert world.woken.empty()
     assert world.begun.empty()
+
+
+def test_bug_is_an_error_of_its_measurement_and_the_thread_measures_the_next(caplog: pytest.LogCaptureFixture) -> None:
+    """Found: the thread ended, the measurement ran for ever, and with as many of them nothing was measured any more."""
+    world = World(size=1)
+    try:
+        world.take(WEB, measure("bug"))
+        world.end("web.bug.0")
+        world.take(API, measure("after"))
+        world.end("api.after.0")
+        assert world.values(API) == ["api.after.0"]
+        [found] = world.measurer.results(WEB)
+        assert found.finding is Finding.ERROR
+        assert "a bug of the agent: RuntimeError" in found.message
+        assert "what a Secret holds" not in found.message + caplog.text
+    finally:
+        world.close()

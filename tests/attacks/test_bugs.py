@@ -10,12 +10,20 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent import git_writes, reader, reconciler
+from gitops_bg.agent import catalog, git_writes, reconciler
+from gitops_bg.agent.measuring import Measurements
+from gitops_bg.analysis import hooks
+from gitops_bg.analysis.hooks import HookCaller
+from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.cluster import cluster as cluster_module
+from gitops_bg.cluster.jobs import Jobs
 from gitops_bg.repo.ledger import Ledger
 from gitops_bg.repo.promotion import Promotions
 from gitops_bg.repo.repository import Repository
 from tests.attacks.conftest import Siege
+from tests.support.analysis import analysed, publish_templates
+from tests.support.hook_server import hook_server
+from tests.support.scenario import App
 
 WORDS = "the \u202ebug\nof a test"
 SHOWN = "a bug of the agent: RuntimeError: the \\u202ebug\\nof a test"
@@ -54,11 +62,14 @@ BOUNDARIES = {
     "gathering": Boundary(reconciler, "gather"),
     "acting": Boundary(cluster_module.Cluster, "carry_out"),
     "making the status": Boundary(cluster_module.Cluster, "save"),
-    "reading the app's files": Boundary(reader, "load_app"),
+    "reading the app's files": Boundary(catalog, "load_app"),
     "finding the commits": Boundary(Repository, "origins"),
     "writing primary.yaml": Boundary(git_writes, "_change"),
     "offering a promotion": Boundary(Promotions, "offer"),
     "writing the ledger": Boundary(Ledger, "publish"),
+    "asking what was measured": Boundary(Measurements, "results"),
+    "ordering measurements": Boundary(Measurements, "take"),
+    "ordering calls": Boundary(HookCaller, "take"),
 }
 
 
@@ -104,7 +115,7 @@ def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: 
 
 def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
     """What moved is read by the next one: nothing is taken for known that nobody took over."""
-    failed = _failing_once(monkeypatch, reader.Reader, "read_promotions")
+    failed = _failing_once(monkeypatch, catalog.Catalog, "_read_promotions")
     siege.api.push_image("after-the-bug")
     assert failed.wait(10)
     siege.api.wait_condition("GitReachable", "False")
@@ -138,6 +149,75 @@ def test_bug_in_an_event_or_a_timer_is_logged_and_that_is_all(
     siege.bystander_goes_on()
     assert "a resync of" in caplog.text
     assert "writing an Event" in caplog.text
+
+
+WEB_TEMPLATE = """apiVersion: gitops-bg.dev/v1alpha1
+kind: AnalysisTemplate
+metadata: {name: asked}
+spec: {metrics: [{name: asked, provider: {web: {url: "http://127.0.0.1:1/"}}}]}
+"""
+ASKED = {"prePromotionAnalysis": {"templates": [{"templateName": "asked"}]}}
+
+
+def test_bug_in_a_job_is_an_error_of_the_measurement(siege: Siege) -> None:
+    publish_templates(siege.world)
+    analysed(siege.web, "prePromotionAnalysis")
+    with _gone_afterwards(siege, "prePromotionAnalysis"), Boundary(Jobs, "_ensure").broken():
+        siege.web.push_image("by-job")
+        siege.web.wait(lambda: SHOWN in _said(siege.web), "the status says what went wrong")
+        siege.bystander_goes_on()
+
+
+def test_bug_in_a_measurement_is_its_error(siege: Siege) -> None:
+    siege.world.publish("A template", {"analysis/asked.yaml": WEB_TEMPLATE})
+    siege.web.strategy |= ASKED
+    with _gone_afterwards(siege, "prePromotionAnalysis"), Boundary(Measuring, "_reading").broken():
+        siege.web.push_image("by-provider")
+        siege.web.wait(lambda: "RuntimeError" in _said(siege.web), "the status says what went wrong")
+        siege.bystander_goes_on()
+
+
+@pytest.mark.parametrize("name", ["request_for", "_readable"])
+def test_bug_in_a_hook_is_its_answer_and_it_is_asked_again(
+    name: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found: a bug in what reads the answer was nobody's answer, and its rollout waited for ever."""
+    with hook_server() as backend:
+        siege.web.strategy["webhooks"] = [{"name": "ask", "type": "pre-rollout", "url": backend.url("/ask")}]
+        with _gone_afterwards(siege, "webhooks"):
+            failed = _failing_once(monkeypatch, hooks, name)
+            siege.web.push_image(f"by-hook{name}")
+            assert failed.wait(20)
+            siege.bystander_goes_on()
+            siege.world.advance(60)
+            siege.web.wait_offered(f"by-hook{name}")
+
+
+@contextmanager
+def _gone_afterwards(siege: Siege, field: str) -> Iterator[None]:
+    """`web` is told what a test wants of it; at the end it does without, and is well."""
+    web = siege.web
+    web.configure()
+    try:
+        yield
+    finally:
+        del web.strategy[field]
+        web.configure()
+    tag = f"t{len(web.versions())}"
+    web.push_image(tag)
+    web.wait_offered(tag)
+
+
+def _said(app: App) -> str:
+    """Every text of the status."""
+    return "\n".join(_texts(app.status))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(each)
 
 
 def _failing_once(monkeypatch: pytest.MonkeyPatch, place: Any, name: str) -> threading.Event:
