@@ -37,7 +37,7 @@ def status(
 ) -> int:
     """Show the phases of an app, a line each with its reason, until it has settled. The exit code says how.
 
-    0: Healthy. 1: Degraded, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
+    0: Healthy. 1: Degraded, ScaledToZero, Invalid or Held. 6: a person is asked (AwaitingPromotion, Paused, Suspended).
     7: it is on its way still. A wait ends with 6 or 7 only by --timeout, or with 6 by --until-asked.
 
     Example: gitops-bg status shop/web --timeout 10m

@@ -44,7 +44,8 @@ def test_deletion_by_hand_is_no_outage_no_entry_and_no_new_number(either: Scenar
     before, numbers, told, uid = _uids(web), _numbers(web), web.told(), web.object()["metadata"]["uid"]
 
     # kubectl waits for ever for the deletion of what is made anew between two of its looks.
-    done = either.cluster.kubectl("delete", "bgd", "web", "-n", either.namespace, f"--cascade={cascade}", "--wait=false")
+    command = ("delete", "bgd", "web", "-n", either.namespace, f"--cascade={cascade}", "--wait=false")
+    done = either.cluster.kubectl(*command)
     assert done.returncode == 0, done.stderr
 
     eventually(

@@ -25,6 +25,7 @@ COUNTDOWN = {"kind": "pause", "open": False, "reason": "autoPromotionSeconds: 60
 PHASES: dict[str, tuple[int, bool, bool]] = {
     "Healthy": (0, True, True),
     "Degraded": (1, True, True),
+    "ScaledToZero": (1, True, True),
     "Invalid": (1, True, True),
     "Held": (1, True, True),
     "Suspended": (6, False, True),
