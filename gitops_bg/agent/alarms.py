@@ -1,6 +1,6 @@
 """Wakes apps at their time: one APScheduler job for the earliest of all moments, never one job an app.
 
-The job only puts apps on the queue (reference pitfalls.md §3).
+The job only puts apps on the queue (pitfalls.md §3).
 """
 
 import heapq

@@ -55,7 +55,7 @@ class Failures:
         self.apps.discard(app)
 
     def failed(self, app: AppKey, error: GitopsBgError) -> None:
-        """Who must act decides when to look again (DESIGN §6): soon, later, or when the file changes."""
+        """Who must act decides when to look again (DESIGN §10.1): soon, later, or when the file changes."""
         self.apps.add(app)
         seconds = self._backoff.failed(app, at_least=_at_least(error))
         self._wake_later([app], seconds)

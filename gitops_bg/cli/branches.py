@@ -1,6 +1,6 @@
 """What the tree of an app shows, as branches with their cells: versions, ReplicaSets, pods, analysis runs, gates.
 
-The columns and signs are those of `kubectl argo rollouts get rollout` (reference argo-rollouts.md §5.1). Draws nothing.
+The columns and signs are those of `kubectl argo rollouts get rollout` (argo-rollouts.md §5.1). Draws nothing.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """Whether an app has settled, and the exit code that says how: of what the agent wrote last. Decides nothing itself.
 
-As `kubectl argo rollouts status` has it: good or bad ends the wait, a pause does not (reference argo-rollouts.md §5.1).
+As `kubectl argo rollouts status` has it: good or bad ends the wait, a pause does not (argo-rollouts.md §5.1).
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """One cache per kind: what exists now, as far as the watch has told, by name and by app. Asks the server nothing.
 
 What it holds names dirty apps and feeds `observe`; whatever moves traffic is read live again by `act`
-(reference pitfalls.md §1.3).
+(pitfalls.md §1.3).
 """
 
 import logging

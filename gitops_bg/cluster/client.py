@@ -1,7 +1,7 @@
 """The verbs of the Kubernetes API, raw JSON in and out. Knows no kind in particular and decides nothing.
 
 Answers that callers act upon become values or errors of their own: absent, conflict, failed test, gone.
-Reference pitfalls.md §1.1 (why no models) and §1.4 (why server-side apply).
+The reasons: pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

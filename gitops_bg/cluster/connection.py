@@ -1,7 +1,7 @@
 """The way to the API server: credentials, connections, timeouts. The only file that uses the client library's calls.
 
 It sends and receives bytes; what they mean is the business of `client`. Retries belong to who called
-(reference pitfalls.md §1.2): none is hidden here but one after a 401, with credentials read anew.
+(pitfalls.md §1.2): none is hidden here but one after a 401, with credentials read anew.
 """
 
 import os
@@ -70,7 +70,7 @@ class Answer:
 
 
 class Connection:
-    """Sends requests as one identity. Safe for many threads (reference pitfalls.md §1.2)."""
+    """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2)."""
 
     def __init__(self, access: Access, skew: Skew | None = None) -> None:
         self._access = access

@@ -1,6 +1,6 @@
 """Does a live object still say what we wrote? A comparison of plain JSON that tolerates what the server adds.
 
-``desired`` has to be contained in ``live`` (reference pitfalls.md §6, question 2). It does not see a field that left
+``desired`` has to be contained in ``live`` (pitfalls.md §6, question 2). It does not see a field that left
 Git: for pod templates the digest does, for the rest `observe`. It never fills in defaults of its own, because those
 differ between servers.
 """

@@ -1,6 +1,6 @@
 """Turns what the API server and the network say into the errors of `core.errors`, and knows nothing else.
 
-Everything that can come out of the client library passes here (reference pitfalls.md §1.1, §1.2): HTTP codes,
+Everything that can come out of the client library passes here (pitfalls.md §1.1, §1.2): HTTP codes,
 urllib3's errors, a token file that is missing for a moment, and its own exceptions.
 """
 
@@ -47,7 +47,7 @@ class Forbidden(Refused):
 
 
 class ForeignObject(Refused):
-    """An object of the name we need belongs to somebody else; it is left alone (DESIGN §3)."""
+    """An object of the name we need belongs to somebody else; it is left alone (DESIGN §3.4)."""
 
     reason = "ForeignObject"
 
@@ -107,7 +107,7 @@ def is_absent(status: int, data: bytes) -> bool:
 
 
 def is_failed_test(status: int, data: bytes) -> bool:
-    """Whether a JSON patch was refused because of its ``test`` (HTTP 422, reference pitfalls.md §7).
+    """Whether a JSON patch was refused because of its ``test`` (HTTP 422, pitfalls.md §7).
 
     An invalid object is a 422 as well, but one that lists the causes.
     """

@@ -149,7 +149,7 @@ def event_name(happening: Happening) -> str:
 def reason_of(action: ClusterAction) -> str:
     """The reason of the Event for an action that was carried out; empty where it is not worth one.
 
-    Argo's words where it has one (reference argo-rollouts.md §4).
+    Argo's words where it has one (argo-rollouts.md §4).
     """
     match action:
         case SwitchTraffic():

@@ -1,4 +1,4 @@
-"""What a Job and its pods say of a measurement (reference argo-rollouts.md §3, the provider ``job``). Pure.
+"""What a Job and its pods say of a measurement (argo-rollouts.md §3, the provider ``job``). Pure.
 
 Complete is good, failed is bad. An image that cannot be had says nothing of the version: inconclusive.
 """

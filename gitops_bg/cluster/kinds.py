@@ -7,7 +7,7 @@ from urllib.parse import quote
 from gitops_bg.core import names
 
 Object = dict[str, Any]
-"""One Kubernetes object as the JSON it is (reference pitfalls.md §1.1: never a model of the client library)."""
+"""One Kubernetes object as the JSON it is (pitfalls.md §1.1: never a model of the client library)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """One Lease (coordination.k8s.io/v1), held by one agent at a time: taken, renewed, taken over, given back.
 
-Our own, because the client library's leader election lets errors escape and goes on working (reference pitfalls.md
+Our own, because the client library's leader election lets errors escape and goes on working (pitfalls.md
 §1.5). As in client-go, nobody's wall clock is believed: a lease is over when its record has not changed for its
 duration, by a monotonic clock of one's own. What a holder that does not know yet would write in between is stopped by
 `Leadership` and by the lock of each record (decision 20).

@@ -1,7 +1,7 @@
 """Whose a live object is, in a sentence. Pure.
 
 Ours is what our BlueGreenDeployment controls, or a former one of the same name, whatever became of its labels; and
-what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3).
+what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3.4).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """The JSON patches that move traffic and scale: compare-and-swap, so that nobody's decision is overwritten. Pure.
 
 A JSON patch is carried out as a whole or not at all; its ``test`` makes the API server refuse where the object is
-no longer what was decided on (reference pitfalls.md §1.4, §7; RFC 6902 §4.6).
+no longer what was decided on (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
 from collections.abc import Sequence

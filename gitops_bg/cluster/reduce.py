@@ -1,7 +1,7 @@
 """From a live object to the state that is kept of it. Pure; the counterpart of `render`.
 
 A ReplicaSet's template is compared once, here, with what its own snapshot renders to, and then forgotten: it is most
-of the object's size (reference pitfalls.md §1.1).
+of the object's size (pitfalls.md §1.1).
 """
 
 import json

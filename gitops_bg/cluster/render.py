@@ -1,6 +1,6 @@
 """The manifests of an app: what each live object is to look like. Pure; sends nothing and reads nothing.
 
-Server-side apply takes the whole intent each time (reference pitfalls.md §1.4), so each manifest is complete and
+Server-side apply takes the whole intent each time (pitfalls.md §1.4), so each manifest is complete and
 says nothing that the server or another manager decides.
 """
 

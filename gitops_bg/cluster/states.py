@@ -1,4 +1,4 @@
-"""What the caches keep of a live object: a few fields, small enough for ten thousand apps (reference pitfalls.md §1.1).
+"""What the caches keep of a live object: a few fields, small enough for ten thousand apps (pitfalls.md §1.1).
 
 Two states are equal where nothing that matters differs; only a difference wakes the agent. Nothing here decides what
 a state means.

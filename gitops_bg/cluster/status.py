@@ -121,7 +121,7 @@ def _counts(counts: Counts) -> Object:
 
 
 def _rollout(rollout: Rollout) -> Object:
-    """What `status.duration` is in Argo Rollouts, of the last few rollouts (reference argo-rollouts.md §4)."""
+    """What `status.duration` is in Argo Rollouts, of the last few rollouts (argo-rollouts.md §4)."""
     moments = {
         "startedAt": rollout.started_at,
         "availableAt": rollout.available_at,

@@ -1,6 +1,6 @@
 """One watch that never ends: list, follow, resume, list again. Stores nothing and interprets no object.
 
-The client library's own Watch and SharedInformer lose versions and hammer a failing server (reference pitfalls.md
+The client library's own Watch and SharedInformer lose versions and hammer a failing server (pitfalls.md
 §1.3); this follows the shape of kopf's ``continuous_watch`` and of client-go's reflector.
 """
 

@@ -115,7 +115,7 @@ class Desired:
 
     ``in_git`` is False once the folder of the app has left main.
     While ``history_rewritten``, main moves nothing, until it comes back or somebody accepts the new history
-    (reference gitops.md §3). Where ``knowledge`` does not count, the rest of what is said here is not acted on.
+    (gitops.md §3). Where ``knowledge`` does not count, the rest of what is said here is not acted on.
     """
 
     commit: str

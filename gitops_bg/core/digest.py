@@ -1,4 +1,4 @@
-"""The digest of a snapshot: what identifies a version, for ever (DESIGN §3 "Digest").
+"""The digest of a snapshot: what identifies a version, for ever (DESIGN §3.3).
 
 A change of this file starts a rollout in every repository; the golden digests in the tests guard it. A new
 algorithm gets a new prefix, and snapshots with an unknown prefix are compared by their texts instead.
@@ -73,7 +73,7 @@ def snapshot_of(template: Mapping[str, Json], configuration: Iterable[Configurat
     """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
 
     The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
-    digest leaves them out, as DESIGN §3 has it. Nulls say nothing to either.
+    digest leaves them out, as DESIGN §3.3 has it. Nulls say nothing to either.
     """
     text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
     return Snapshot(digest=digest_of(text, uses), text=text, configuration=uses)
@@ -120,7 +120,7 @@ def is_genuine(snapshot: Snapshot) -> bool:
 def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
     """Whether two snapshots are the same version: by digest, or by what they say where a prefix is not ours.
 
-    An agent that does not know a prefix must not start a rollout because of it (DESIGN §3).
+    An agent that does not know a prefix must not start a rollout because of it (DESIGN §3.3).
     """
     if one.digest == other.digest:
         return True

@@ -1,4 +1,4 @@
-"""The tree of errors, by who must act (DESIGN §6). Adapters translate their library's errors into it at the border.
+"""The tree of errors, by who must act (DESIGN §10.1). Adapters translate their library's errors into it at the border.
 
 GitopsBgError
 ├── InvalidInput     the author of a file must change it; no retry

@@ -1,4 +1,4 @@
-"""Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3)."""
+"""Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3.4)."""
 
 import hashlib
 import re

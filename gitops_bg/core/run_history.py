@@ -1,6 +1,6 @@
 """The runs that are over: how many are remembered, and how little of each. Decides nothing about versions or traffic.
 
-The limits are those of `spec.analysis` (reference argo-rollouts.md §1.3): the newest are kept, good and other ones
+The limits are those of `spec.analysis` (argo-rollouts.md §1.3): the newest are kept, good and other ones
 apart; the last run of each stage is in ``Record.analysis`` and beyond any limit. A record is one object of the cluster,
 which takes about 1 MiB: of a run that is over only verdict, counts and the last answers stay.
 """

@@ -1,4 +1,4 @@
-"""What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (reference argo-rollouts.md §1.1)."""
+"""What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (argo-rollouts.md §1.1)."""
 
 from dataclasses import dataclass
 from datetime import datetime

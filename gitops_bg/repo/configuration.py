@@ -5,7 +5,7 @@ from gitops_bg.repo.settings import RepositorySettings
 
 PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")
 """For commands that may deal with a partial clone: fetch, gc, fsck. The file does not say it, so that every other
-command reports a missing blob instead of going to the remote for it, one by one (reference gitops.md "Measured")."""
+command reports a missing blob instead of going to the remote for it, one by one (gitops.md §1.1)."""
 
 
 def configuration(settings: RepositorySettings, url: str) -> str:

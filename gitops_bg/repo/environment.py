@@ -41,7 +41,7 @@ LOCKED_DOWN: Mapping[str, str] = {
 
 
 def without_the_machine(ours: Mapping[str, str]) -> list[str]:
-    """The words before a command that take away what is neither ours nor let through (reference pitfalls.md §2.1)."""
+    """The words before a command that take away what is neither ours nor let through (pitfalls.md §2.1)."""
     foreign = (name for name in os.environ if name not in ours and name not in LET_THROUGH)
     return ["env", *(part for name in foreign for part in ("-u", name))]
 

@@ -1,7 +1,7 @@
 """Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
 
 Each change names the files of the app that it was decided from. Where main holds others by now, the change is
-superseded and decided again; nothing is ever rebased or merged (reference gitops.md §0.2). So what lands after somebody
+superseded and decided again; nothing is ever rebased or merged (gitops.md §0.2). So what lands after somebody
 else's commit for the app was decided with that in sight: order in main is order of decisions (decision 18).
 """
 

@@ -1,7 +1,7 @@
 """Moves branches of the remote, each by compare-and-swap on the commit that was fetched.
 
 What became of a push is read from the remote's refs afterwards, never from the words of the rejection: GitHub,
-GitLab and Gitea each have their own (reference gitops.md "Measured", §4.9).
+GitLab and Gitea each have their own (gitops.md §1.1).
 """
 
 import random

@@ -1,7 +1,7 @@
 """Runs git in the mirror through GitPython: static argument lists, a locked-down environment, a deadline.
 
 Nothing of the machine's git configuration gets in, no prompt ever waits, and data goes through stdin, never
-through options (reference pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
+through options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
 """
 
 import signal

@@ -49,7 +49,7 @@ class RepositorySettings:
 
     @property
     def state_branch(self) -> str:
-        """The branch of the ledger (DESIGN §3)."""
+        """The branch of the ledger (DESIGN §3.2)."""
         return f"gitops-bg/state/{self.cluster}"
 
 

@@ -1,6 +1,6 @@
 """How git may talk to the remote: one allowed protocol, credentials that never reach a URL, argument or log.
 
-Everything but file, https and ssh is refused: `ext::` and friends run commands (reference pitfalls.md §2.1).
+Everything but file, https and ssh is refused: `ext::` and friends run commands (pitfalls.md §2.1).
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Changes one value of an author's YAML file and keeps every other byte (reference pitfalls.md §4).
+"""Changes one value of an author's YAML file and keeps every other byte (pitfalls.md §4).
 
 The place comes from the parser, the bytes are replaced, the result is read again: if anything but the one value
 changed, the edit is refused. Never writes a file; that is the caller's.

@@ -1,6 +1,6 @@
 """CEL, the one language of conditions: the only file that knows the library. Evaluates; decides nothing.
 
-Its limits are measured in reference gitops.md §2: no time zones, no `split`, no bound on cost. So expressions are
+Its limits are measured in gitops.md §2: no time zones, no `split`, no bound on cost. So expressions are
 short, come from a protected branch, and an error is never read as an answer.
 """
 

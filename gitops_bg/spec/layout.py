@@ -1,4 +1,4 @@
-"""Where things stand in a configuration repository (DESIGN §3), and what they may be called. Reads no file."""
+"""Where things stand in a configuration repository (DESIGN §3.1), and what they may be called. Reads no file."""
 
 import re
 

@@ -1,7 +1,7 @@
 """What an unquoted YAML scalar means, and where YAML 1.1 and 1.2 disagree about it. Knows no files and no places.
 
 kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused
-(DESIGN §7, reference pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
+(DESIGN §7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
 """
 
 import re

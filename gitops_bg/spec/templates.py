@@ -1,7 +1,7 @@
 """AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts.
 
 Every metric must come to an end, as blue-green demands. A text that holds ``{{…}}`` is judged only when its args are
-known, by the same schema (`plans`). The rules are those of reference argo-rollouts.md §3.
+known, by the same schema (`plans`). The rules are those of argo-rollouts.md §3.
 """
 
 import math

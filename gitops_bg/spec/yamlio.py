@@ -1,7 +1,7 @@
 """The one way YAML is read for a decision: what we read is what kubectl reads, or it is an error with its place.
 
 Does not know what the documents mean. Every call has a parser of its own: they are not safe to share
-(reference pitfalls.md §4). A cache by blob id belongs to the caller.
+(pitfalls.md §4). A cache by blob id belongs to the caller.
 """
 
 import re

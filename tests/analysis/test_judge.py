@@ -1,4 +1,4 @@
-"""Conditions to findings, row by row as in Argo Rollouts' `EvaluateResult`; what is missing is inconclusive (§3)."""
+"""Conditions to findings, row by row as in Argo Rollouts (argo-rollouts.md §3); what is missing is inconclusive."""
 
 from __future__ import annotations
 

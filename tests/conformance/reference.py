@@ -43,7 +43,7 @@ _SELECTOR = (
 
 ARGO = Section(
     "Argo Rollouts",
-    "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are those of our reference, with its gaps",
+    "argoproj/argo-rollouts `9f8d111d`, test/e2e; the numbers are stable names, with gaps (argo-rollouts.md §7)",
     (
         Scenario("argo_01", "TestEphemeralMetadata"),
         Scenario("argo_02", "TestBlueGreenProgressDeadlineExceededWithPause"),
@@ -80,7 +80,7 @@ ARGO = Section(
 
 GAPS = Section(
     "What the tests of Argo Rollouts leave out",
-    "the list at the end of §7 of our reference",
+    "argo-rollouts.md §7",
     (
         Scenario("argo_gap_abort_unready", "abort with unready new pods after the cutover"),
         Scenario("argo_gap_retry_after_post_failure", "retry after a failure after promotion"),
@@ -101,7 +101,7 @@ GAPS = Section(
 
 WEAK_POINTS = Section(
     "Weak points of Argo Rollouts",
-    "§2.5 of our reference, found by tracing its code",
+    "argo-rollouts.md §2.5, found by tracing its code",
     (
         Scenario("W01", "a wiped selector is an instant promotion"),
         Scenario("W02", "an abort does not revert a broken cutover"),
@@ -152,7 +152,7 @@ FLAGGER = Section(
         Scenario("flagger_hook_rollback", "rollback: a yes rolls back at once, also while pods are unready"),
         Scenario("flagger_hook_post_rollout", "post-rollout: after success or failure, each hook"),
         Scenario("flagger_hook_event", "event: every event with its message, type and time"),
-        Scenario("flagger_alerts", "alerts: each type, severity and event (§3.7); what it does not send"),
+        Scenario("flagger_alerts", "alerts: each type, severity and event (flagger.md §3.7); what it does not send"),
         Scenario("flagger_hpa", "the HPA of the primary (test-hpa.sh)"),
         Scenario("flagger_keda", "ScaledObject pause, resume and query"),
         Scenario("flagger_config_tracking", "promotion copies ConfigMaps and Secrets; configuration tracking off"),
@@ -174,7 +174,7 @@ FLAGGER = Section(
 
 BEATS = Section(
     "What beats Flagger",
-    "§9 of our reference",
+    "flagger.md §9",
     (
         Scenario("flagger_beat_a", "true cutover on plain Services with zero failed requests", test=_TRAFFIC),
         Scenario("flagger_beat_b", "promote the analysed snapshot, never the live object"),

@@ -1,4 +1,4 @@
-"""What the end-to-end tests of Argo Rollouts leave out (the list at the end of §7 of our reference)."""
+"""What the end-to-end tests of Argo Rollouts leave out (argo-rollouts.md §7)."""
 
 import pytest
 

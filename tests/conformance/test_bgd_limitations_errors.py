@@ -1,6 +1,6 @@
 """L11 to L13: bad specs, conflicts and refusals stop one app for a while, never the agent.
 
-Reference versions-and-routes.md A7.
+Reference bgd-controller.md §3.
 """
 
 from collections.abc import Callable

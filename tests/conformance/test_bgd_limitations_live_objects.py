@@ -1,6 +1,6 @@
 """L1 to L4, L7, L8, L14 to L16: live objects are repaired, never interpreted; foreign ones are left alone.
 
-Reference versions-and-routes.md A7.
+Reference bgd-controller.md §3.
 """
 
 import pytest

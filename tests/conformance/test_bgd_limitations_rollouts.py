@@ -1,4 +1,4 @@
-"""L5, L9, L10, L17 to L20: what is rolled out, and when (reference versions-and-routes.md A7)."""
+"""L5, L9, L10, L17 to L20: what is rolled out, and when (bgd-controller.md §3)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""G1 to G7: what Google's bgd-controller promises, kept (reference versions-and-routes.md A6).
+"""G1 to G7: what Google's bgd-controller promises, kept (bgd-controller.md §2).
 
 Its two fixed ReplicaSets are ours by digest; its colours are the colours of versions. Crashes at every write (the
 rest of G7) are in `test_bgd_limitations_crashes.py`.

@@ -1,4 +1,4 @@
-"""Better than Flagger (§9 of our reference): snapshots, atomic starts, watches, deadlines, a status that tells."""
+"""Better than Flagger (flagger.md §9): snapshots, atomic starts, watches, deadlines, a status that tells."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Flagger's tracking of ConfigMaps and Secrets (§1.6 of our reference), and better: a change restarts green."""
+"""Flagger's tracking of ConfigMaps and Secrets (flagger.md §1.6), and better: a change restarts green."""
 
 import yaml
 
@@ -79,7 +79,7 @@ def test_flagger_config_tracking_promotion_copies_config_maps_and_secrets(world:
 
 
 def test_flagger_config_tracking_a_deleted_copy_comes_back(world: Scenario) -> None:
-    """Flagger never repairs its copies (§2)."""
+    """Flagger never repairs its copies (flagger.md §2)."""
     web = configured(world)
     (name,) = copies(web)
     world.cluster.delete(f"{config_maps(world.namespace)}/{name}")

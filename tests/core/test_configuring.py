@@ -231,7 +231,7 @@ def test_what_traffic_is_to_go_to_gets_its_copies_first():
 
 
 def test_a_change_of_configuration_alone_is_a_new_version():
-    """Flagger §9 (e): it restarts green."""
+    """flagger.md §9 (e): it restarts green."""
     sim = deployed(manual(), "1+a")
     sim.push("1+b")
     sim.settle()

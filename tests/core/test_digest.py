@@ -1,4 +1,4 @@
-"""The digest is for ever: a change of any value here starts a rollout in every repository (DESIGN §3)."""
+"""The digest is for ever: a change of any value here starts a rollout in every repository (DESIGN §3.3)."""
 
 import hashlib
 from dataclasses import replace

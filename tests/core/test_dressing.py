@@ -1,4 +1,4 @@
-"""`activeMetadata` and `previewMetadata`: who carries which, and when it is written (argo-rollouts.md §1.1, §7.1)."""
+"""`activeMetadata` and `previewMetadata`: who carries which, and when it is written (argo-rollouts.md §1.1, §7)."""
 
 from dataclasses import replace
 

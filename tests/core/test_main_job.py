@@ -1,4 +1,4 @@
-"""What each action of a user does in each situation: the table of reference/gitops.md §3, row by row."""
+"""What each action of a user does in each situation: the table of gitops.md §3, row by row."""
 
 from dataclasses import replace
 from datetime import timedelta

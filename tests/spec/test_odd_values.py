@@ -1,6 +1,6 @@
 """Whatever stands in a field of a folder's files: it is read, or it is a problem; never an error of ours.
 
-An error of ours would stop the agent, and with it every other app (DESIGN §6, §10).
+An error of ours would stop the agent, and with it every other app (DESIGN §10).
 """
 
 import copy

@@ -1,6 +1,6 @@
 """What an analysis is to measure: metrics with their limits, as one plan. Frozen data; it measures and judges nothing.
 
-The rules are those of Argo Rollouts (reference argo-rollouts.md §3).
+The rules are those of Argo Rollouts (argo-rollouts.md §3).
 """
 
 from dataclasses import dataclass, replace

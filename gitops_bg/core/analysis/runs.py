@@ -1,7 +1,7 @@
 """The state of an analysis run, and how measurements change it: limits, counts, verdict, when to measure next.
 
 Pure arithmetic on one run; it knows no versions and no traffic (`core.analysis.judging` does). The rules are those of
-reference argo-rollouts.md §3, function by function.
+argo-rollouts.md §3, function by function.
 """
 
 from collections.abc import Iterator

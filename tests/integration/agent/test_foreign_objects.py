@@ -1,4 +1,4 @@
-"""Objects that are somebody else's: whose, and how to hand them over; never overwritten (DESIGN §3)."""
+"""Objects that are somebody else's: whose, and how to hand them over; never overwritten (DESIGN §3.4)."""
 
 from collections.abc import Iterator
 from pathlib import Path

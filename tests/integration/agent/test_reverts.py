@@ -1,4 +1,4 @@
-"""What a revert does, in every situation of the action table (reference gitops.md §3, DESIGN §4.5)."""
+"""What a revert does, in every situation of the action table (gitops.md §3, DESIGN §4.5)."""
 
 import threading
 
@@ -140,7 +140,7 @@ def test_revert_of_the_revert_promotes_again_and_lifts_the_hold(web: App) -> Non
 
 
 def test_promotion_and_revert_work_ten_times_in_a_row(web: App) -> None:
-    """A design that promotes by merging branches fails in the second round (reference gitops.md §0.2)."""
+    """A design that promotes by merging branches fails in the second round (gitops.md §0.2)."""
     commit = web.promote("v2")
     for _ in range(5):
         commit = web.revert(commit)

@@ -1,4 +1,4 @@
-"""A Service written in Git stays as it was written wherever Git cannot be read, and follows where it can (§10)."""
+"""A Service written in Git stays as it was written wherever Git cannot be read, else follows it (DESIGN §10)."""
 
 import json
 

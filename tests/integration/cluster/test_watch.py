@@ -1,4 +1,4 @@
-"""The watch loop against a server that does everything wrong that API servers do (reference pitfalls.md §1.3)."""
+"""The watch loop against a server that does everything wrong that API servers do (pitfalls.md §1.3)."""
 
 from __future__ import annotations
 
