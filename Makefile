@@ -22,6 +22,7 @@ lint: .venv/.installed
 docs: .venv/.installed
 	$(BIN)/python -m gitops_bg.spec.crd > deploy/crd.yaml
 	$(BIN)/python -m tests.conformance --write-docs
+	$(BIN)/python -m tests.documentation --write-docs
 
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench

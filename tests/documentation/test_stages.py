@@ -1,0 +1,29 @@
+"""The table of stages is what the engine does, and docs/architecture/stages.md is what the table says."""
+
+from gitops_bg.core import decide
+from gitops_bg.core.model import Stage
+from tests.documentation.stages import NOWHERE, TABLE, observed
+from tests.documentation.stages_page import COMMAND, PAGE, page
+
+
+def test_engine_changes_no_stage_but_as_the_table_says():
+    allowed = frozenset().union(*(row.changes for row in TABLE))
+    assert observed() - allowed == frozenset(), "add these to TABLE in tests/documentation/stages.py, then `make docs`"
+
+
+def test_every_row_of_the_table_happens():
+    assert not [row for row in TABLE if not row.changes & observed()]
+
+
+def test_every_step_that_the_table_names_is_one():
+    assert {step for row in TABLE for step in row.steps} <= {step.__name__ for step in decide.STEPS}
+
+
+def test_each_way_has_one_row_and_every_stage_is_left_and_come_to():
+    ways = [(row.origin, row.goal) for row in TABLE]
+    assert len(set(ways)) == len(ways)
+    assert {origin for origin, _ in ways} == {goal for _, goal in ways} == {NOWHERE, *Stage}
+
+
+def test_page_is_as_the_table_and_the_steps_are():
+    assert PAGE.read_text() == page(), f"docs/architecture/stages.md is stale: run `{COMMAND}`"
