@@ -29,6 +29,7 @@ from gitops_bg.cluster.patches import (
     change_annotation,
     change_replicas,
     change_selector,
+    mark_service,
     replace_ports,
     replace_selector,
     unchanged,
@@ -59,6 +60,7 @@ from gitops_bg.core.actions import (
     DeleteReplicaSet,
     DressPods,
     EvictPod,
+    MarkService,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -117,8 +119,8 @@ class Actor:
                 self._apply_service(app, config, action, decided_on)
             case PointPreview():
                 self._point(app, action)
-            case SwitchTraffic():
-                self._switch(app, config, action, decided_on)
+            case SwitchTraffic() | MarkService():
+                self._change_traffic(app, config, action, decided_on)
             case ApplyCompanion() | DeleteCompanion():
                 self._companions.carry_out(app, self._uid(app), config, action)
             case _:
@@ -232,6 +234,14 @@ class Actor:
         live = reread_json(state.content)["spec"] if state is not None else {}
         self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action, live))
 
+    def _change_traffic(
+        self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | MarkService, decided_on: str
+    ) -> None:
+        if isinstance(action, SwitchTraffic):
+            self._switch(app, config, action, decided_on)
+        else:
+            self._mark(app, action, decided_on)
+
     def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> None:
         """The Service is read before the record, and may be no other one when it is written.
 
@@ -253,6 +263,11 @@ class Actor:
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live["spec"])]
         self._writer.json_patch(SERVICES, app.namespace, action.name, change)
+
+    def _mark(self, app: AppKey, action: MarkService, decided_on: str) -> None:
+        live = self._existing(SERVICES, app, action.name)
+        self._refuse_if_overtaken(app, decided_on)
+        self._writer.json_patch(SERVICES, app.namespace, action.name, mark_service(app, action, live))
 
     def _refuse_if_overtaken(self, app: AppKey, decided_on: str) -> None:
         if not decided_on:

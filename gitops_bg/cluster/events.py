@@ -30,6 +30,7 @@ from gitops_bg.core.actions import (
     DeleteReplicaSet,
     DressPods,
     EvictPod,
+    MarkService,
     PointPreview,
     ScaleReplicaSet,
     SwitchTraffic,
@@ -172,7 +173,7 @@ def reason_of(action: ClusterAction) -> str:
             reason = "ServiceApplied"
         case ApplyCompanion() | DeleteCompanion():
             reason = "CompanionApplied" if isinstance(action, ApplyCompanion) else "CompanionDeleted"
-        case ApplyApp() | DeleteApp():
+        case ApplyApp() | DeleteApp() | MarkService():
             reason = ""
         case _:
             assert_never(action)

@@ -218,7 +218,8 @@ class _Look:
             return None
         owner = owner_of(SERVICES, state.meta, self.app)
         digest = digest_in(self.app, dict(state.selector))
-        ports = reread_json(state.content)["spec"].get("ports") or []
+        content = reread_json(state.content)
+        ports = content["spec"].get("ports") or []
         view = ServiceView(
             name=state.meta.name,
             digest=digest,
@@ -228,6 +229,7 @@ class _Look:
             ready_endpoints=self._ready(state.meta.name, ports),
             other_endpoints=self._has_others(state.meta.name, digest),
             ports=written(ports),
+            withdrawn=(content["metadata"].get("annotations") or {}).get(names.WITHDRAWN, ""),
         )
         return view if owner else replace(view, drifted=self._service_drifted(state, view))
 

@@ -10,7 +10,7 @@ from gitops_bg.cluster.drift import ports_are
 from gitops_bg.cluster.kinds import Object
 from gitops_bg.cluster.render import with_protocols
 from gitops_bg.core import names
-from gitops_bg.core.actions import PointPreview, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.actions import MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.foreign_json import read_json
 from gitops_bg.core.model import AppKey
 
@@ -36,6 +36,17 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
         {"op": "test", "path": _SELECTOR, "value": expected},
         {"op": "add", "path": _SELECTOR, "value": names.selector(app, action.digest)},
         *_replace_ports(live, with_protocols(wanted)),
+    ]
+
+
+def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]:
+    """Write into a Service of ours that a switch was withdrawn, unless somebody moved it; the rest stays as it is."""
+    annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
+    return [
+        *_still_ours(app),
+        *unchanged(live["metadata"]["resourceVersion"]),
+        {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
     ]
 
 

@@ -223,6 +223,23 @@ class SwitchTraffic:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkService:
+    """Write into an active Service that a switch was withdrawn: who still has that switch under way is refused then.
+
+    A switch is written over exactly the Service that was read before (``cluster.act``); so a write that stands still
+    on its way, in a frozen process or in the network, comes too late for good. Compare-and-swap on
+    ``expected_selector``.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    withdrawn: str
+
+    def __str__(self) -> str:
+        return f"mark Service {self.name}: a switch that was on its way is withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyCompanion:
     """Create a companion, or make it again what Git says. An autoscaler is aimed at the version of ``digest``."""
 
@@ -318,6 +335,7 @@ ClusterAction = (
     | ApplyService
     | PointPreview
     | SwitchTraffic
+    | MarkService
     | ApplyCompanion
     | DeleteCompanion
 )

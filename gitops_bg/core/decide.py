@@ -60,7 +60,7 @@ from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_older_retry, answer_request, answer_retry
 from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert
-from gitops_bg.core.traffic.services import keep, switch
+from gitops_bg.core.traffic.services import keep, mark, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch, take_up
 from gitops_bg.core.world import World
 
@@ -160,6 +160,7 @@ def _all_actions(world: World) -> tuple[Action, ...]:
     prepared = prepare(world, new)
     return (
         *switch(world),
+        *mark(world),
         *grow(world, needed),
         *keep(world),
         *shrink(world),

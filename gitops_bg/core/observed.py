@@ -89,6 +89,8 @@ class ServiceView:
     """Among them are some that are not pods of the version it selects."""
     ports: str = ""
     """Its ports, as JSON."""
+    withdrawn: str = ""
+    """The mark of the last switch that was withdrawn (``Record.withdrawn``)."""
 
 
 @dataclass(frozen=True, slots=True)

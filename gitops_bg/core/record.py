@@ -282,6 +282,8 @@ class Record:
     """Of an older release (``core.status.upgrading``)."""
     moves: int = 0
     """How often live traffic moved."""
+    withdrawals: int = 0
+    """How often a switch that was decided was withdrawn before the Services showed it."""
     unrecalled: bool = False
     """It began while nobody could ask the ledger what it knows."""
     hooks: tuple[HookRun, ...] = ()
@@ -361,6 +363,11 @@ class Record:
     def objection(self, digest: str) -> Hold | None:
         """What speaks against this digest: the hold on it, or one that was lifted and not disproven; else None."""
         return self.held(digest) or next((hold for hold in self.past_holds if hold.digest == digest), None)
+
+    @property
+    def withdrawn(self) -> str:
+        """The mark that the active Services are to wear since the last withdrawal; empty where there was none."""
+        return f"{self.epoch}-{self.withdrawals}" if self.withdrawals else ""
 
     @property
     def awaits_look(self) -> bool:

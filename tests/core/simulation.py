@@ -120,6 +120,8 @@ class Simulation:
     unlisted: tuple[str, ...] = ()
     more: dict[str, str | None] = field(default_factory=dict)
     """The same of the other active Services, by name."""
+    marks: dict[str, str] = field(default_factory=dict)
+    """Which withdrawn switch each of them is marked with."""
     preview: str | None = None
     request: Request | None = None
     measured: tuple[Measured, ...] = ()
@@ -254,6 +256,7 @@ class Simulation:
         self.pods.clear()
         self.copies.clear()
         self.companions.clear()
+        self.marks.clear()
         self.app_uid = f"{self.commits:08x}-0000"
 
     # --- what the agent sees --------------------------------------------------------------------------------
@@ -375,7 +378,8 @@ class Simulation:
         selector = tuple(sorted(names.selector(APP, digest).items())) if digest else (("app", "web"),)
         pods = self.pods.get(digest)
         ready, late = pods.available if pods else 0, name in self.late_endpoints
-        return ServiceView(name, short(digest), selector, ready_endpoints=ready, other_endpoints=late)
+        mark = self.marks.get(name, "")
+        return ServiceView(name, short(digest), selector, ready_endpoints=ready, other_endpoints=late, withdrawn=mark)
 
     def _git(self) -> GitView:
         branch = PromotionBranch(template(self.branch).digest, self.branch_base) if self.branch else None
@@ -460,6 +464,8 @@ class Simulation:
                 self.preview = action.digest
             case act.SwitchTraffic():
                 self._switch(action)
+            case act.MarkService():
+                self.marks[action.name] = action.withdrawn
             case act.ApplyCompanion():
                 self.companions[action.companion] = names.replica_set_name(APP, action.digest)
             case act.DeleteCompanion():

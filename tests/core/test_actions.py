@@ -54,6 +54,7 @@ SENTENCES = {
         f"apply the active Service web -> {S1}: it does not exist"
     ),
     act.PointPreview("web-preview", (), digest(2)): f"point the preview Service web-preview to {S2}",
+    act.MarkService("web", (), "5eed-1"): "mark Service web: a switch that was on its way is withdrawn",
     switch(Lane.PROMOTION): f"switch live traffic from v1 ({S1}) to v2 ({S2})",
     switch(Lane.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",
     switch(Lane.FIRST, None, ""): f"switch live traffic to v2 ({S2})",

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.actions import MarkService
 from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import GitView, PromotionBranch
 from gitops_bg.core.record import Cause, Hold, Lane, Lift, Override, Switch
-from gitops_bg.core.traffic.services import keep, switch
+from gitops_bg.core.traffic.services import keep, mark, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import manual
 from tests.core.worlds import (
@@ -326,3 +327,50 @@ def test_an_answer_that_breaks_an_invariant_is_not_given():
     state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
     with pytest.raises(InvariantBroken, match="I1"):
         check(state, (*switch(state), *keep(state)))
+
+
+ON_ITS_WAY = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+
+
+def test_a_switch_that_is_not_wanted_any_more_is_withdrawn_and_the_services_say_so() -> None:
+    """Who stands still between the record and the Service is refused when it goes on: the Service is another one."""
+    state = decided(world(active(1), candidate(2), names_=1, record={"switch": ON_ITS_WAY}))
+    assert (state.record.switch, state.record.withdrawn) == (None, "5eed-1")
+    assert [action for action in state.actions if isinstance(action, MarkService)] == [
+        MarkService("web", service("web", 1).selector, "5eed-1")
+    ]
+
+
+def marked(number: int = 1, **changes: object) -> dict[str, object]:
+    return {"active_service": service("web", number, **changes)}
+
+
+MARKS = {
+    "nothing was withdrawn": (world(active(1), record={"withdrawals": 0}), []),
+    "it does not say so yet": (world(active(1), record={"withdrawals": 2}), ["5eed-2"]),
+    "it says so": (world(active(1), record={"withdrawals": 2}, observed=marked(withdrawn="5eed-2")), []),
+    "it says so of an earlier one": (
+        world(active(1), record={"withdrawals": 2}, observed=marked(withdrawn="5eed-1")),
+        ["5eed-2"],
+    ),
+    "it says so in a former life of the record": (
+        world(active(1), record={"withdrawals": 2}, observed=marked(withdrawn="dead-2")),
+        ["5eed-2"],
+    ),
+    "another switch is decided, and changes it": (
+        world(active(1), candidate(2), record={"withdrawals": 2, "switch": ON_ITS_WAY}),
+        [],
+    ),
+    "somebody changed its selector: that is repaired first": (
+        world(active(1), record={"withdrawals": 2}, observed=marked(0)),
+        [],
+    ),
+    "it is somebody else's": (world(active(1), record={"withdrawals": 2}, observed=marked(ours=False)), []),
+    "there is none": (world(active(1), record={"withdrawals": 2}, observed={"active_service": None}), []),
+}
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_mark_of_a_withdrawn_switch(name: str) -> None:
+    state, marks = MARKS[name]
+    assert [action.withdrawn for action in mark(state)] == marks

@@ -409,8 +409,16 @@ class Life:
         agent = self.agent(state, who)
         if not agent.halted:
             return None
+        actions, version, record = self.pools.halted[agent.halted]
         state = self.with_agent(state, who, agent._replace(halted=0))
-        return self._write(state, who, agent, self.pools.halted[agent.halted])
+        if isinstance(actions[0], act.SwitchTraffic):
+            # It stood still between its last check and the write itself: only the Service's version still counts.
+            if self.cluster(state).version != version:
+                return state
+            state, actions = self._write(state, who, agent, actions[:1]), actions[1:]
+        if any(isinstance(one, act.SwitchTraffic) for one in actions) and state.record != record:
+            return state  # What comes next asks for the record first.
+        return self._write(state, who, agent, actions)
 
     def _pass(
         self,
@@ -446,7 +454,8 @@ class Life:
             return self.with_agent(state, who, self._anew(agent, away=not self.git(state).up))
         files = self.pools.main[agent.main][-1].files if agent.main >= 0 and outcome.git else ()
         wish = self.pools.wish.number((outcome.git, files))  # type: ignore[arg-type]
-        halted = self.pools.halted.number(outcome.cluster[count:])  # type: ignore[arg-type]
+        left, version = outcome.cluster[count:], self.cluster(state).version
+        halted = self.pools.halted.number((left, version, state.record) if left else ((), 0, 0))  # type: ignore[arg-type]
         return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
 
     @staticmethod
@@ -517,8 +526,14 @@ class Life:
             books = promises.acted(
                 action, cluster, done, books, record, newest, main, self._said_since(state, agent) | self._meant(state)
             )
-            cluster = done
+            cluster = self._versioned(cluster, done)
         return self.with_books(self.with_cluster(state, cluster), books)
+
+    def _versioned(self, before: Cluster, after: Cluster) -> Cluster:
+        """A write to the active Service gives it a new version; counted only where that can matter."""
+        if "halt" not in self.rules.kinds or (before.active, before.mark) == (after.active, after.mark):
+            return after
+        return after._replace(version=after.version + 1)
 
     def put(self, state: State, who: str, answered: bool = True) -> State | None:
         """The Git thread writes what the last decision wants; not ``answered``: the process dies before it hears."""

@@ -277,7 +277,7 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
             )
             for one in cluster.sets
         ),
-        active_service=service("web", cluster, cluster.active),
+        active_service=service("web", cluster, cluster.active, cluster.mark),
         preview_service=service("web-preview", cluster, cluster.preview),
         request=_request(cluster.request),
         git=GitView(
@@ -290,13 +290,12 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
     )
 
 
-def service(name: str, cluster: Cluster, tag: str | None) -> ServiceView | None:
+def service(name: str, cluster: Cluster, tag: str | None, mark: str = "") -> ServiceView | None:
     """A Service as it is seen; its endpoints are the available pods that it selects."""
     if tag is None:
         return None
-    return ServiceView(
-        name, short(digest(tag)) if tag else "", selector(tag), ready_endpoints=cluster.available(tag) if tag else 0
-    )
+    ready = cluster.available(tag) if tag else 0
+    return ServiceView(name, short(digest(tag)) if tag else "", selector(tag), ready_endpoints=ready, withdrawn=mark)
 
 
 @cache
@@ -329,6 +328,9 @@ def carry_out(action: act.Action, cluster: Cluster, applied: tuple[bool, tuple[s
             return cluster._replace(preview=tag_of(action.digest))
         case act.SwitchTraffic():
             return _switch(action, cluster)
+        case act.MarkService():
+            same = cluster.active is not None and selector(cluster.active) == action.expected_selector
+            return cluster._replace(mark=action.withdrawn) if same else None
     raise AssertionError(f"the explored world knows no {action}")
 
 

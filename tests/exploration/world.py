@@ -120,6 +120,10 @@ class Cluster(NamedTuple):
     preview: str | None = None
     request: tuple[str, str] | None = None
     """An operator's: its id and verb."""
+    mark: str = ""
+    """What the active Service says of a withdrawn switch."""
+    version: int = 0
+    """How often the active Service was written to (its resourceVersion), where a process may stand still."""
 
     def pods(self, tag: str | None) -> Pods | None:
         return next((one for one in self.sets if one.tag == tag), None)
@@ -154,7 +158,7 @@ class Agent(NamedTuple):
     wish: int = 0
     """What its last decision wants of Git, and the files of the app that it was decided from."""
     halted: int = 0
-    """What is left of its last pass, where the process stands still (SIGSTOP)."""
+    """What is left of its last pass, where the process stands still (SIGSTOP), and what it had checked by then."""
 
 
 class Books(NamedTuple):
@@ -207,9 +211,9 @@ class Pools:
         self.books: Pool[Books] = Pool()
         self.old: Pool[tuple[int, int]] = Pool()
         self.wish: Pool[tuple[tuple[GitAction, ...], Files]] = Pool()
-        self.halted: Pool[tuple[ClusterAction, ...]] = Pool()
+        self.halted: Pool[tuple[tuple[ClusterAction, ...], int, int]] = Pool()
         self.wish.number(((), ()))
-        self.halted.number(())
+        self.halted.number(((), 0, 0))
         self.old.number((-1, -1))
 
     def commits(self, main: int) -> frozenset[str]:

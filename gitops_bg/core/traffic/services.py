@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.actions import ApplyService, ClusterAction, PointPreview, Role, SwitchTraffic
+from gitops_bg.core.actions import ApplyService, ClusterAction, MarkService, PointPreview, Role, SwitchTraffic
 from gitops_bg.core.digest import short
 from gitops_bg.core.lifecycle.sizes import needed_to_switch
 from gitops_bg.core.model import Version
@@ -19,6 +19,18 @@ def switch(world: World) -> tuple[SwitchTraffic, ...]:
     """
     decided = world.record.switch
     return _switch_all(world, decided) if decided else ()
+
+
+def mark(world: World) -> tuple[MarkService, ...]:
+    """A switch that was withdrawn may still be on its way, in a process that stands still: it finds another Service.
+
+    Not while another switch is decided, which changes the Services itself, nor where they are to be repaired first.
+    """
+    wanted, live = world.record.withdrawn, short(world.record.traffic)
+    if not wanted or world.record.switch or not live:
+        return ()
+    there = ((name, view) for name, view in world.active_services if view and view.ours and view.digest == live)
+    return tuple(MarkService(name, view.selector, wanted) for name, view in there if view.withdrawn != wanted)
 
 
 def keep(world: World) -> tuple[ClusterAction, ...]:

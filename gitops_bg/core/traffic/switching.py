@@ -134,7 +134,11 @@ def _want(world: World, coming: Version) -> World:
 
 
 def _without_switch(world: World) -> World:
-    return world if world.record.switch is None else world.with_record(replace(world.record, switch=None))
+    """It may be on its way in another process: the Services are marked, so that it comes too late (decision 20)."""
+    record = world.record
+    if record.switch is None:
+        return world
+    return world.with_record(replace(record, switch=None, withdrawals=record.withdrawals + 1))
 
 
 def _with_switch(world: World, coming: Version) -> World:

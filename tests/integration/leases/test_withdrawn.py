@@ -1,0 +1,97 @@
+"""A switch that stands still on its way to the API server, while another agent decides otherwise: it comes too late.
+
+The two agents do not know of each other; there is nothing but the Service itself that could refuse the write.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.sandbox.calls import Call
+from tests.support.agent_processes import AgentProcess, Movements, told
+from tests.support.clusters import SandboxCluster
+from tests.support.scenario import App, Scenario, scenario
+from tests.support.waiting import eventually
+
+PATIENCE = 60.0
+
+
+class Held:
+    """Holds the first write that would move a Service, as a frozen process or a bad network does."""
+
+    def __init__(self, service: str, digest: str) -> None:
+        self._service, self._digest = service, digest[3:13]
+        self.there, self.go = threading.Event(), threading.Event()
+
+    def before(self, call: Call) -> None:
+        moves = call.verb == "patch" and (call.plural, call.name) == ("services", self._service)
+        if moves and self._digest.encode() in call.body and not self.there.is_set():
+            self.there.set()
+            assert self.go.wait(PATIENCE)
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def first(world: Scenario, tmp_path: Path) -> Iterator[AgentProcess]:
+    one = AgentProcess(world, tmp_path / "first", "--lease-name=mine-1", "--poll", "0.3")
+    yield one
+    one.close()
+
+
+@pytest.mark.parametrize("reverted", ["the promotion", "the push"])
+def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
+    world: Scenario, own_sandbox: SandboxCluster, first: AgentProcess, tmp_path: Path, reverted: str
+) -> None:
+    app, faults = world.app(), own_sandbox.sandbox.faults
+    app.add("v1")
+    _in_git(app, "v1")
+    pushed = app.push_image("v2")
+    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
+    held = Held(app.name, app.digest("v2"))
+    faults.before(held.before)
+    with Movements(app) as movements:
+        merged = app.merge_offer()
+        assert held.there.wait(PATIENCE), "the first agent has decided to move traffic"
+        assert app.record.switch is not None
+        other = AgentProcess(world, tmp_path / "other", "--lease-name=mine-2", "--poll", "0.3")
+        try:
+            app.revert(merged if reverted == "the promotion" else pushed)
+            eventually(lambda: app.record.switch is None, PATIENCE, 0.1, what="the other agent withdraws the switch")
+            eventually(lambda: _mark(app) == app.record.withdrawn != "", PATIENCE, 0.1, what="and marks the Service")
+            held.go.set()
+            eventually(lambda: _refused(own_sandbox, app), PATIENCE, 0.1, what="it is refused")
+            _in_git(app, "v1")
+            eventually(app.is_told, PATIENCE, 0.1, what="all is told")
+        finally:
+            held.go.set()
+            other.close()
+    assert movements.seen == [app.digest("v1")[3:13]]
+    assert told(app) == ["deployed"]
+
+
+def _in_git(app: App, tag: str) -> None:
+    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
+    eventually(lambda: app.primary_digest() == app.digest(tag), PATIENCE, 0.1, what=f"{tag} is in Git")
+
+
+def _refused(cluster: SandboxCluster, app: App) -> bool:
+    asked = cluster.sandbox.requests.all()
+    return any(
+        (one.verb, one.resource, one.name) == ("patch", "services", app.name) and one.status >= 400 for one in asked
+    )
+
+
+def _mark(app: App) -> str:
+    service = app.scenario.live("services", app.name)
+    assert service is not None
+    return str((service["metadata"].get("annotations") or {}).get(names.WITHDRAWN, ""))
