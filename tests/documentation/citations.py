@@ -13,6 +13,7 @@ from typing import NamedTuple
 ARCHITECTURE = "docs/architecture"
 PEERS = f"{ARCHITECTURE}/peers"
 DECISIONS = "docs/decisions"
+ENGINE = f"{ARCHITECTURE}/engine.md"
 
 _NUMBER = r"\d+(?:\.\d+)*"
 _MORE = rf"(?:(?:,| and|, and| to) §{_NUMBER})*"
@@ -99,12 +100,18 @@ def _decision(library: Library, match: re.Match[str]) -> Iterator[str]:
         yield f"there is no {DECISIONS}/{number}-….md"
 
 
+def _invariant(library: Library, match: re.Match[str]) -> Iterator[str]:
+    if f"\n| {match[0]} | " not in library.texts.get(ENGINE, ""):
+        yield f"{ENGINE} has no such invariant"
+
+
 def _elsewhere(_: Library, __: re.Match[str]) -> Iterator[str]:
     yield from ()
 
 
 def _unknown(_: Library, match: re.Match[str]) -> Iterator[str]:
-    yield f"nobody can tell what {match[0].strip()!r} leads to: {ARCHITECTURE}/README.md says how to cite"
+    around = match.string[max(0, match.start() - 20) : match.end() + 5]
+    yield f"nobody can tell what it leads to in {around!r}: {ARCHITECTURE}/README.md says how to cite"
 
 
 def _numbers(match: re.Match[str]) -> list[str]:
@@ -115,10 +122,14 @@ FORMS = (
     Form("DESIGN §4.5, §5", re.compile(rf"\bDESIGN §{_NUMBER}{_MORE}"), _design),
     Form("gitops.md §3", re.compile(rf"(?<![\w/])(?P<file>[a-z][a-z-]*\.md) §{_NUMBER}{_MORE}"), _peer),
     Form("decision 17", re.compile(r"\bdecision (?P<number>\d+)\b|\bdocs/decisions/(?P<path>\d{4})"), _decision),
+    Form("I4", re.compile(r"(?<![\w#-])I\d+\b"), _invariant),
     Form("RFC 6901 §3", re.compile(rf"\b(?:RFC \d+|YAML 1\.2) §{_NUMBER}{_MORE}"), _elsewhere),
-    Form("anything else", re.compile(r"(?:\S+ )?§.{0,12}|\bDESIGN\b(?! §\d)|\breference (?=[\w-]+\.md)"), _unknown),
+    Form("anything else", re.compile(r"§.{0,12}|\bDESIGN\b(?! §\d)|\breference (?=[\w-]+\.md)"), _unknown),
 )
 """In this order: what one form has taken, no later one looks at."""
+
+_A_SIGN = re.compile(r"§|\bDESIGN\b|\breference\b|\bdecision\b|docs/decisions/|\bI\d")
+"""Most files cite nothing."""
 
 
 # --- whole files ---------------------------------------------------------------------------------------------
@@ -126,6 +137,8 @@ FORMS = (
 
 def unresolved(library: Library, path: str) -> Iterator[Unresolved]:
     """Every citation of a file that leads nowhere, in the order of the forms."""
+    if not _A_SIGN.search(library.texts[path]):
+        return
     text, lines = _flat(library.texts[path])
     taken = bytearray(len(text))
     for form in FORMS:
@@ -176,6 +189,11 @@ PLACES = ("gitops_bg", "tests", "docs", "deploy", "repo-template", "policies", "
 """Everything that people write; and the files beside these folders."""
 HERE = "tests/documentation/"
 """Talks about citations, and so holds some that are none."""
+
+
+def own(root: Path) -> tuple[str, ...]:
+    """The files of this room, which are not read."""
+    return tuple(path.relative_to(root).as_posix() for path in (root / HERE).glob("*.py"))
 
 
 def read(root: Path) -> Library:
