@@ -125,6 +125,7 @@ def style_of(phase: str) -> str:
 def age(created: str, now: datetime) -> str:
     """How long ago a time of Kubernetes was.
 
+    >>> from datetime import UTC
     >>> age("2026-01-01T00:00:00Z", datetime(2026, 1, 1, 1, tzinfo=UTC))
     '1h'
     """

@@ -150,7 +150,7 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def tests_for(mutant: Mutant) -> Iterator[list[str]]:
     """The tables of `tests/core`: first those of the module's own name, then all but the slow random histories."""
     own = f"test_{Path(mutant.file).stem}.py"
-    slow = {"test_invariants.py", "test_doctests.py", own}
+    slow = {"test_invariants.py", own}
     every = sorted(path.name for path in (ROOT / "tests" / "core").glob("test_*.py"))
     if own in every:
         yield [f"tests/core/{own}"]
