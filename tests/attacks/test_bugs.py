@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent import catalog, git_writes, reconciler
+from gitops_bg.agent import git_writes, reader, reconciler
 from gitops_bg.agent.measuring import Measurements
 from gitops_bg.analysis import hooks
 from gitops_bg.analysis.hooks import HookCaller
@@ -62,7 +62,7 @@ BOUNDARIES = {
     "gathering": Boundary(reconciler, "gather"),
     "acting": Boundary(cluster_module.Cluster, "carry_out"),
     "making the status": Boundary(cluster_module.Cluster, "save"),
-    "reading the app's files": Boundary(catalog, "load_app"),
+    "reading the app's files": Boundary(reader, "load_app"),
     "finding the commits": Boundary(Repository, "origins"),
     "writing primary.yaml": Boundary(git_writes, "_change"),
     "offering a promotion": Boundary(Promotions, "offer"),
@@ -115,7 +115,7 @@ def test_object_of_the_cluster_that_cannot_be_read_is_its_apps_condition(siege: 
 
 def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
     """What moved is read by the next one: nothing is taken for known that nobody took over."""
-    failed = _failing_once(monkeypatch, catalog.Catalog, "_read_promotions")
+    failed = _failing_once(monkeypatch, reader.Reader, "read_promotions")
     siege.api.push_image("after-the-bug")
     assert failed.wait(10)
     siege.api.wait_condition("GitReachable", "False")
