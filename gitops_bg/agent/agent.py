@@ -75,7 +75,7 @@ class Agent:
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
         self.queue = WorkQueue()
-        self.leadership = Leadership(_lease(settings), self._led)
+        self.leadership = Leadership(_lease(settings, self.metrics), self._led)
         self._scheduler = BackgroundScheduler(
             timezone=UTC,
             executors={"default": ThreadPoolExecutor(2)},
@@ -92,6 +92,7 @@ class Agent:
             us=allegiance_of(settings),
             may_write=self.leadership.require,
             clock=utc_now,
+            count=self.metrics.kubernetes_request,
         )
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
@@ -298,7 +299,7 @@ class Agent:
 
     # --- health ---------------------------------------------------------------------------------------------------
 
-    def alive(self) -> list[str]:
+    def liveness_problems(self) -> list[str]:
         """Why the process should be restarted; empty while all loops run."""
         reasons = [f"thread {worker.name} ended" for worker in self._workers if not worker.is_alive()]
         if not self.git.alive:
@@ -309,7 +310,7 @@ class Agent:
             reasons.append("a watch ended")
         return reasons
 
-    def ready(self) -> list[str]:
+    def readiness_problems(self) -> list[str]:
         """Why the agent does not look after its apps yet; empty once it does."""
         reasons = [] if self.cluster.synced else ["the caches of the cluster are not filled yet"]
         if not self.catalog.seen:
@@ -324,14 +325,14 @@ def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
     return troubles[0]
 
 
-def _lease(settings: AgentSettings) -> Lease | None:
+def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
     """Over a connection of its own, which waits no longer than an attempt may take."""
     wanted = settings.lease
     if wanted is None:
         return None
     patience = max(0.5, min(2.0, wanted.renew_deadline / 4))
     access = replace(settings.access, connect_timeout=patience, read_timeout=patience, pool_size=1)
-    return Lease(Client(access), wanted, identity())
+    return Lease(Client(access, count=metrics.kubernetes_request), wanted, identity())
 
 
 def allegiance_of(settings: AgentSettings) -> Allegiance:

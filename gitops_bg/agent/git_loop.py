@@ -5,7 +5,6 @@ Traffic never waits for it. It schedules nothing itself: how long until the next
 
 import logging
 import threading
-from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -252,14 +251,14 @@ class GitLoop:
         self._listener.wake(dirty)
 
     def _write(self, wishes: dict[AppKey, Wish]) -> None:
-        started = self._clock()
         if not self.may_write():  # whoever leads now decides what Git is to get; what is told is in the records
             return
         if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
             wishes = only_ledger(wishes)
         written = write(self._repository, wishes)
         self._note_bugs(wishes, written)
-        self._count(wishes, (self._clock() - started).total_seconds())
+        for pushed in written.pushed:
+            self._metrics.git_wrote(pushed.kind, pushed.commits, pushed.seconds)
         if written.refused:
             LOGGER.warning("main refuses the agent's commit: %s", written.refused)
             self._refused_at, self._catalog.main_refused = self._clock(), written.refused
@@ -319,8 +318,3 @@ class GitLoop:
                 tell(error, app)
             LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
         self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))
-
-    def _count(self, wishes: dict[AppKey, Wish], seconds: float) -> None:
-        kinds = Counter(type(action).__name__ for wish in wishes.values() for action in wish.actions)
-        for kind, count in kinds.items():
-            self._metrics.git_wrote(kind, count, seconds)

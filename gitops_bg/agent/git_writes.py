@@ -5,6 +5,7 @@ Only the last decision about an app counts. Nothing here decides; what Git answe
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import assert_never
 
 from gitops_bg.agent.contents import completed
@@ -16,7 +17,7 @@ from gitops_bg.repo.errors import PushRefused
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.messages import Movement
-from gitops_bg.repo.promotion import PrimaryChange
+from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.configuration import Configuration
 from gitops_bg.spec.primary import render_primary
@@ -46,6 +47,15 @@ def only_ledger(wishes: Mapping[AppKey, Wish]) -> dict[AppKey, Wish]:
 
 
 @dataclass(frozen=True, slots=True)
+class Pushed:
+    """One part of a batch that the remote took: ``kind`` is main, offer or ledger, ``seconds`` what it took in all."""
+
+    kind: str
+    commits: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What became of a batch. ``touched``: apps whose branches may be different now; look at the remote again."""
 
@@ -58,6 +68,7 @@ class Written:
     """Why, of branches that are not; main is among them only where trying again may help."""
     incomplete: Mapping[AppKey, GitopsBgError] = field(default_factory=dict)
     """Why, of apps of whose change a part is not at hand."""
+    pushed: tuple[Pushed, ...] = ()
 
     @property
     def errors(self) -> tuple[GitopsBgError, ...]:
@@ -77,19 +88,19 @@ def branch_of(repository: Repository, app: AppKey, action: GitAction) -> str:
     assert_never(action)
 
 
-def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
-    """Carry out all wishes: main first, then the promotion branches, then the ledger.
+def write(repository: Repository, wishes: Mapping[AppKey, Wish], clock: Callable[[], float] = monotonic) -> Written:
+    """Carry out all wishes: main first, then the promotion branches, then the ledger. ``clock`` gives seconds.
 
     A part that fails does not keep the others from being written. Every part may be repeated after any failure; so
     where the batch meets a bug, each app's wish is carried out by itself, and one alone is then ``incomplete``.
     """
     try:
         with guarded("writing to Git"):
-            return _together(repository, wishes)
+            return _together(repository, wishes, clock)
     except InternalError as error:
         if len(wishes) == 1:
             return Written(incomplete=dict.fromkeys(wishes, error))
-    written = [write(repository, {app: wish}) for app, wish in wishes.items()]
+    written = [write(repository, {app: wish}, clock) for app, wish in wishes.items()]
     failed = {name: why for each in written for name, why in each.failed.items()}
     return Written(
         touched=frozenset(app for each in written for app in each.touched),
@@ -97,43 +108,62 @@ def write(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
         taken=frozenset(name for each in written for name in each.taken) - failed.keys(),
         failed=failed,
         incomplete={app: why for each in written for app, why in each.incomplete.items()},
+        pushed=tuple(each for one in written for each in one.pushed),
     )
 
 
-def _together(repository: Repository, wishes: Mapping[AppKey, Wish]) -> Written:
+def _together(repository: Repository, wishes: Mapping[AppKey, Wish], clock: Callable[[], float]) -> Written:
     incomplete: dict[AppKey, GitopsBgError] = {}
     commits = list(_changes(repository, wishes, CommitPrimary, incomplete))
     offers = list(_changes(repository, wishes, OfferPromotion, incomplete))
     withdrawn, batch = _apps(wishes, WithdrawPromotion), dict(_ledger(wishes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
-    parts: tuple[tuple[object, set[str], Callable[[], object]], ...] = (
-        (commits, main, lambda: repository.commit_primaries(commits)),
-        (offers, {promotion_branch(change.app) for change in offers}, lambda: repository.offer(offers)),
-        (withdrawn, set(map(promotion_branch, withdrawn)), lambda: repository.withdraw(withdrawn)),
-        (batch, ledger, lambda: repository.publish(batch)),
+    parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
+        ("main", commits, main, lambda: _committed(repository.commit_primaries(commits))),
+        (
+            "offer",
+            offers,
+            {promotion_branch(change.app) for change in offers},
+            lambda: _committed(repository.offer(offers)),
+        ),
+        ("offer", withdrawn, set(map(promotion_branch, withdrawn)), lambda: _withdrawn(repository, withdrawn)),
+        ("ledger", batch, ledger, lambda: 1 if repository.publish(batch).commit else 0),
     )
     failed: dict[str, GitopsBgError] = {}
     tried: set[str] = set()
-    for content, branches, part in parts:
+    pushed: list[Pushed] = []
+    for kind, content, branches, part in parts:
         if content:
-            failed |= _failures(branches, part)
+            started = clock()
+            commits_made, failures = _carried_out(branches, part)
+            failed |= failures
             tried |= branches
+            if not failures:
+                pushed.append(Pushed(kind, commits_made, clock() - started))
     refusal = failed.get(repository.settings.branch)
     refused = failed.pop(repository.settings.branch) if isinstance(refusal, PushRefused) else None
     touched = {change.app for change in (*commits, *offers)} | withdrawn
     taken = tried - failed.keys() - (main if refused else set())
-    return Written(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete)
+    return Written(frozenset(touched), str(refused or ""), frozenset(taken), failed, incomplete, tuple(pushed))
 
 
-def _failures(branches: set[str], part: Callable[[], object]) -> dict[str, GitopsBgError]:
-    """Why, of those of the branches that the part did not write."""
+def _carried_out(branches: set[str], part: Callable[[], int]) -> tuple[int, dict[str, GitopsBgError]]:
+    """How many commits the part pushed; and why, of those of the branches that it did not write."""
     try:
-        part()
+        return part(), {}
     except PushRefused as error:
-        return dict.fromkeys(branches & error.words.keys() or branches, error)
+        return 0, dict.fromkeys(branches & error.words.keys() or branches, error)
     except GitopsBgError as error:
-        return dict.fromkeys(branches, error)
-    return {}
+        return 0, dict.fromkeys(branches, error)
+
+
+def _committed(outcomes: Mapping[AppKey, PrimaryOutcome]) -> int:
+    return sum(outcome.result is PrimaryResult.COMMITTED for outcome in outcomes.values())
+
+
+def _withdrawn(repository: Repository, apps: set[AppKey]) -> int:
+    repository.withdraw(apps)
+    return 0
 
 
 def _changes(

@@ -57,7 +57,7 @@ class Metrics:
             self._process.lease_holder.labels(holder).set(1)
 
     def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
-        """One decision was made in ``seconds``, and ended in ``phase``."""
+        """The engine decided in ``seconds``, and ended in ``phase``; what came of carrying it out counts elsewhere."""
         self._apps.decisions.labels(*_labels(app), phase).inc()
         self._process.decision_seconds.observe(seconds)
 
@@ -138,7 +138,7 @@ class Metrics:
         self._process.poll_seconds.labels(outcome).observe(seconds)
 
     def git_wrote(self, kind: str, count: int, seconds: float) -> None:
-        """One push with ``count`` commits; ``kind`` is what they were for: ``primary``, ``offer``, ``ledger`` …"""
+        """The remote took ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
         self._process.commits.labels(kind).inc(count)
         self._process.push_seconds.labels(kind).observe(seconds)
 

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from time import perf_counter
 
 from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.beside import Beside
@@ -86,16 +87,20 @@ class Reconciler:
         refused, skew = self._refused.get(app, ""), self._clock_skew()
         facts = replace(facts, observed=replace(facts.observed, refused=refused, clock_skew=skew))
         facts = self._beside.with_results(facts, started)
-        decision = self._with_trouble(app, facts.decide(started))
+        decision = self._with_trouble(app, self._decide(facts, started))
         if decision.look_again:
             self._git.poll_soon()
             return False
         if facts.observed.app_foreign and self._cluster.claim(app):
             self._teller.event(app, "Conflict", facts.observed.app_foreign, warning=True)
             LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason="Conflict"))
-        wrote = self._act(facts, decision)
-        self._metrics.decided(app, decision.phase, (self._clock() - started).total_seconds())
-        return wrote
+        return self._act(facts, decision)
+
+    def _decide(self, facts: Facts, started: datetime) -> Decision:
+        asked = perf_counter()
+        decision = facts.decide(started)
+        self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
+        return decision
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
         """A bug that struck the app in the Git thread is its condition, like one that struck a pass."""

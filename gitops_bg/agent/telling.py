@@ -17,7 +17,7 @@ from gitops_bg.core.hooks.alerting import severity_of
 from gitops_bg.core.hooks.hook import Severity
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.status.conditions import HISTORY_REWRITTEN
+from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
 from gitops_bg.core.status.milestones import passed
 from gitops_bg.core.status.news import ended, news, runs, waited
 
@@ -57,6 +57,7 @@ class Teller:
         """Where the app is now."""
         self._tell_history(app, decision)
         self._metrics.replicas(app, decision.counts)
+        self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
         active, candidate = record.version(record.traffic), record.version(record.preview)
         self._metrics.app_info(
@@ -102,3 +103,7 @@ class Teller:
         for old, run in runs(before, after):
             if run.finding is not Finding.RUNNING and (old is None or old.running):
                 self._metrics.analysed(app, run.stage, run.finding)
+
+
+def _is_suspended(decision: Decision) -> bool:
+    return any(one.type == SUSPENDED and one.status for one in decision.conditions)

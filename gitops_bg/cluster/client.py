@@ -7,7 +7,7 @@ The reasons: pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gitops_bg.cluster.connection import Access, Answer, Call, Connection, Stream
+from gitops_bg.cluster.connection import Access, Answer, Call, Connection, Count, Stream
 from gitops_bg.cluster.errors import is_absent, is_failed_test, refusal
 from gitops_bg.cluster.kinds import Kind, Object, name_of
 from gitops_bg.cluster.skew import Skew
@@ -27,13 +27,20 @@ _MANAGER = {"fieldManager": FIELD_MANAGER}
 class Client:
     """One identity at one API server. Safe for many threads; `close` it at the end.
 
-    ``may_write`` is asked before every write but Events, and raises where nothing may be written any more.
+    ``may_write`` is asked before every write but Events, and raises where nothing may be written any more. ``count``
+    hears of every request.
 
     Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
     """
 
-    def __init__(self, access: Access, skew: Skew | None = None, may_write: Callable[[], None] = lambda: None) -> None:
-        self._connection = Connection(access, skew)
+    def __init__(
+        self,
+        access: Access,
+        skew: Skew | None = None,
+        may_write: Callable[[], None] = lambda: None,
+        count: Count = lambda *_: None,
+    ) -> None:
+        self._connection = Connection(access, skew, count)
         self._may_write = may_write
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from gitops_bg.cluster.act import Actor
 from gitops_bg.cluster.caches import Caches
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.companions import Companions
-from gitops_bg.cluster.connection import Access
+from gitops_bg.cluster.connection import Access, Count
 from gitops_bg.cluster.desired import service_names
 from gitops_bg.cluster.errors import NotFound
 from gitops_bg.cluster.events import EventWriter, Happening
@@ -25,7 +25,7 @@ from gitops_bg.cluster.settled import Settled
 from gitops_bg.cluster.skew import Skew
 from gitops_bg.cluster.slices import SliceKind
 from gitops_bg.cluster.states import AppState
-from gitops_bg.cluster.status import load, status_of, with_condition
+from gitops_bg.cluster.status import load, since, status_of, with_condition
 from gitops_bg.cluster.watch import Pace
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
@@ -94,6 +94,7 @@ class Cluster:
         clock: Callable[[], datetime] | None = None,
         us: Allegiance = NOBODYS,
         may_write: Callable[[], None] = lambda: None,
+        count: Count = lambda *_: None,
     ) -> "Cluster":
         """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
 
@@ -103,7 +104,7 @@ class Cluster:
         Our own writes are in the caches at once and do not come back as changes.
         """
         skew = Skew(clock) if clock else None
-        client = Client(access, skew, may_write)
+        client = Client(access, skew, may_write, count)
         caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
         jobs = Jobs(client, namespaces, on_change, pace, on_crash)
         made = cls._of(client, caches, caches, jobs, us)
@@ -163,6 +164,11 @@ class Cluster:
         """The apps whose BlueGreenDeployment is ours, sorted."""
         found = {AppKey(state.meta.namespace, state.meta.name): state for state in self._reader.apps()}
         return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
+
+    def since(self, app: AppKey, condition: str) -> datetime | None:
+        """Since when a condition of the app is as its status says; None where that is not known."""
+        state = self._reader.app(app)
+        return since(state, condition) if state else None
 
     def bgd(self, app: AppKey) -> AppState | None:
         """The live BlueGreenDeployment, whoever made it."""

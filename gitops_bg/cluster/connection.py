@@ -7,7 +7,7 @@ It sends and receives bytes; what they mean is the business of `client`. Retries
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,10 @@ from gitops_bg.cluster.errors import NoAccess, border, refusal
 from gitops_bg.cluster.skew import Skew
 
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+Count = Callable[[str, str, float], None]
+"""Hears of every request: its verb, the status code or `NO_ANSWER`, and the seconds until the answer began."""
+NO_ANSWER = "none"
 
 _CREDENTIALS_SECONDS = 1.0  # a token that has been replaced is used for so long at most; a 401 ends it at once
 
@@ -50,9 +54,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: ``query`` and ``headers`` without what every request carries; ``what`` names it in errors."""
+    """One request: ``query`` without what every request carries; ``what`` names it in errors."""
 
     what: str
+    """Its first word is the verb."""
     method: str
     path: str
     query: Mapping[str, str]
@@ -72,8 +77,9 @@ class Answer:
 class Connection:
     """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2)."""
 
-    def __init__(self, access: Access, skew: Skew | None = None) -> None:
+    def __init__(self, access: Access, skew: Skew | None = None, count: Count = lambda *_: None) -> None:
         self._access = access
+        self._count = count
         self._skew = skew
         self._lock = threading.Lock()
         self._api = self._connect()
@@ -113,14 +119,19 @@ class Connection:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""
         sent = self._skew.now() if self._skew else None
-        answer = api.rest_client.request(
-            call.method,
-            config.host + call.path + query,
-            headers=headers,
-            body=call.body,
-            _request_timeout=(self._access.connect_timeout, read_timeout),
-        )
-        response: urllib3.HTTPResponse = answer.response
+        verb, code, started = call.what.partition(" ")[0], "", time.monotonic()
+        try:
+            answer = api.rest_client.request(
+                call.method,
+                config.host + call.path + query,
+                headers=headers,
+                body=call.body,
+                _request_timeout=(self._access.connect_timeout, read_timeout),
+            )
+            response: urllib3.HTTPResponse = answer.response
+            code = str(response.status)
+        finally:
+            self._count(verb, code or NO_ANSWER, time.monotonic() - started)
         if self._skew and sent:
             self._skew.heard(response.headers.get("Date"), sent)
         return response

@@ -86,6 +86,14 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
 
 
+def since(state: AppState, kind: str) -> datetime | None:
+    """Since when a condition of the status is as it is; None where it says nothing."""
+    found = reread_json(state.status).get("conditions")
+    shown = [each for each in found if _is_condition(each)] if isinstance(found, list) else []
+    said = next((each.get("lastTransitionTime") for each in shown if each["type"] == kind), None)
+    return datetime.fromisoformat(said) if isinstance(said, str) else None
+
+
 def _is_condition(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("type", "status"))
 

@@ -138,7 +138,7 @@ def _status_schema() -> Schema:
         observedGeneration=_NUMBER,
         phase=_TEXT,
         message=_TEXT,
-        commit={**_TEXT, "description": "The commit of main that the app was last reconciled with."},
+        commit={**_TEXT, "description": "The commit that brought the candidate, or else what is live."},
         target={**named, "description": "What the target names, and the commit that brought it."},
         primary={**named, "description": "What primary.yaml names, and the commit that made it do so."},
         active=version,

@@ -12,7 +12,7 @@ from gitops_bg.web.view import AgentView
 
 def routes(view: AgentView) -> list[Route]:
     """/healthz: restart the process where it fails. /readyz: it can do its work. 200 or 503."""
-    return [_question("/healthz", view.alive), _question("/readyz", view.ready)]
+    return [_question("/healthz", view.liveness_problems), _question("/readyz", view.readiness_problems)]
 
 
 def _question(path: str, reasons_against: Callable[[], list[str]]) -> Route:

@@ -18,11 +18,11 @@ class AgentView(Protocol):
         """What webhooks are signed with; None or empty where none is configured: then no webhook is accepted."""
         ...
 
-    def alive(self) -> list[str]:
+    def liveness_problems(self) -> list[str]:
         """Why the process should be restarted (a loop that no longer ticks); empty while it is alive."""
         ...
 
-    def ready(self) -> list[str]:
+    def readiness_problems(self) -> list[str]:
         """What is still missing before the agent can work (a cache, the first look at Git); empty when ready."""
         ...
 

@@ -62,7 +62,7 @@ def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) ->
     assert len(conflicts) == 5
     assert web.told().count("promoted") == 1
     assert web.scenario.agent is not None
-    assert not web.scenario.agent.alive()
+    assert not web.scenario.agent.liveness_problems()
 
 
 @pytest.mark.parametrize("error", [Transient("the server is busy"), Refused("422: not like this")], ids=str)
@@ -82,7 +82,7 @@ def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the
     web.wait(lambda: failed, "the write failed")
     other.promote("v2")
     assert world.agent is not None
-    assert world.agent.alive() == []
+    assert world.agent.liveness_problems() == []
     assert web.live_tag() == "v1"
 
     def is_tried_again() -> bool:

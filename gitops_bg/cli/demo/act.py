@@ -108,7 +108,7 @@ class Act:
                 raise self._missed(f"every request is answered by {tag}", f"one got {got}")
 
     def _look_after_agent(self, said: str) -> None:
-        if dead := self.scene.agent.alive():
+        if dead := self.scene.agent.liveness_problems():
             raise self._missed(said, "; ".join(dead))
 
     def _since_push(self) -> float:

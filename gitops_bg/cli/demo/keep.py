@@ -12,13 +12,13 @@ def leave_running(scene: Scene, screen: Screen) -> None:
     """Show the addresses, then wait for Ctrl-C, or until the agent ends by itself."""
     _tell(scene, screen)
     try:
-        while not scene.agent.alive():
+        while not scene.agent.liveness_problems():
             time.sleep(0.2)
             scene.traffic.forget(_LATEST)
     except KeyboardInterrupt:
         screen.note("stopping")
     else:
-        screen.missed("the agent ended: " + "; ".join(scene.agent.alive()))
+        screen.missed("the agent ended: " + "; ".join(scene.agent.liveness_problems()))
 
 
 def _tell(scene: Scene, screen: Screen) -> None:

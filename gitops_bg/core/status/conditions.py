@@ -25,6 +25,7 @@ from gitops_bg.core.traffic.ports import unservable
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
+SUSPENDED = "Suspended"
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
 PUSH_REFUSED = "PushRefused"
 """The reason of these two where the remote does not take the branch; the message is what it says."""
@@ -294,8 +295,8 @@ def _on_hold(world: World) -> Condition:
 def _suspended(world: World) -> Condition:
     suspend = world.spec.suspend
     if not world.suspended or suspend is None:
-        return Condition("Suspended", False, "NotSuspended", "the app is not suspended")
-    return Condition("Suspended", True, "Suspended", f"{suspend.by or 'somebody'}: {suspend.reason}")
+        return Condition(SUSPENDED, False, "NotSuspended", "the app is not suspended")
+    return Condition(SUSPENDED, True, "Suspended", f"{suspend.by or 'somebody'}: {suspend.reason}")
 
 
 def _invalid(world: World) -> Condition:

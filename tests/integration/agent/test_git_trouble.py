@@ -112,7 +112,7 @@ def test_slow_remote_does_not_keep_live_objects_waiting(web: App) -> None:
 def test_empty_remote_and_one_without_the_branch_say_what_is_missing(world: Scenario) -> None:
     agent = world.start()
     eventually(lambda: "empty" in agent.catalog.unreachable, what="the remote is empty")
-    assert "empty" in agent.ready()[0]
+    assert "empty" in agent.readiness_problems()[0]
 
     world.remote.write("README.md", "hello")
     world.remote.commit("On another branch")
@@ -121,7 +121,7 @@ def test_empty_remote_and_one_without_the_branch_say_what_is_missing(world: Scen
     eventually(lambda: "main" in agent.catalog.unreachable and "empty" not in agent.catalog.unreachable)
 
     world.app().deploy("v1")
-    assert agent.ready() == []
+    assert agent.readiness_problems() == []
 
 
 def test_branch_that_is_deleted_is_an_unreachable_remote_not_the_end_of_all_apps(web: App) -> None:

@@ -30,12 +30,12 @@ class FakeAgent:
         self.wakes: list[str] = []
         self.breaks = False
 
-    def alive(self) -> list[str]:
+    def liveness_problems(self) -> list[str]:
         if self.breaks:
             raise RuntimeError("secret detail of a bug")
         return self.reasons_not_alive
 
-    def ready(self) -> list[str]:
+    def readiness_problems(self) -> list[str]:
         return self.reasons_not_ready
 
     def wake(self, reason: str) -> None:

@@ -1,0 +1,95 @@
+"""Every series that docs/status.md names gets a sample from a running agent, and the agent has no other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.metrics import Metrics
+from gitops_bg.cluster.lease import LeaseSettings
+from tests.support.analysis import analysed, publish_templates
+from tests.support.clusters import SandboxCluster
+from tests.support.scenario import Scenario, scenario
+from tests.support.waiting import eventually
+
+DOCS = Path(__file__).parents[3] / "docs" / "status.md"
+_NAME = re.compile(r"`(gitops_bg_[a-z0-9_]+)(?:\{([a-z, _]+)\})?")
+
+
+@pytest.fixture
+def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(own_sandbox, tmp_path, lease=LeaseSettings(namespace="default", name="metrics")) as made:
+        yield made
+
+
+def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: SandboxCluster) -> None:
+    agent = world.start()
+    publish_templates(world)
+    web = world.app()
+    analysed(web, "prePromotionAnalysis")
+    web.deploy("v1")
+    web.promote("v2")  # a switch, an analysis, commits of every kind
+    world.remote.refuse("gitops-bg/promote/*")
+    web.push_image("v3")  # a push that fails
+    web.wait_condition("OfferWritable", "False")
+    own_sandbox.sandbox.faults.fail(500, times=4, verb="update", resource="bluegreendeployments/status")
+    web.spec["suspend"] = {"by": "ada", "reason": "a holiday"}
+    web.configure()
+    web.wait_condition("Suspended")
+    eventually(lambda: all_sampled(agent), what="every series has a sample")
+
+
+def test_every_series_is_documented() -> None:
+    families = {family.name for family in Metrics().registry.collect() if family.name.startswith("gitops_bg_")}
+    assert {bare(name) for name in families} == {bare(name) for name in documented()}
+
+
+def test_suspension_is_shown_since_it_began_and_not_after_it(world: Scenario) -> None:
+    agent = world.start()
+    web = world.app().deploy("v1")
+    web.spec["suspend"] = {"by": "ada", "reason": "a holiday"}
+    web.configure()
+    web.wait_condition("Suspended")
+    since = f"gitops_bg_{'app_suspended_since_timestamp_seconds'}"
+    labels = {"namespace": web.key.namespace, "app": web.key.name}
+    eventually(lambda: agent.metrics.registry.get_sample_value(since, labels), what="it is shown")
+    began = agent.metrics.registry.get_sample_value(since, labels)
+    world.advance(3600)
+    again = world.restart()
+    eventually(
+        lambda: again.metrics.registry.get_sample_value(since, labels) == began, what="a restart changes nothing"
+    )
+    del web.spec["suspend"]
+    web.configure()
+    eventually(lambda: again.metrics.registry.get_sample_value(since, labels) is None, what="it is over")
+
+
+def documented() -> set[str]:
+    """The names in the table of metrics; `{a,b}` within a name stands for several, after it for labels."""
+    [table] = re.findall(r"^\| Argo Rollouts \| Here \|\n(?:\|.*\n)+(?=\nA rollout)", DOCS.read_text(), flags=re.M)
+    found: set[str] = set()
+    for name, inner in _NAME.findall(table):
+        parts = [each.strip() for each in inner.split(",")]
+        found |= {f"{name}{part}" for part in parts} if name.endswith("_") else {name}
+    return found
+
+
+def sampled(agent: Agent) -> set[str]:
+    """The documented names of all series that have a sample."""
+    samples = {sample.name for family in agent.metrics.registry.collect() for sample in family.samples}
+    return {name for name in documented() if {name, f"{name}_count"} & samples}
+
+
+def all_sampled(agent: Agent) -> bool:
+    """Whether there is none without; the names of those are in the error."""
+    assert documented() - sampled(agent) == set()
+    return True
+
+
+def bare(name: str) -> str:
+    """The name without what tells a counter."""
+    return name.removesuffix("_total")
