@@ -11,6 +11,8 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -76,6 +78,7 @@ class ControlPlane:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._token = secrets.token_hex(16)
         self._authority = Authority(folder / "pki")
+        self._ports: list[int] = []
         self.url = ""
         self.kubeconfig = folder / "admin.kubeconfig"
         self.audit_log = folder / "audit.log"
@@ -120,11 +123,31 @@ class ControlPlane:
             process.wait()
         self._processes.clear()
 
+    def backup(self, to: Path) -> None:
+        """Copy what etcd has on its disk, as a crash at this moment would leave it."""
+        etcd = self._processes[0]
+        etcd.send_signal(signal.SIGSTOP)
+        try:
+            shutil.copytree(self._folder / "etcd", to)
+        finally:
+            etcd.send_signal(signal.SIGCONT)
+
+    def restore(self, backup: Path) -> None:
+        """What an administrator does after a disaster: stop all, put the backup in place, start all."""
+        self.stop()
+        shutil.rmtree(self._folder / "etcd")
+        shutil.copytree(backup, self._folder / "etcd")
+        self._run_all()
+
     def _start(self) -> None:
-        etcd_client, etcd_peer, api_port = free_ports(3)
-        etcd = f"http://127.0.0.1:{etcd_client}"
-        self.url = f"https://127.0.0.1:{api_port}"
+        self._ports = free_ports(3)
+        self.url = f"https://127.0.0.1:{self._ports[2]}"
         self._write_kubeconfig("admin", {"token": self._token})
+        self._run_all()
+
+    def _run_all(self) -> None:
+        etcd_client, etcd_peer, api_port = self._ports
+        etcd = f"http://127.0.0.1:{etcd_client}"
         self._run_etcd(etcd, f"http://127.0.0.1:{etcd_peer}")
         self._run_apiserver(etcd, api_port)
         eventually(self._is_ready, timeout=60, every=0.05, what="the API server is ready")

@@ -1,9 +1,30 @@
 """A cluster that was restored from an earlier backup: its versions went back, and the agent lists anew."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from pathlib import Path
 
-from tests.support.clusters import SandboxCluster
-from tests.support.scenario import scenario
+import pytest
+
+from gitops_bg.core import names
+from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
+from tests.support.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.paths import services
+from tests.support.scenario import App, scenario
+
+PATIENCE = 90.0
+"""Seconds for what follows the start of a real control plane."""
+
+
+@pytest.fixture
+def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
+    """One that nobody shares; all of it ends with the test."""
+    binaries = assets()
+    if binaries is None:
+        pytest.skip(HOW_TO_GET_THEM)
+    with ControlPlaneCluster.run(binaries, tmp_path_factory.mktemp("own-control-plane")) as cluster:
+        yield cluster
 
 
 def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_switch(
@@ -29,3 +50,50 @@ def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_s
         assert web.selected("web-preview") == web.selected()
         web.promote("v4")
         assert agent is world.agent
+
+
+@pytest.mark.control_plane
+def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlaneCluster, tmp_path: Path) -> None:
+    """Traffic goes once from what the backup has to what main says, and every watch hears what comes after."""
+    cluster = own_control_plane
+    with scenario(cluster, tmp_path) as world:
+        agent = world.start()
+        web = world.app().deploy("v1")
+        web.promote("v2")
+        web.wait_phase("Healthy")
+        cluster.control_plane.backup(tmp_path / "backup")
+        web.promote("v3")
+        told, newest = web.told(), _newest(cluster)
+        before = len(_movements(web))
+
+        cluster.control_plane.restore(tmp_path / "backup")
+        assert _newest(cluster) < newest, "the versions went back"
+
+        web.wait(lambda: web.live_tag() == "v3", "v3 is live again", PATIENCE)
+        web.wait(lambda: web.phase() == "Healthy", "it is healthy", PATIENCE)
+        web.wait(lambda: len(web.told()) > len(told), "the ledger says so", PATIENCE)
+        web.wait_told()
+        assert web.told() == [*told, "promoted"]
+        assert len(_movements(web)) - before == 1
+
+        web.promote("v4")
+        assert web.told()[-1] == "promoted"
+        _select_by_hand(web, web.digest("v1")[3:13])
+        web.wait_live("v4")
+        assert agent is world.agent
+        assert agent.alive() == []
+
+
+def _newest(cluster: TestCluster) -> int:
+    return int(cluster.get("/api/v1/namespaces")["metadata"]["resourceVersion"])
+
+
+def _movements(web: App) -> list[str]:
+    """The writes of the agent to the active Service that were carried out."""
+    path = f"{services(web.key.namespace)}/{web.name}"
+    return [write.method for write in web.scenario.writes() if write.path == path and write.status == 200]
+
+
+def _select_by_hand(web: App, digest: str) -> None:
+    path = f"{services(web.key.namespace)}/{web.name}"
+    web.scenario.cluster.patch(path, {"spec": {"selector": {names.DIGEST: digest}}})
