@@ -81,12 +81,13 @@ class Blobs:
 
 
 def blobs_in_tree(tree: bytes, id_bytes: int) -> dict[str, str]:
-    """File names and object ids in a raw tree object; ids of ``id_bytes`` bytes."""
+    """Names and object ids of the files in a raw tree object, and of nothing else; ids of ``id_bytes`` bytes."""
     entries, at = {}, 0
     while at < len(tree):
         end = tree.index(b"\0", at)
-        name = text(tree[at:end].partition(b" ")[2])
-        entries[name] = tree[end + 1 : end + 1 + id_bytes].hex()
+        mode, _, name = tree[at:end].partition(b" ")
+        if mode.startswith(b"100"):
+            entries[text(name)] = tree[end + 1 : end + 1 + id_bytes].hex()
         at = end + 1 + id_bytes
     return entries
 

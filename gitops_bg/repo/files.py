@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import LARGEST_BYTES, Blobs
+from gitops_bg.repo.layout import app_of_folder
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.tree import listing
+from gitops_bg.repo.tree import LINK, SUBMODULE, listing
 from gitops_bg.spec.layout import (
     APP_FILE,
     APPS_FOLDER,
@@ -25,7 +26,7 @@ LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
 _BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
 _FEW = 50
 _NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
-_LINK, _SUBMODULE, _TREE = "120000", "160000", "040000"
+_TREE = "040000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class Entry:
         """Why it is not read, or None."""
         if self.crowd is not None:
             return self.crowd
-        if self.mode == _LINK:
+        if self.mode == LINK:
             return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
-        if self.mode == _SUBMODULE:
+        if self.mode == SUBMODULE:
             return Problem(self.path, "is a submodule; submodules are not read", remedy="commit the files themselves")
         if _NOT_UTF_8.search(self.path):
             return Problem(self.path, "has a name that is not UTF-8", remedy="rename it")
@@ -70,12 +71,14 @@ class Files:
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
         """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
         found = {app: _Folder(folder_of(app)) for app in apps}
-        paths = [f"{folder_of(app)}/" for app in found] if len(found) <= _FEW else [f"{APPS_FOLDER}/"]
+        paths = [folder_of(app) for app in found] if len(found) <= _FEW else [f"{APPS_FOLDER}/"]
         if not found:
             return {}
         for mode, blob, path in listing(self._mirror.told("ls-tree", "-r", "-z", commit, *paths)):
-            place = app_of(path)
-            if place is not None and place[0] in found and (is_manifest(path) or mode == _SUBMODULE):
+            place, instead = app_of(path), app_of_folder(path)
+            if instead in found and mode in (LINK, SUBMODULE):
+                found[instead].replaced(Entry(path, mode, blob))
+            elif place is not None and place[0] in found and (is_manifest(path) or mode == SUBMODULE):
                 found[place[0]].add(place[1], Entry(path, mode, blob))
         return {app: folder.entries() for app, folder in found.items()}
 
@@ -151,6 +154,10 @@ class _Folder:
         self._count += 1
         if self._count <= MOST_FILES or name in _BY_NAME:
             self._entries[name] = entry
+
+    def replaced(self, entry: Entry) -> None:
+        """Something else stands in its place, so that none of its files can be read."""
+        self._entries = dict.fromkeys(_BY_NAME, entry)
 
     def entries(self) -> dict[str, Entry]:
         """All by name; where they are too many, some, none of which is read: those that are looked for are there."""

@@ -16,6 +16,7 @@ from gitops_bg.repo.output import text
 from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
+_SUBMODULE = b"160000"
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
 LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
 _DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
@@ -89,7 +90,10 @@ class Sources:
 
 
 def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
-    """Commit, path and resulting blob of every change in the output of the walk; a removed file has a blob of zeros."""
+    """Commit, path and resulting blob of every change in the output of the walk.
+
+    What is no longer a file that can be read, removed or now a submodule, has a blob of zeros.
+    """
     commit, following = "", iter(walked)
     for part in following:
         told = part.lstrip(b"\n")
@@ -102,7 +106,9 @@ def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
 def _resulting_blob(facts: bytes) -> str:
     """The last of the ids: a merge has one mode and id for each parent, and as many colons in front."""
     parents = len(facts) - len(facts.lstrip(b":"))
-    return text(facts.lstrip(b":").split(b" ")[2 * parents + 1])
+    told = facts.lstrip(b":").split(b" ")
+    mode, blob = told[parents], text(told[2 * parents + 1])
+    return "0" * len(blob) if mode == _SUBMODULE else blob
 
 
 def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> Source:

@@ -9,7 +9,9 @@ from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.output import text
 from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label, is_manifest
 
-_TREE = "040000"
+_TREE, LINK, SUBMODULE = "040000", "120000", "160000"
+FOLDERS = (_TREE, LINK, SUBMODULE)
+"""What stands for an app: also what somebody put into the place of its folder, so that it is not taken for removed."""
 
 
 class AppIndex:
@@ -33,23 +35,24 @@ class AppIndex:
         return self._trees
 
     def _listed(self, commit: str) -> dict[AppKey, str]:
-        told = self._mirror.told("ls-tree", "-r", "-d", "-z", commit, f"{APPS_FOLDER}/")
+        told = self._mirror.told("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
         return {
-            app: blob
-            for mode, blob, path in listing(told)
-            if mode == _TREE and (app := app_of_folder(path)) is not None
+            app: found
+            for mode, found, path in listing(told)
+            if mode in FOLDERS and (app := app_of_folder(path)) is not None
         }
 
     def _moved(self, commit: str) -> dict[AppKey, str]:
-        trees = dict(self._trees)
+        gone: set[AppKey] = set()
+        found: dict[AppKey, str] = {}
         walk = ("diff-tree", "-r", "-t", "-z", "--no-renames")
         for mode, tree, path in differences(self._mirror.told(*walk, self._commit, commit, "--", APPS_FOLDER)):
             app = app_of_folder(path)
-            if app is not None and mode == _TREE:
-                trees[app] = tree
+            if app is not None and mode in FOLDERS:
+                found[app] = tree
             elif app is not None:
-                trees.pop(app, None)
-        return trees
+                gone.add(app)  # also where a link takes the place of a folder, which is told apart from it
+        return {app: tree for app, tree in self._trees.items() if app not in gone} | found
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
         """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
@@ -81,9 +84,9 @@ def _misplaced(mode: str, path: str) -> Problem | None:
         return (
             None if is_dns_label(name) else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
         )
-    if mode == "120000":
+    if mode == LINK:
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
-    if mode == "160000":
+    if mode == SUBMODULE:
         return Problem(path, "is a submodule; submodules are not read", remedy="commit the folder itself")
     if is_manifest(name):
         return Problem(path, "belongs to no app", remedy=f"move it into {APPS_FOLDER}/<namespace>/<app>/")

@@ -84,7 +84,9 @@ def test_links_and_submodules_are_problems_and_are_not_followed(opened: Opener, 
     assert "is a symbolic link" in problem(repository, link, "target.yaml").message
     assert "is a submodule" in problem(repository, link, "module").message
     assert isinstance(repository.files(link)["app.yaml"], bytes)
-    assert AppKey("shop", "folder-link") not in repository.apps()
+    instead = AppKey("shop", "folder-link")
+    assert instead in repository.apps(), "what somebody put into the place of an app's folder does not remove the app"
+    assert "is a symbolic link" in problem(repository, instead, "primary.yaml").message
     assert [found.file for found in repository.misplaced()] == ["apps/shop/folder-link"]
 
 

@@ -52,11 +52,16 @@ def test_added_and_removed_apps_are_told_apart(repository: Repository, remote: G
     assert set(repository.apps()) == {WEB, AppKey("shop", "new")}
 
 
-def test_an_app_that_becomes_a_link_is_removed(repository: Repository, remote: GitRemote) -> None:
+def test_an_app_that_becomes_a_link_is_changed_and_not_removed(repository: Repository, remote: GitRemote) -> None:
     remote.remove("apps/shop/api")
     (remote.clone / "apps/shop/api").symlink_to("web")
     remote.run("add", "apps/shop/api")
     remote.commit("Link")
+    remote.push()
+    poll = repository.poll()
+    assert (poll.changed, poll.removed) == ({API}, frozenset())
+    remote.remove("apps/shop/api")
+    remote.commit("No link")
     remote.push()
     assert repository.poll().removed == {API}
 
