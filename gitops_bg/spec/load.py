@@ -32,7 +32,7 @@ from gitops_bg.spec.plans import Plans, plans_of
 from gitops_bg.spec.pod_metadata import check_pod_metadata
 from gitops_bg.spec.primary import read_primary
 from gitops_bg.spec.references import Named
-from gitops_bg.spec.service_ports import check_service, ports_in_git
+from gitops_bg.spec.service_ports import check_ports, check_service, is_external, ports_in_git
 from gitops_bg.spec.target import TargetFile, read_target, selected_labels
 from gitops_bg.spec.tracking import Tracked, track
 from gitops_bg.spec.validation import validate
@@ -124,7 +124,7 @@ class _Folder:
         usable = target_document if target else None
         companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
-        self._check_services(spec, services, target_file, target)
+        services = self._serving(spec, services, target_file, target)
         tracked = self._track(target_document, manifests, readable) if target_document and target else None
         return AppConfig(
             app=self.app,
@@ -266,6 +266,7 @@ class _Folder:
             found, problems = validate(_model_of(document.value), document)
             if found is not None:
                 problems = tuple(check_supported(document, found))
+                problems += tuple(check_ports(document)) if found.kind == "Service" else ()
                 problems += tuple(check_place(document, self.app, found.metadata, named=False))
             self.problems.extend(problems)
             if found is not None and not problems:
@@ -277,16 +278,17 @@ class _Folder:
             message = f"{found.kind} {found.metadata.name} is in the folder twice"
             self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
 
-    def _check_services(
+    def _serving(
         self, spec: AppSpec | None, services: Mapping[str, Document], target_file: str, target: TargetFile | None
-    ) -> None:
+    ) -> dict[str, Document]:
+        """The Services of the folder, checked; without those that would lead the app's traffic out of the cluster."""
         if spec is None:
-            return
+            return dict(services)
         template = target.snapshot.text if target else ""
-        for name in (*spec.strategy.active_services, spec.strategy.preview_service):
-            document = services.get(name) if name else None
-            if document is not None:
-                self.problems.extend(check_service(document, target_file, template))
+        routed = {*spec.strategy.active_services, spec.strategy.preview_service} & services.keys()
+        for name in sorted(filter(None, routed)):
+            self.problems.extend(check_service(services[name], target_file, template))
+        return {name: each for name, each in services.items() if not (name in routed and is_external(each))}
 
 
 def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:

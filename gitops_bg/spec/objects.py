@@ -4,7 +4,7 @@ Only what this tool relies on is checked; all else is the API server's business.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -60,10 +60,23 @@ class Applied(Object):
     metadata: LabelledMeta
 
 
+PortNumber = Annotated[int, Field(ge=1, le=65535)]
+
+
+class ServicePort(Loose):
+    """One port of a Service, as the API server takes it: what it refuses, it would refuse with each of our writes."""
+
+    port: PortNumber
+    name: DnsLabel | None = None
+    protocol: Literal["TCP", "UDP", "SCTP"] | None = None
+    target_port: PortNumber | DnsLabel | None = None
+
+
 class ServiceSpec(Loose):
     """The part of a Service that is read."""
 
-    ports: list[dict[str, Any]] | None = None
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] | None = None
+    ports: list[ServicePort] | None = None
 
 
 class ServiceObject(Applied):

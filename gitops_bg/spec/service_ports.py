@@ -14,6 +14,8 @@ from gitops_bg.spec.paths import Path
 from gitops_bg.spec.validation import nearest
 from gitops_bg.spec.yamlio import Document
 
+EXTERNAL = "ExternalName"
+
 
 def ports_in_git(
     strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
@@ -32,10 +34,34 @@ def _ports(manifest: Mapping[str, Any]) -> str:
     return written(spec.get("ports") or []) if spec else ""
 
 
+def is_external(document: Document) -> bool:
+    """Whether a Service is only a name of something else, so that no pods can be behind it."""
+    return bool((document.value.get("spec") or {}).get("type") == EXTERNAL)
+
+
+def check_ports(document: Document) -> Iterator[Problem]:
+    """That its ports can be told apart, as the API server demands of every Service."""
+    ports = (document.value.get("spec") or {}).get("ports") or ()
+    names: set[str] = set()
+    numbers: set[tuple[int, str]] = set()
+    for place, port in enumerate(ports):
+        field: Path = ("spec", "ports", place)
+        name, number = port.get("name") or "", (port["port"], port.get("protocol") or "TCP")
+        if not name and len(ports) > 1:
+            yield document.problem(field, "has no name, which one of several ports needs", "add name")
+        if name and name in names:
+            yield document.problem((*field, "name"), f"{name} is the name of another port", "write another one")
+        if number in numbers:
+            message = f"{number[0]} ({number[1]}) is another port's number"
+            yield document.problem((*field, "port"), message, "remove one of the two")
+        names.add(name)
+        numbers.add(number)
+
+
 def check_service(document: Document, target_file: str, template: str) -> Iterator[Problem]:
     """All that would keep the pods of a template (empty: it is not known) from getting the traffic of a Service."""
     spec = document.value.get("spec") or {}
-    if spec.get("type") == "ExternalName":
+    if is_external(document):
         message = "ExternalName has no pods behind it, so its traffic cannot be moved"
         yield document.problem(("spec", "type"), message, "write ClusterIP")
     for place, port in enumerate(spec.get("ports") or ()) if template else ():
