@@ -71,7 +71,7 @@ def test_L3_service_belongs_to_the_app_and_a_foreign_one_of_its_name_is_a_confli
         found = world.live("services", "web") or {}
         return [owner["kind"] for owner in found["metadata"].get("ownerReferences", [])]
 
-    web.wait(lambda: owners() == [names.KIND], "the Service goes when the app goes")
+    web.wait(lambda: sorted(owners()) == [names.KIND, "Namespace"], "the Service is the app's (decision 22)")
 
 
 def test_L4_old_version_is_at_full_size_when_traffic_moves_and_until_its_delay_is_over(web: App) -> None:
