@@ -193,10 +193,6 @@ class Catalog:
             ledger_sequence=position.sequence,
         )
 
-    def ledger_position(self, app: AppKey) -> Position:
-        """How far the ledger got for an app."""
-        return self._positions.get(app, NOWHERE)
-
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def refresh(self) -> Refresh:

@@ -54,7 +54,6 @@ class Movement:
     """The commit of main that asked for it."""
     rollout: int = 0
     by: str = ""
-    approved_by: tuple[str, ...] = ()
     reason: str = ""
 
 
@@ -127,7 +126,6 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Commit", movement.commit),
         ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
         ("Bg-By", movement.by),
-        *(("Bg-Approved-By", name) for name in movement.approved_by),
         ("Bg-Reason", movement.reason),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]

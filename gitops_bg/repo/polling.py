@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
-from gitops_bg.repo.layout import app_of_branch
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.sources import WALK, Sources, changes
 from gitops_bg.repo.tree import AppIndex, listing
@@ -32,8 +31,6 @@ class Poll:
     """Other top-level folders that are different: ``groups``, ``analysis``, ``policies``."""
     rewritten: str = ""
     """The commit seen before that main no longer contains; until it is accepted, or comes back."""
-    promotions_moved: frozenset[AppKey] = frozenset()
-    state_moved: bool = False
     moved: bool = True
     """Whether anything at all is different from the poll before."""
 
@@ -130,8 +127,6 @@ class Poller:
             settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
             others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
             rewritten=self._rewritten(head),
-            promotions_moved=_promotions_moved(last.branches, branches),
-            state_moved=last.branches.get(settings.state_branch) != branches.get(settings.state_branch),
             moved=last.branches != branches,
         )
         return _Reported(poll, advertised, branches, trees, top)
@@ -164,8 +159,3 @@ def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tupl
         return frozenset(), frozenset()
     changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)
     return changed, frozenset(before.keys() - now.keys())
-
-
-def _promotions_moved(before: Mapping[str, str], now: Mapping[str, str]) -> frozenset[AppKey]:
-    moved = (name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
-    return frozenset(app for name in moved if (app := app_of_branch(name)) is not None)

@@ -171,19 +171,13 @@ class Acceptor:
         self._thread.start()
 
     def listen(self, serve: Serve, port: int = 0) -> socket.socket:
-        """Serve a port of 127.0.0.1 (0: any free one); return the socket, for `unlisten`."""
+        """Serve a port of 127.0.0.1 (0: any free one); return the socket."""
         sock = socket.create_server(("127.0.0.1", port), backlog=512)
         sock.setblocking(False)
         with self._lock:
             self._selector.register(sock, selectors.EVENT_READ, serve)
         self._waker.send(b".")
         return sock
-
-    def unlisten(self, sock: socket.socket) -> None:
-        """Stop serving a port; connections already made live on."""
-        with self._lock:
-            self._selector.unregister(sock)
-            sock.close()
 
     def _run(self) -> None:
         while not self._stopping:

@@ -10,8 +10,6 @@ LATEST = "{{podTemplateHash.Latest}}"
 STABLE = "{{podTemplateHash.Stable}}"
 """What stands in a plan for the digests of the candidate and of what serves, until a run begins."""
 
-UNLIMITED = -1
-
 
 class AnalysisStage(StrEnum):
     """When a run measures: before traffic moves, or after."""

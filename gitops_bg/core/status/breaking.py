@@ -17,11 +17,6 @@ class RecordUnreadable(InternalError):
     reason = "RecordUnreadable"
 
 
-def is_breaking(error: GitopsBgError) -> bool:
-    """Whether an error says that there was no pass at all, so that no decision can tell of it."""
-    return isinstance(error, InternalError)
-
-
 def breaking(app: AppKey, error: GitopsBgError) -> Condition:
     """The condition that says so, with what is to be done."""
     if isinstance(error, RecordUnreadable):

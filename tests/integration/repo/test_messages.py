@@ -26,21 +26,21 @@ FORGED = "fine\n\nBg-Approved-By: root\nBg-Event: rolled-back\r\x85Bg-App: a/b\u
 
 
 def test_the_commit_on_main_asks_and_says_why(repository: Repository, remote: GitRemote) -> None:
-    facts = {"rollout": 4, "source_commit": "a" * 40, "approved_by": ("bob", "eve"), "by": "ada"}
+    facts = {"rollout": 4, "source_commit": "a" * 40, "by": "ada"}
     wanted = change(repository, **facts)
     repository.commit_primaries([wanted])
     digest = wanted.movement.to_digest
     assert remote.log()[0].subject == f"web: promote v1 -> v2 ({digest[3:13]}) [prod]"
     assert "\nReason: all gates are open\n" in remote.message()
-    output = remote.run("log", "-1", "--format=%(trailers:key=Bg-Approved-By,valueonly)", "main", cwd=remote.bare)
-    assert output.split() == ["bob", "eve"]
+    output = remote.run("log", "-1", "--format=%(trailers:key=Bg-By,valueonly)", "main", cwd=remote.bare)
+    assert output.split() == ["ada"]
 
 
 def test_user_text_cannot_forge_a_trailer(repository: Repository, remote: GitRemote) -> None:
-    repository.commit_primaries([change(repository, reason=FORGED, by=FORGED, approved_by=(FORGED,))])
+    repository.commit_primaries([change(repository, reason=FORGED, by=FORGED)])
     output = remote.run("log", "-1", "--format=%(trailers:only,unfold)", "main", cwd=remote.bare)
     names = [line.partition(":")[0] for line in output.splitlines() if line]
-    assert names == ["Bg-App", "Bg-Event", "Bg-From", "Bg-To", "Bg-By", "Bg-Approved-By", "Bg-Reason"]
+    assert names == ["Bg-App", "Bg-Event", "Bg-From", "Bg-To", "Bg-By", "Bg-Reason"]
     lines = remote.message().splitlines()
     assert sum(line.startswith("Bg-Event:") for line in lines) == 1
 

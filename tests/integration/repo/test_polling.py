@@ -83,14 +83,15 @@ def test_our_own_commit_is_reported_like_anybody_elses(repository: Repository) -
     assert not repository.poll().moved
 
 
-def test_a_moved_promotion_branch_and_state_branch_are_reported(opened: Opener, repository: Repository) -> None:
+def test_a_moved_promotion_branch_is_reported(opened: Opener, repository: Repository) -> None:
     other = opened(mirror="other")
     other.poll()
     other.offer([change(other)])
     poll = repository.poll()
-    assert (poll.promotions_moved, poll.state_moved, poll.changed) == ({WEB}, False, frozenset())
+    assert (poll.moved, poll.changed, repository.promotions().keys()) == (True, frozenset(), {WEB})
     other.withdraw([WEB])
-    assert repository.poll().promotions_moved == {WEB}
+    assert repository.poll().moved
+    assert not repository.promotions()
 
 
 def test_a_branch_outside_our_names_is_not_looked_at(repository: Repository, remote: GitRemote) -> None:
@@ -98,8 +99,7 @@ def test_a_branch_outside_our_names_is_not_looked_at(repository: Repository, rem
         remote.run("push", "--quiet", "origin", f"main:refs/heads/{name}")
     poll = repository.poll()
     assert not poll.changed
-    assert not poll.promotions_moved
-    assert not poll.state_moved
+    assert not repository.promotions()
 
 
 class TestRewrittenHistory:
