@@ -18,6 +18,8 @@ from gitops_bg.spec.codec import from_json
 
 KEPT_ENTRIES = 20
 _KEPT_DIGESTS = 200
+_MOST = 2**53
+"""No agent counts further; and the API server keeps no number beyond 2**63."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +94,16 @@ class Document:
         """The file with what is new in the batch, and the entries that were new: each is taken once."""
         last = self.position.sequence if batch.epoch == self.position.epoch else -1
         known = {told.position for told in self.history}
+        said = {_unnumbered(told.entry) for told in self.history if told.epoch == batch.epoch}
         fresh = tuple(
             entry
             for entry in sorted(batch.entries, key=lambda entry: entry.sequence)
-            if entry.sequence > last and Position(batch.epoch, entry.sequence) not in known
+            if entry.sequence > last
+            and Position(batch.epoch, entry.sequence) not in known
+            and _unnumbered(entry) not in said
         )
         told = (*self.history, *(Told(batch.epoch, entry) for entry in fresh))
-        position = Position(batch.epoch, fresh[-1].sequence if fresh else max(last, 0))
+        position = Position(batch.epoch, max([0, last, *(entry.sequence for entry in batch.entries)]))
         digests = _merged(self.state.active_digests, batch.state.active_digests)
         history = told[-max(KEPT_ENTRIES, len(fresh)) :]
         return Document(replace(batch.state, active_digests=digests), position, history), fresh
@@ -119,6 +124,11 @@ class Document:
             numbers,
             state.primary_by,
         )
+
+
+def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
+    """What a record of an earlier backup has under another number (``core.status.memory``)."""
+    return replace(entry, sequence=0)
 
 
 def state_of(record: Record) -> AppState:
@@ -190,6 +200,8 @@ def parse(text: bytes) -> Document:
 def _number(value: object) -> int:
     if type(value) is not int:
         raise TypeError("a number is expected where there is none")
+    if not 0 <= value <= _MOST:
+        raise TypeError(f"a number is not one that an agent counts to: 0 to {_MOST}")
     return value
 
 

@@ -195,3 +195,18 @@ def test_all_of_it_is_outlived_by_a_restart(siege: Siege) -> None:
     _push(siege, b"100644", siege.git.blob(CONTENTS["an infinity"]))
     siege.outlives_a_restart()
     _next_event_mends(siege)
+
+
+@pytest.mark.parametrize("sequence", [10**30, 1000])
+def test_a_position_with_the_agent_s_own_epoch_hides_nothing_that_happens(siege: Siege, sequence: int) -> None:
+    web, remote, path = siege.web, siege.world.remote, f"{siege.world.namespace}/web.json"
+    web.wait_told()
+    value = json.loads(remote.show(STATE_BRANCH, path) or "")
+    assert value["epoch"] == web.record.epoch
+    forged = json.dumps({**value, "sequence": sequence}).encode()
+    _push(siege, b"100644", siege.git.run("hash-object", "-w", "--stdin", stdin=forged).strip())
+    before, tag = len(web.ledger()), f"ledger{next(_NUMBERS)}"
+    web.push_image(tag)
+    web.wait_offered(tag)
+    eventually(lambda: len(web.ledger()) > before and web.is_told(), timeout=20, what="what happened is told")
+    assert web.ledger()[-1]["To"].endswith(web.digest(tag))

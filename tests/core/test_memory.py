@@ -11,6 +11,7 @@ from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Event, Hold, Lane, LedgerEntry, Record
 from gitops_bg.core.spec import Retry
 from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.status.news import news
 from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 
@@ -156,6 +157,23 @@ def test_ledger_has_acknowledged(name):
     git, waiting = ACKNOWLEDGED[name]
     state = world(active(1), observed={"git": git}, record={"ledger": ENTRIES, "sequence": 3})
     assert len(acknowledge_ledger(state).record.ledger) == waiting
+
+
+def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
+    """Somebody wrote it there, with our epoch: what waits is told, under numbers that Git does not take for known."""
+    git = GitView(ledger_epoch="5eed", ledger_sequence=9)
+    remembered = {"ledger": ENTRIES, "sequence": 3, "told": 2}
+    state = world(active(1), observed={"git": git}, record=remembered)
+    after = acknowledge_ledger(state).record
+    assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
+    assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
+    assert (after.sequence, after.told) == (12, 11)
+    [told] = news(state.record, after)
+    assert (told.reason, told.warning) == ("LedgerAhead", True)
+    assert "entry 9" in told.message
+    assert "gave out 3" in told.message
+    assert acknowledge_ledger(state.with_record(after)).record.ledger == after.ledger
+    assert not list(news(after, replace(after, ledger=()))), "said once"
 
 
 # --- how big the app was ---

@@ -6,6 +6,7 @@ from gitops_bg.core.digest import is_genuine
 from gitops_bg.core.lifecycle.versions import next_color
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.observed import ReplicaSetView
+from gitops_bg.core.record import Record
 from gitops_bg.core.status.upgrading import upgraded
 from gitops_bg.core.world import World
 
@@ -13,14 +14,23 @@ from gitops_bg.core.world import World
 def acknowledge_ledger(world: World) -> World:
     """Forget the entries that have reached the state branch."""
     git, record = world.observed.git, world.record
-    if git.ledger_epoch == record.epoch and git.ledger_sequence > record.sequence:
-        # A record that was restored from a backup: no number is given twice, or Git would take the entry for known.
-        record = replace(record, sequence=git.ledger_sequence)
-        world = world.with_record(record)
-    if not record.ledger or git.ledger_epoch != record.epoch:
+    if git.ledger_epoch != record.epoch:
         return world
+    if git.ledger_sequence > record.sequence:
+        return world.with_record(_counting_from(record, git.ledger_sequence))
     waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
     return world if waiting == record.ledger else world.with_record(replace(record, ledger=waiting))
+
+
+def _counting_from(record: Record, last: int) -> Record:
+    """The record gives its numbers out after ``last``, also to what waits: it never gave that one out itself.
+
+    Somebody else wrote it into the ledger, or the record is one of an earlier backup. Its number does not tell what Git
+    has; so nothing is taken for told. What Git has word for word it does not take twice (``repo.ledger_file``).
+    """
+    waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
+    told = last + sum(entry.sequence <= record.told for entry in record.ledger)
+    return replace(record, sequence=last + len(waiting), ledger=waiting, told=told)
 
 
 def restore_memory(world: World) -> World:

@@ -25,6 +25,7 @@ class News:
 
 def news(before: Record, after: Record) -> Iterator[News]:
     """All that is new between two records of an app, in the order in which things happen."""
+    yield from _of_ledger(before, after)
     if before.rollouts == after.rollouts and before.analysis == after.analysis:
         return
     known = {rollout.number: rollout for rollout in before.rollouts}
@@ -51,6 +52,18 @@ def waited(rollout: Rollout) -> int:
     if rollout.finished_at is None or rollout.waiting_since is None:
         return rollout.waited_seconds
     return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
+
+
+def _of_ledger(before: Record, after: Record) -> Iterator[News]:
+    """Numbers that were passed over: the ledger claims to have them (``core.status.memory``)."""
+    given = sum(entry.sequence > before.sequence for entry in after.ledger)
+    claimed = after.sequence - given
+    if before.epoch and claimed > before.sequence:
+        message = (
+            f"the ledger says that entry {claimed} of this app was told, and this record gave out {before.sequence}: "
+            "somebody else wrote there, or the record is one of an earlier backup; what waits is told after that number"
+        )
+        yield News("LedgerAhead", message, warning=True)
 
 
 def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[News]:

@@ -274,6 +274,35 @@ class TestOthersAtTheBranch:
         assert sequences(repository) == [2, 1]
         assert remote.show(STATE, "notes.txt") == "mine"
 
+    @pytest.mark.parametrize("sequence", [10**30, 2**53 + 1, -1])
+    def test_a_number_that_no_agent_counts_to_is_garbage(
+        self, sequence: int, repository: Repository, remote: GitRemote
+    ) -> None:
+        repository.publish({WEB: batch(entry(1))})
+        remote.checkout(STATE)
+        value = json.loads(remote.show(STATE, "shop/web.json") or "")
+        remote.publish("Oops", {"shop/web.json": json.dumps({**value, "sequence": sequence})})
+        repository.poll()
+        assert "is not one that an agent counts to" in str(repository.ledger_problems())
+        repository.publish({WEB: batch(entry(1), entry(2))})
+        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 2), [2, 1])
+
+    def test_a_number_that_somebody_else_gave_out_hides_no_entry(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        """The record counts on from there, also with what waits; what was told before is not told again."""
+        repository.publish({WEB: batch(entry(1))})
+        remote.checkout(STATE)
+        value = json.loads(remote.show(STATE, "shop/web.json") or "")
+        remote.publish("Oops", {"shop/web.json": json.dumps({**value, "sequence": 50})})
+        repository.poll()
+        assert repository.positions()[WEB] == Position("life-1", 50)
+        waiting = [replace(entry(number), sequence=50 + number) for number in (1, 2, 3)]
+        repository.publish({WEB: batch(*waiting)})
+        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 53), [53, 52, 1])
+        repository.publish({WEB: batch(replace(entry(3), sequence=54))})
+        assert (repository.positions()[WEB], sequences(repository)) == (Position("life-1", 54), [53, 52, 1])
+
     def test_a_force_push_is_followed(self, repository: Repository, remote: GitRemote) -> None:
         repository.publish({WEB: batch(entry(1))})
         repository.publish({WEB: batch(entry(2))})
