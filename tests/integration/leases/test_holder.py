@@ -11,7 +11,7 @@ from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.lease import LeaseSettings
 from tests.support.agents import agent_settings, running
-from tests.support.clusters import SandboxCluster
+from tests.support.clusters import TestCluster
 from tests.support.command_line import Cli
 from tests.support.paths import collection
 from tests.support.scenario import Scenario, scenario
@@ -19,8 +19,8 @@ from tests.support.waiting import eventually
 
 
 @pytest.fixture
-def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
-    with scenario(own_sandbox, tmp_path) as made:
+def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(cluster, tmp_path) as made:
         yield made
 
 

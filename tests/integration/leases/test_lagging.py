@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from tests.support.agent_processes import Movements, told
 from tests.support.agents import agent_settings
-from tests.support.clusters import SandboxCluster
+from tests.support.clusters import TestCluster
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
@@ -18,8 +18,8 @@ POLLS = 12
 
 
 @pytest.fixture
-def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
-    with scenario(own_sandbox, tmp_path) as made:
+def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
+    with scenario(cluster, tmp_path) as made:
         yield made
 
 
