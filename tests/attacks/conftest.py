@@ -55,7 +55,7 @@ class Siege:
         self.api.push_image(tag)
         self.api.wait(lambda: tag in self.api.versions(), f"api:{tag} comes up", timeout=within)
         assert time.monotonic() - begun < within
-        assert agent.alive() == []
+        assert agent.liveness_problems() == []
         assert agent._crash is None
         assert self.api.condition("GitReachable")["status"] == "True"
 

@@ -81,7 +81,7 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
         _select_by_hand(web, web.digest("v1")[3:13])
         web.wait_live("v4")
         assert agent is world.agent
-        assert agent.alive() == []
+        assert agent.liveness_problems() == []
 
 
 def _newest(cluster: TestCluster) -> int:
