@@ -60,8 +60,10 @@ class Blobs:
         contents: dict[str, bytes | None] = dict.fromkeys(sizes)
         small = iter([blob for blob, size in sizes.items() if size <= LARGEST_BYTES])
         while chunk := list(islice(small, _AT_ONCE)):
-            output = self._mirror.local("cat-file", "--batch", stdin=_lines(chunk))
-            contents.update(_contents(output))
+            answers = dict(_contents(self._mirror.local("cat-file", "--batch", stdin=_lines(chunk))))
+            if len(answers) < len(chunk):
+                raise MirrorBroken(f"git cat-file: told {len(answers)} of {len(chunk)} objects")
+            contents.update(answers)
         return contents
 
     def trees(self, names: Iterable[str]) -> dict[str, bytes]:

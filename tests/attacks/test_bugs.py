@@ -18,6 +18,7 @@ from gitops_bg.analysis.measuring import Measuring
 from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.jobs import Jobs
 from gitops_bg.repo.ledger import Ledger
+from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.promotion import Promotions
 from gitops_bg.repo.repository import Repository
 from tests.attacks.conftest import Siege
@@ -121,6 +122,30 @@ def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPat
     siege.api.wait_condition("GitReachable", "False")
     siege.world.wake()
     siege.api.wait(lambda: "after-the-bug" in siege.api.versions(), "what was pushed meanwhile comes up")
+    siege.bystander_goes_on()
+
+
+@pytest.mark.parametrize("answer", [b"%s missing\n", b""], ids=["missing", "nothing"])
+def test_file_that_git_lost_between_two_commands_is_that_polls(
+    answer: bytes, siege: Siege, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was there when its size was asked for. The next poll reads it, from a new mirror if need be."""
+    sound, struck = Mirror.local, threading.Event()
+
+    def losing(mirror: Mirror, *arguments: str, stdin: bytes = b"", **named: Any) -> bytes:
+        output = sound(mirror, *arguments, stdin=stdin, **named)
+        if arguments != ("cat-file", "--batch") or b":" in stdin or struck.is_set():
+            return output
+        struck.set()
+        return answer.replace(b"%s", stdin.partition(b"\n")[0])
+
+    monkeypatch.setattr(Mirror, "local", losing)
+    tag = f"lost-{len(answer)}"
+    siege.web.push_image(tag)
+    assert struck.wait(10)
+    siege.world.wake()
+    siege.web.wait_offered(tag)
+    assert siege.web.condition("InvalidSpec")["status"] == "False"
     siege.bystander_goes_on()
 
 
