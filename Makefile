@@ -5,7 +5,7 @@ BIN    := .venv/bin
 # folder or a process with another.
 WORKERS ?= 3
 
-.PHONY: demo test lint docs bench coverage explore mutants clean
+.PHONY: demo test lint docs bench coverage explore faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
@@ -29,6 +29,9 @@ bench: .venv/.installed
 
 explore: .venv/.installed
 	$(BIN)/python -m tests.exploration --write $(if $(DEPTH),--depth $(DEPTH)) $(EXPLORE)
+
+faults: .venv/.installed
+	$(BIN)/python -m tests.exploration.faults
 
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))

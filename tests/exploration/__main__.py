@@ -40,7 +40,9 @@ def _tell(stories: Iterable[Story], *, into_files: bool, unmended: str) -> int:
     new = 0
     for story in stories:
         is_known = kind_of(story.promise) in known(story.seed)
-        print(text(story) + ("\n  (known: a story that is expected to fail tells of it)" if is_known else ""))
+        print(
+            text(story) + ("\n  (known: a story that is expected to fail tells of it)" if is_known else ""), flush=True
+        )
         new += not is_known
         if into_files and not is_known:
             print(f"  written to {write(story, unmended)}")
@@ -58,10 +60,11 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     jobs = [(one.name, asked.depth, asked.most) for one in SEEDS if not asked.seed or one.name in asked.seed]
-    began = time.monotonic()
-    done = list(_explore(jobs, asked.processes))
+    began, new, done = time.monotonic(), 0, []
+    for one in _explore(jobs, asked.processes):
+        done.append(one)
+        new += _tell(one.stories, into_files=asked.write, unmended=asked.unmended)
     took, cpu, total = time.monotonic() - began, sum(one.seconds for one in done), sum(one.states for one in done)
-    new = _tell((story for one in done for story in one.stories), into_files=asked.write, unmended=asked.unmended)
     print(
         f"{total} states in {took:.0f} s ({total / took:.0f} a second; {cpu:.0f} s of CPU, {total / cpu:.0f} states "
         f"each), {new} promises newly broken"

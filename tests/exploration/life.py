@@ -134,7 +134,9 @@ class Life:
     def decided(self, state: State, *, says_good: str = "", expect: tuple[str, ...] | None = None) -> State:
         """Somebody decided: an older expectation counts no more; ``says_good`` is wanted whatever it did before."""
         books = self.books(state)
-        return self.with_books(state, books._replace(bad=books.bad - {says_good}, expect=expect))
+        return self.with_books(
+            state, books._replace(bad=books.bad - {says_good}, stopped=books.stopped - {says_good}, expect=expect)
+        )
 
     def push(self, state: State, tag: str) -> State | None:
         head = self.head(state)
@@ -223,8 +225,8 @@ class Life:
         )
         if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
             return None
-        if self._goes_on_by_itself(before, head.primary) or head.reverts:
-            return None
+        if self._goes_on_by_itself(before, head.primary) or head.reverts or before.reverts:
+            return None  # Of two reverts in a row, who looked in between has followed the first.
         if head.primary != head.target:  # not promoted: live traffic does not move
             return (head.primary, f"the push of {head.target} was reverted before it was promoted")
         came = books.came
@@ -268,7 +270,8 @@ class Life:
         if not cluster.exists or (cluster.request and cluster.request[0] != self.record(state).request):
             return None
         number = str(int(cluster.request[0]) + 1 if cluster.request else 1)
-        return self.decided(self.with_cluster(state, cluster._replace(request=(number, verb))))
+        state = self.decided(self.with_cluster(state, cluster._replace(request=(number, verb))))
+        return self.with_books(state, self.books(state)._replace(asked=self.git(state).main))
 
     def offline(self, state: State) -> State | None:
         """A pass of the CLI without Git, which carries out what was asked for."""
@@ -313,6 +316,13 @@ class Life:
         state = self.with_cluster(state, fresh)._replace(record=self.pools.record.number(canonical(Record())))
         live = books.live if keep_pods else ""
         return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
+
+    def going(self, state: State) -> State | None:
+        """Somebody deletes the BlueGreenDeployment; it stays until everything that it blocks on is gone."""
+        cluster = self.cluster(state)
+        if not cluster.exists or cluster.going:
+            return None
+        return self.with_cluster(state, cluster._replace(going=True))
 
     # --- Git, time ------------------------------------------------------------------------------------------
 
@@ -484,7 +494,7 @@ class Life:
             self.cluster(state),
             asked=before.request != after.request,
             reverted=bool(main) and bool(main[-1].reverts),
-            later=self._said_since(state, agent),
+            later=self._said_since(state, agent, asked=before.request != after.request),
             meant=self._meant(state),
         )
         request = self.cluster(state).request
@@ -496,12 +506,19 @@ class Life:
             back = tag_of(after.override.to_digest)
             if can_run(back):
                 books = books._replace(expect=(back, f"an operator asked for {request[1]}, back to {back}"))
+        if before.request != after.request:
+            books = books._replace(asked=-1)
         return self.with_books(state, books)._replace(record=outcome.record)
 
-    def _said_since(self, state: State, agent: Agent) -> frozenset[str]:
-        """Versions that somebody wants by commits which the agent has not read: later than what it has."""
+    def _said_since(self, state: State, agent: Agent, *, asked: bool = False) -> frozenset[str]:
+        """Versions that somebody wants by commits which the agent has not read: later than what it has.
+
+        Where it does what an operator ``asked`` for: later than that, whatever it has read.
+        """
         main = self.pools.main[self.git(state).main]
         known = len(self.pools.main[agent.main]) if agent.main >= 0 else len(main)
+        if asked:
+            known = max(known, len(self.pools.main[self.books(state).asked]))
         return frozenset(one.says_good for one in main[known:] if one.says_good)
 
     def _meant(self, state: State) -> frozenset[str]:
@@ -558,8 +575,7 @@ class Life:
             case act.OfferPromotion():
                 if self.head(state).files != files:
                     return state  # Decided from other files: it is derived anew.
-                if self._is_wanted_still(state, who, action):
-                    promises.offered(action, self.books(state))
+                self._promise(state, who, action, lambda: promises.offered(action, self.books(state)))
                 version = action.version
                 branch = (tag_of(version.digest), self.head(state).primary, version.number, version.source.commit)
                 return self.with_git(state, git._replace(branch=branch))
@@ -568,9 +584,13 @@ class Life:
             case act.PublishLedger():
                 return self._publish(state, action)
 
-    def _is_wanted_still(self, state: State, who: str, action: act.GitAction) -> bool:
-        """Whether the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
-        return action in self._outcome(state, who).git
+    def _promise(self, state: State, who: str, action: act.GitAction, promise: Callable[[], None]) -> None:
+        """Broken where the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
+        try:
+            promise()
+        except Violation:
+            if action in self._outcome(state, who).git:
+                raise
 
     def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, files: Files) -> State:
         git, head = self.git(state), self.head(state)
@@ -578,8 +598,8 @@ class Life:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
         if head.files != files:
             return state  # Somebody was faster: it is derived anew.
-        if self._is_wanted_still(state, who, action):
-            promises.committed(action, self.books(state), head.target if head.reverts else head.retry[0])
+        retried = head.target if head.reverts else head.retry[0]
+        self._promise(state, who, action, lambda: promises.committed(action, self.books(state), retried))
         version = action.version
         return self.commit(
             state,
@@ -644,6 +664,9 @@ class Life:
         git = self.git(state)
         if not git.up or git.protected:
             state = self.with_git(state, git._replace(up=True, protected=False))
+        if self.cluster(state).going:
+            state = self.work(state)
+            state = self.rebuild(state, True) or state
         path = []
         for _ in range(60):
             known = self._calm.get(state)
@@ -675,6 +698,7 @@ class Life:
             if outcome.cluster or outcome.git or outcome.record != state.record:
                 raise Violation(f"I5: at rest it still wants {[str(one) for one in (*outcome.cluster, *outcome.git)]}")
         self._sleeps(state)
+        promises.told_all(record, self.git(state).ledger)
         promises.rests(head, cluster, record, self.books(state), frozen=frozen, can_run=can_run)
         branch = self.git(state).branch
         expect = self.books(state).expect
@@ -804,6 +828,7 @@ class Life:
             yield ("point", "active", None), lambda: self.point(state, "active", None)
             yield ("point", "preview", None), lambda: self.point(state, "preview", None)
         if on("lost"):
+            yield ("going",), lambda: self.going(state)
             yield ("rebuild", True), lambda: self.rebuild(state, True)
             yield ("rebuild", False), lambda: self.rebuild(state, False)
 

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from gitops_bg.core.model import Version
-from gitops_bg.core.record import Record
+from gitops_bg.core.record import LedgerEntry, Record
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(seconds=700)
@@ -76,6 +76,14 @@ def canonical(record: Record) -> Record:
     """Equal for records that no decision tells apart."""
     if any(getattr(record, name) != value for name, value in DROPPED.items()):
         record = replace(record, **DROPPED)
+    if any(entry.at != LONG_AGO for entry in record.ledger):
+        record = replace(record, ledger=tuple(map(_told, record.ledger)))
+    if record.switch and record.switch.commit:
+        record = replace(record, switch=replace(record.switch, commit=""))
+    if any(entry.at != LONG_AGO for entry in record.ledger):
+        record = replace(record, ledger=tuple(map(_told, record.ledger)))
+    if record.switch and record.switch.commit:
+        record = replace(record, switch=replace(record.switch, commit=""))
     parts = _parts(record)
     old: set[datetime] = set()
     for value in parts.values():
@@ -91,6 +99,16 @@ def canonical(record: Record) -> Record:
         pairs = zip(record.versions, ranked["versions"], strict=True)
         ranked["versions"] = tuple(_with_deadline(before, after) for before, after in pairs)
     return replace(record, **ranked)
+
+
+def _told(entry: LedgerEntry) -> LedgerEntry:
+    """What happened, without when, why and by whom."""
+    return replace(entry, at=LONG_AGO, commit="", source_commit="", by="", reason="")
+
+
+def _told(entry: LedgerEntry) -> LedgerEntry:
+    """What happened, without when, why and by whom: that is for people."""
+    return replace(entry, at=LONG_AGO, commit="", source_commit="", by="", reason="")
 
 
 def _with_deadline(before: Version, after: Version) -> Version:

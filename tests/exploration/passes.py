@@ -4,6 +4,7 @@ The guards of the real adapters are here, too: the record's lock, compare-and-sw
 before a switch or a scale-down.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
@@ -22,6 +23,7 @@ from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.looks import Looks
 from gitops_bg.core.model import Snapshot, Source
 from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaSetView, Request, ServiceView, Verb
+from gitops_bg.core.record import Main as KnownMain
 from gitops_bg.core.record import Record
 from gitops_bg.core.run_history import forget_runs
 from gitops_bg.core.spec import AppSpec, Retry, Suspension
@@ -32,7 +34,8 @@ from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
-from tests.exploration.world import Agent, Cluster, Commit, Ledger, Main, Pods, Pools
+from tests.exploration.sameness import compared, named, nameless
+from tests.exploration.world import Agent, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
 
 SIZE = 2
 """The pods that the app asks for."""
@@ -84,37 +87,76 @@ class Passes:
     def __init__(self, pools: Pools, spec: AppSpec) -> None:
         self.pools, self.spec = pools, spec
         self._answers: dict[tuple[object, ...], Outcome] = {}
+        self._said: dict[tuple[object, ...], tuple[Outcome, Record]] = {}
         self._specs: dict[object, AppSpec] = {}
         self._desired: dict[object, Desired] = {}
         self._observed: dict[object, Observed] = {}
-        self.asked = 0
+        self._questions: Pool[object] = Pool()
+        self._numbers: dict[int, int] = {}
+        self._compared: dict[tuple[int, KnownMain], int] = {}
+
+    @property
+    def asked(self) -> int:
+        """How often the engine was asked."""
+        return len(self._said)
 
     def outcome(self, agent: Agent, cluster: int, record: int, verdict: str = "") -> Outcome:
         """What the engine says where the agent sees this."""
         key = (agent[:8], cluster, record, verdict)
         known = self._answers.get(key)
         if known is None:
-            known = self._answers[key] = self._decide(agent, cluster, record, verdict)
+            known = self._answers[key] = self._outcome(agent, cluster, record, verdict)
         return known
 
-    def _decide(self, agent: Agent, cluster_id: int, record_id: int, verdict: str) -> Outcome:
+    def _outcome(self, agent: Agent, cluster_id: int, record_id: int, verdict: str) -> Outcome:
         cluster, record = self.pools.cluster[cluster_id], self.pools.record[record_id]
         head = self.pools.main[agent.main][-1] if agent.main >= 0 else None
         spec = self.spec_of(head, cluster)
         desired = self.desired_of(agent, head, record)
         observed = self.observed_of(agent, cluster_id, head)
-        self.asked += 1
+        main = compared(record.main, desired)
+        numbers = (self._number(spec), self._number(desired), self._number(observed))
+        key = (*numbers, self._without_names(record_id, main), verdict)
+        said = self._said.get(key)
+        if said is None:
+            asked = replace(record, main=main)
+            said = self._said[key] = self._decide(spec, nameless(desired), observed, asked, verdict)
+        outcome, after = said
+        if outcome.record < 0:
+            return outcome._replace(record=record_id)
+        return outcome._replace(record=self.pools.record.number(named(after, main, record.main, desired)))
+
+    def _number(self, part: AppSpec | Desired | Observed) -> int:
+        """Of a part of a question, which is kept for good: worked out once."""
+        known = self._numbers.get(id(part))
+        if known is None:
+            value = nameless(part) if isinstance(part, Desired) else part
+            known = self._numbers[id(part)] = self._questions.number(value)
+        return known
+
+    def _without_names(self, record: int, main: KnownMain) -> int:
+        known = self._compared.get((record, main))
+        if known is None:
+            value = self._questions.number(replace(self.pools.record[record], main=main))
+            known = self._compared[record, main] = value
+        return known
+
+    def _decide(
+        self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
+    ) -> tuple[Outcome, Record]:
+        """The record of the outcome is -1 where it stays as it is."""
         try:
             if verdict:
                 observed = replace(observed, measurements=self._measured(spec, desired, observed, record, verdict))
             answer = engine.decide(spec, desired, observed, record, NOW)
         except Exception as error:  # every exception is a finding
-            return Outcome(record_id, (), (), None, False, broken=f"{type(error).__name__}: {error}")
+            return Outcome(-1, (), (), None, False, broken=f"{type(error).__name__}: {error}"), record
         wake = (answer.wake_at - NOW) / timedelta(seconds=1) if answer.wake_at else None
         of_git = tuple(one for one in answer.actions if isinstance(one, act.GitAction))
         others = tuple(one for one in answer.actions if not isinstance(one, act.GitAction))
-        after = record_id if answer.record == record else self.pools.record.number(canonical(answer.record))
-        return Outcome(after, others, of_git, wake, bool(answer.measurements), answer.look_again)
+        after = -1 if answer.record == record else 0
+        outcome = Outcome(after, others, of_git, wake, bool(answer.measurements), answer.look_again)
+        return outcome, canonical(answer.record)
 
     def _measured(
         self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
@@ -140,20 +182,23 @@ class Passes:
     def desired_of(self, agent: Agent, head: Commit | None, record: Record) -> Desired:
         knowledge = self.knowledge(agent, head, record)
         begins = (not record.epoch or record.unrecalled) and head is not None
-        key = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge, agent.process, agent.look)
+        key: tuple[object, ...] = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge)
+        key = (*key, agent.process, agent.look)
+        key, known = self._kept(key, lambda: self._desired_now(agent, head, knowledge, begins=begins))
+        if asks_what_passed(known, record):
+            passed = what_passed(self.pools.main[agent.main], record.primary_by)
+            key, known = self._kept((*key, passed), lambda: replace(known, passed=passed))
+        if asks_for_provenance(known, record):
+            told = self.pools.main[agent.main]
+            key, known = self._kept((*key, "provenance"), lambda: replace(known, provenance=provenance(told)))
+        return known
+
+    def _kept(self, key: tuple[object, ...], make: Callable[[], Desired]) -> tuple[tuple[object, ...], Desired]:
+        """Each is kept for good, and known by its identity."""
         known = self._desired.get(key)
         if known is None:
-            known = self._desired[key] = self._desired_now(agent, head, knowledge, begins=begins)
-        if asks_what_passed(known, record):
-            main = self.pools.main[agent.main]
-            known = replace(known, passed=what_passed(main, record.primary_by))
-            key = (*key, known.passed)
-        if not asks_for_provenance(known, record):
-            return known
-        key = (*key, "provenance")
-        if key not in self._desired:
-            self._desired[key] = replace(known, provenance=provenance(self.pools.main[agent.main]))
-        return self._desired[key]
+            known = self._desired[key] = make()
+        return key, known
 
     def knowledge(self, agent: Agent, head: Commit | None, record: Record) -> Knowledge:
         """How what the agent knows of main stands to the main that the record was decided from."""
@@ -179,7 +224,7 @@ class Passes:
             memory=_memory(agent.ledger) if begins else None,
             knowledge=knowledge,
             generation=head.generation,
-            tree=repr(head[1:]),
+            tree=repr(head.files),
             looks=Looks(agent.process, agent.look, agent.look),
             asked_by=asked_by(self.pools.main[agent.main]),
         )
@@ -265,6 +310,7 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
     return Observed(
         app_uid=f"{cluster.life:08x}" if cluster.exists else "",
         app_drifted=drifted and cluster.exists,
+        app_going=cluster.going,
         replica_sets=tuple(
             ReplicaSetView(
                 names.replica_set_name(APP, digest(one.tag)),

@@ -6,13 +6,16 @@ The books are the explorer's own: where traffic went, what was rolled back, what
 from collections.abc import Callable
 
 from gitops_bg.core import actions as act
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.record import Cause, Event, Lane, LedgerEntry, Record
+from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
+from gitops_bg.core.analysis.runs import AnalysisRun
+from gitops_bg.core.record import Cause, Event, Lane, LedgerEntry, Lift, Record
 from tests.exploration.passes import SIZE, digest, tag_of
-from tests.exploration.world import Books, Cluster, Commit, Main, Violation
+from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
 
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
+MILD = (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
+"""They say nothing against the version itself."""
 CAUSES = (Event.ABORTED, Event.FAILED, Event.ANALYSED, Event.HELD)
 
 
@@ -41,6 +44,7 @@ def saved(
     """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, fresh, cluster)
+    _holds_stay(books, before, after)
     known = after.override and before.override and after.override.to_digest == before.override.to_digest
     if after.override and not known:
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
@@ -50,23 +54,34 @@ def saved(
     held -= {""} if after.override else {"", *later}
     if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
         books = books._replace(bad=books.bad | held, left=books.left | held)
+        if asked:
+            books = books._replace(stopped=books.stopped | held)
     return books
 
 
 def _ledger_tells_what_happened(books: Books, fresh: tuple[LedgerEntry, ...], cluster: Cluster) -> Books:
     """I4: one entry for each movement, in their order; also for one that somebody made by hand, when it was due."""
-    owed, live, served = books.owed, books.live, books.served
+    owed, live, served, came = books.owed, books.live, books.served, books.came
     for entry in fresh:
         if entry.event in MOVES:
             told = (tag_of(entry.from_digest), tag_of(entry.to_digest))
             if not owed and live == told[0] and cluster.active == told[1] and told[0]:
                 owed, live = (told,), told[1]
                 served = (*(one for one in served if one != live), live)
+                came = came if live in came else (*came, live)
             if not owed or owed[0] != told:
                 raise broken(f"I4: the ledger tells of a movement that was not: {entry.event} {told[0]} -> {told[1]}")
             owed = owed[1:]
-    books = books._replace(live=live, served=served)
+    books = books._replace(live=live, served=served, came=came)
     return books._replace(owed=owed, told=max([books.told, *(one.sequence for one in fresh)]))
+
+
+def _holds_stay(books: Books, before: Record, after: Record) -> None:
+    """What an operator stopped stays on hold until somebody says otherwise, or the target passes it over."""
+    kept = {hold.digest for hold in (*after.holds, *after.past_holds) if hold.lifted in (None, Lift.PASSED_OVER)}
+    gone = {tag_of(hold.digest) for hold in before.holds if hold.digest not in kept and hold.cause not in MILD}
+    for tag in sorted(gone & books.stopped):
+        raise broken(f"the hold on {tag} is lifted, and nobody said so since it was put")
 
 
 def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], *, asked: bool, reverted: bool) -> None:
@@ -103,6 +118,8 @@ def acted(
     later: frozenset[str] = frozenset(),
 ) -> Books:
     """The books after one write to the cluster; ``newest``: the head of the newest main that any agent acted on."""
+    if before.going and isinstance(action, act.ApplyApp | act.CreateReplicaSet | act.ApplyService):
+        raise broken(f"{action}, for an owner that is going: it would go with it")
     if isinstance(action, act.SwitchTraffic):
         return _switched(action, before, books, record, newest, main, later)
     selected = before.active
@@ -157,7 +174,8 @@ def _switched(  # one promise after the other
     expect = books.expect
     if expect and expect[0] != tag and record.override and not record.override.by:
         expect = None  # An emergency that no person asked for came later.
-    return books._replace(live=tag, bad=bad, left=gone, owed=owed, served=served, came=came, expect=expect)
+    books = books._replace(live=tag, bad=bad, left=gone, stopped=books.stopped - {tag}, owed=owed)
+    return books._replace(served=served, came=came, expect=expect)
 
 
 def committed(action: act.CommitPrimary, books: Books, retried: str) -> None:
@@ -205,6 +223,12 @@ def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
     return books._replace(bad=books.bad | {coming}, left=books.left | {coming})
 
 
+def told_all(record: Record, ledger: Ledger) -> None:
+    """I4: at rest the ledger in Git has every entry that was made."""
+    if ledger.epoch == record.epoch and ledger.sequence != record.sequence:
+        raise broken(f"I4: {record.sequence} entries were made, and the ledger in Git ends with {ledger.sequence}")
+
+
 def rests(
     head: Commit, cluster: Cluster, record: Record, books: Books, *, frozen: bool, can_run: Callable[[str], bool]
 ) -> None:
@@ -243,5 +267,18 @@ def rests(
             and not record.held(run.digest)
         ):
             raise broken(f"{failed} failed its analysis, and is not on hold")
+    _leaves_what_failed(record, live, head, [one for one in books.served if can_run(one)], books)
     if books.expect and not frozen and live != books.expect[0]:
         raise broken(f"a revert ends with the old version and stays: {books.expect[1]}; it ended at {live}")
+
+
+def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[str], books: Books) -> None:
+    """A version that fails its analysis after the promotion does not keep traffic, where another served well before."""
+    failed = any(run.finding is Finding.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
+    good = [one for one in served if one != live and one not in books.bad | books.left]
+    if failed and good and head.retry[0] != live:
+        raise broken(f"{live} failed its analysis after the promotion, and stays live though {good[-1]} served well")
+
+
+def _of(record: Record, tag: str) -> list[AnalysisRun]:
+    return [run for run in record.analysis if tag_of(run.digest) == tag]

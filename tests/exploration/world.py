@@ -124,6 +124,8 @@ class Cluster(NamedTuple):
     """What the active Service says of a withdrawn switch."""
     version: int = 0
     """How often the active Service was written to (its resourceVersion), where a process may stand still."""
+    going: bool = False
+    """Somebody deletes the BlueGreenDeployment, and it is not gone yet."""
 
     def pods(self, tag: str | None) -> Pods | None:
         return next((one for one in self.sets if one.tag == tag), None)
@@ -172,6 +174,8 @@ class Books(NamedTuple):
     """The same in the order in which they came forward first."""
     bad: frozenset[str] = frozenset()
     """Rolled back, failed or aborted, and nobody has said since that they are good."""
+    stopped: frozenset[str] = frozenset()
+    """An operator stopped these, and nobody has said since that they are good."""
     left: frozenset[str] = frozenset()
     """Rolled back, failed or aborted, and not live again since: no place to go back to."""
     owed: tuple[tuple[str, str], ...] = ()
@@ -180,6 +184,8 @@ class Books(NamedTuple):
     """The last entry of the ledger that was compared with the movements."""
     newest: int = -1
     """The newest main that any agent has acted on."""
+    asked: int = -1
+    """Main when an operator asked for something last."""
     expect: tuple[str, ...] | None = None
     """What must come of a revert: the version that is to be live in the end; and the words for it."""
 
