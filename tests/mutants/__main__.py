@@ -1,7 +1,7 @@
 """Mutants of the core: one small change of its source each, which the tables of `tests/core` must notice.
 
 `python -m tests.mutants` tries all of them, `--sample N` as many, chosen by a fixed seed. Each runs in a fork of one
-process that has imported pytest and nothing of the core; the tests of the mutated module's own name go first.
+process that has imported pytest and nothing of the core; the tests that are nearest to the mutated function go first.
 """
 
 import argparse
@@ -147,14 +147,20 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self._source, self._file, "exec"), module.__dict__)
 
 
-def tests_for(mutant: Mutant) -> Iterator[list[str]]:
-    """The tables of `tests/core`: first those of the module's own name, then all but the slow random histories."""
-    own = f"test_{Path(mutant.file).stem}.py"
-    slow = {"test_invariants.py", own}
-    every = sorted(path.name for path in (ROOT / "tests" / "core").glob("test_*.py"))
-    if own in every:
-        yield [f"tests/core/{own}"]
-    yield [f"tests/core/{name}" for name in every if name not in slow]
+def tests_for(mutant: Mutant) -> list[str]:
+    """The tables of `tests/core`, but for the slow random histories.
+
+    First that of the module's own name, then those that import from it, then those that say the function's name.
+    """
+    module = ".".join(Path(mutant.file).with_suffix("").parts)
+    own, function = f"test_{Path(mutant.file).stem}.py", mutant.what.partition(":")[0]
+
+    def distance(path: Path) -> tuple[bool, bool, bool, str]:
+        text = path.read_text(encoding="utf-8")
+        return path.name != own, module not in text, function not in text, path.name
+
+    tests = sorted((ROOT / "tests" / "core").glob("test_*.py"), key=distance)
+    return [f"tests/core/{path.name}" for path in tests if path.name != "test_invariants.py"]
 
 
 def is_killed(mutant: Mutant) -> bool:
@@ -178,7 +184,7 @@ def _run(mutant: Mutant) -> int:
     sys.meta_path.insert(0, _Mutated(mutant))
     quiet = ["-q", "-x", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist"]
     try:
-        return next((1 for tests in tests_for(mutant) if pytest.main([*quiet, *tests]) != 0), 0)
+        return int(pytest.main([*quiet, *tests_for(mutant)]) != 0)
     except BaseException:
         return 1
 
