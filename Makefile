@@ -27,8 +27,11 @@ docs: .venv/.installed
 bench: .venv/.installed
 	$(BIN)/python -m tests.bench
 
+# What CI explores; `make explore DEPTH=5` goes deeper.
+DEPTH ?= 4
+LEAST ?= $(if $(filter 4,$(DEPTH)),200000,0)
 explore: .venv/.installed
-	$(BIN)/python -m tests.exploration --write $(if $(DEPTH),--depth $(DEPTH)) $(EXPLORE)
+	$(BIN)/python -m tests.exploration --write --depth $(DEPTH) --least $(LEAST) $(EXPLORE)
 
 faults: .venv/.installed
 	$(BIN)/python -m tests.exploration.faults
