@@ -315,6 +315,9 @@ class Life:
             fresh = fresh._replace(sets=cluster.sets, active=cluster.active, preview=cluster.preview)
         state = self.with_cluster(state, fresh)._replace(record=self.pools.record.number(canonical(Record())))
         live = books.live if keep_pods else ""
+        ledger = self.git(state).ledger
+        known = frozenset(tag_of(hold.digest) for hold in (*ledger.holds, *ledger.past_holds))
+        books = books._replace(bad=books.bad & known, stopped=books.stopped & known)  # The rest is lost for everybody.
         return self.with_books(state, books._replace(owed=(), told=0, live=live, expect=None))
 
     def going(self, state: State) -> State | None:
