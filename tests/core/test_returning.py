@@ -10,6 +10,7 @@ from gitops_bg.core.record import Cause, Hold, Lane, Lift, Record
 from gitops_bg.core.returning import leads_back, may_return_without_gates
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.status.memory import restore_memory
+from gitops_bg.core.traffic.holds import lift_hold, put_hold
 from tests.core.simulation import Simulation, automatic, manual, template
 from tests.core.worlds import EARLIER, NOW, active, archived, candidate, digest, legacy, world
 
@@ -43,6 +44,26 @@ def test_way_back(name: str) -> None:
     answer = may_return_without_gates(state.record, state.record.versions[0], by_name=by_name)
     assert why_not in answer.why_not
     assert bool(answer) is not bool(why_not)
+
+
+SAID = {
+    "taken back, passed over": (Lift.PASSED_OVER, False),
+    "taken back, retried": (Lift.SAID_SO, True),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_promotion_that_is_taken_back_lets_nobody_forget_that_the_version_was_bad(name: str) -> None:
+    """Found by exploration: that hold took the place of the older one, and was forgotten with the next target."""
+    how, may_return = SAID[name]
+    state = world(legacy(1), active(2), record=holding(bad(1, Lift.NAMED)))
+    version = state.record.versions[0]
+    held = put_hold(state, version, cause=Cause.TAKEN_BACK, reason="its promotion was taken back")
+    assert not may_return_without_gates(held.record, version, by_name=True)
+    lifted = lift_hold(held, version.digest, how=how, reason="later").record
+    assert lifted.holds == ()
+    assert lifted.past_holds == (replace(bad(1), lifted=how),)
+    assert bool(may_return_without_gates(lifted, version, by_name=True)) is may_return
 
 
 def test_way_back_never_leads_to_a_version_that_never_served() -> None:

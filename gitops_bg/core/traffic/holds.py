@@ -26,10 +26,13 @@ def put_hold(
     event: Event = Event.HELD,
     awaits: Awaited | None = None,
 ) -> World:
-    """Put a hold on a version, once, and say so in the ledger; ``awaits`` where it is no decision of Git."""
+    """Put a hold on a version, once, and say so in the ledger; ``awaits`` where it is no decision of Git.
+
+    That the version was bad before is not forgotten for a hold that does not speak against the version itself.
+    """
     if world.record.held(version.digest):
         return world
-    record = without_objection(world.record, version.digest)
+    record = without_objection(world.record, version.digest) if cause.is_bad else world.record
     hold = Hold(version.digest, reason, world.now, cause, awaits=awaits, sequence=record.sequence + 1)
     world = world.with_record(replace(record, holds=(*record.holds, hold)))
     return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
@@ -49,7 +52,7 @@ def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = ""
     hold = world.record.objection(digest)
     if hold is None or hold.lifted is how:
         return world
-    world = world.with_record(_lifted(world.record, hold, how))
+    world = world.with_record(_lifted(world.record, digest, how))
     if hold.lifted is not None:
         return world
     return world.noting(Event.HOLD_LIFTED, to=world.record.version(digest), reason=reason, by=by)
@@ -71,12 +74,11 @@ def without_objection(record: Record, digest: str) -> Record:
     return replace(record, holds=holds, past_holds=_others(record, digest))
 
 
-def _lifted(record: Record, hold: Hold, how: Lift) -> Record:
-    """What never spoke against the version itself is over with its hold."""
-    record = without_objection(record, hold.digest)
-    if not hold.cause.is_bad:
-        return record
-    return replace(record, past_holds=(*record.past_holds, replace(hold, lifted=how, awaits=None))[-PAST_HOLDS:])
+def _lifted(record: Record, digest: str, how: Lift) -> Record:
+    """What never spoke against the version itself is over with its hold; that it was bad stays."""
+    said = [hold for hold in (*record.past_holds, *record.holds) if hold.digest == digest and hold.cause.is_bad]
+    record, kept = without_objection(record, digest), [replace(hold, lifted=how, awaits=None) for hold in said[-1:]]
+    return replace(record, past_holds=(*record.past_holds, *kept)[-PAST_HOLDS:])
 
 
 def _others(record: Record, digest: str) -> tuple[Hold, ...]:
