@@ -138,7 +138,7 @@ class Catalog:
         desired = Desired(
             commit=followed.commit,
             target=_said(target, reading, there=entry is not None and entry.has_target),
-            primary=_said(primary, reading, there=entry is not None and entry.primary_blob is not None),
+            primary=_said(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=entry is not None or not knowledge.counts,
             history_rewritten=followed.lost if self._may_say(followed, app, record) else "",

@@ -179,12 +179,11 @@ class Reader:
             found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
             return self._newest({each.commit: each for each in found if each})
 
-        primary = files.get(PRIMARY_FILE)
         contents = {name: file.content for name, file in files.items()}
         config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
         made = tuple(sorted(makers - {PRIMARY_FILE}))
         has_target = config.target_file in files
-        return Entry(config, primary.blob if primary else None, has_target, made, self._repository.head, tree)
+        return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
 
     def _newest(self, sources: Mapping[str, Source]) -> Source:
         """The commit that came into main last; of what came in together, the one that has the others. None: nothing."""
@@ -242,7 +241,7 @@ def _unreadable(app: AppKey, error: InternalError) -> Entry:
     """What stands for an app whose files meet a bug: what runs goes on, as with files that are broken."""
     problem = Problem(folder_of(app), str(error), remedy="report it, with the traceback in the agent's log")
     config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
-    return Entry(config, None, has_target=True)
+    return Entry(config, has_primary=False, has_target=True)
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

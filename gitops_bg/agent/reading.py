@@ -20,10 +20,10 @@ from gitops_bg.spec.settings import default_settings
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One app in main: its files turned into the core's types, and the blob that ``primary.yaml`` is there."""
+    """One app in main: its files turned into the core's types, and which of them there are."""
 
     config: AppConfig
-    primary_blob: str | None
+    has_primary: bool
     has_target: bool
     makers: tuple[str, ...] = ()
     """The files that the target's version comes from."""
