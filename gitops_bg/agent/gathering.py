@@ -29,9 +29,13 @@ class Facts:
     observed: Observed
     record: Record
     config: AppConfig
-    primary_blob: str | None
     decided_on: str = ""
     """The resourceVersion of the BlueGreenDeployment that the record was read from; empty where there is none."""
+
+    @property
+    def decided_from(self) -> str:
+        """The commit of main whose files of the app were read; empty where none were: nothing is written over them."""
+        return self.desired.commit if self.desired.tree else ""
 
     def world(self, now: datetime) -> World:
         """The same as the core's own steps see it."""
@@ -81,7 +85,6 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
         observed=replace(live.observed, git=catalog.git_view(reading, app)),
         record=live.record,
         config=config,
-        primary_blob=entry.primary_blob if entry else None,
         decided_on=live.decided_on,
     )
 

@@ -29,8 +29,8 @@ class Wish:
 
     actions: tuple[GitAction, ...]
     record: Record
-    tree: str
-    """The app's folder in main at the time: what is decided from other files is not written."""
+    decided_from: str
+    """The commit of main that it was derived from: where its files were touched since, it is not written."""
     contents: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets hold that the named versions use, as far as it is at hand."""
 
@@ -197,7 +197,7 @@ def _change(repository: Repository, app: AppKey, action: CommitPrimary | OfferPr
         reason=action.reason,
     )
     contents = completed(repository, app, version, wish.contents)
-    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.tree, movement)
+    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.decided_from, movement)
 
 
 def _apps(wishes: Mapping[AppKey, Wish], kind: type[GitAction]) -> set[AppKey]:

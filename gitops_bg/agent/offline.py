@@ -43,7 +43,6 @@ def facts_without_git(cluster: Cluster, app: AppKey) -> Facts | None:
         observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
         record=seen.record,
         config=config,
-        primary_blob=None,
         decided_on=seen.version,
     )
 

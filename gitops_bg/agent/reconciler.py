@@ -142,7 +142,7 @@ class Reconciler:
             # Git hears what the record says, whether Kubernetes goes along or not.
             git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
             contents = contents_for(facts, git_actions, self._cluster)
-            wish = Wish(git_actions, decision.record, facts.desired.tree, contents)
+            wish = Wish(git_actions, decision.record, facts.decided_from, contents)
             is_new = self._git.submit(facts.app, wish)
             self._log(facts, decision, is_new)
         if not decision.silent:

@@ -62,7 +62,7 @@ def change_to(
         by=by,
         reason=reason,
     )
-    return PrimaryChange(content, facts.desired.tree, movement)
+    return PrimaryChange(content, facts.decided_from, movement)
 
 
 def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
@@ -87,7 +87,7 @@ def _pushed(session: Session, change: PrimaryChange) -> Proposed:
 
 def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
     if result is PrimaryResult.SUPERSEDED:
-        raise WorldChanged(f"{change.app}: main has other files of it by now; look, and run it again")
+        raise WorldChanged(f"{change.app}: somebody touched its files in main meanwhile; look, and run it again")
 
 
 def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange, ...]:

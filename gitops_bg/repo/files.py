@@ -82,15 +82,6 @@ class Files:
                 found[place[0]].add(place[1], Entry(path, mode, blob))
         return {app: folder.entries() for app, folder in found.items()}
 
-    def trees(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, str]:
-        """The ids of the folders of these apps at a commit: equal ids, equal files; none for one that is not there."""
-        wanted = {folder_of(app): app for app in apps}
-        few = list(wanted) if len(wanted) <= _FEW else [f"{APPS_FOLDER}/"]
-        if not wanted:
-            return {}
-        listed = listing(self._mirror.told("ls-tree", "-r", "-d", "-z", commit, *few))
-        return {wanted[path]: tree for mode, tree, path in listed if mode == _TREE and path in wanted}
-
     def read(self, entries: Iterable[Entry]) -> dict[str, File]:
         """The contents of entries, by path."""
         wanted = list(entries)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.sources import WALK, Sources, changes
+from gitops_bg.repo.sources import Sources
+from gitops_bg.repo.touched import promoted_between
 from gitops_bg.repo.tree import AppIndex, listing
-from gitops_bg.spec.layout import APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_of, folder_of
+from gitops_bg.spec.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Poller:
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        changed |= self._decided_twice(last.poll.commit, head) & trees.keys()
+        changed |= promoted_between(self._mirror, last.poll.commit, head) & trees.keys()
         for sources in self._sources:
             sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
@@ -130,15 +131,6 @@ class Poller:
             moved=last.branches != branches,
         )
         return _Reported(poll, advertised, branches, trees, top)
-
-    def _decided_twice(self, before: str, head: str) -> frozenset[AppKey]:
-        """The apps whose ``primary.yaml`` changed between two heads: it may be what it was, and was decided on all the
-        same."""
-        if before in ("", head) or not self._mirror.is_ancestor(before, head):
-            return frozenset()
-        walked = self._mirror.told(*WALK, "--full-history", f"{before}..{head}", "--", APPS_FOLDER)
-        found = (app_of(path) for _, path, _ in changes(walked))
-        return frozenset(place[0] for place in found if place and place[1] == PRIMARY_FILE)
 
     def _rewritten(self, head: str) -> str:
         seen = self._mirror.seen()

@@ -1,8 +1,9 @@
 """Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
 
-Each change names the files of the app that it was decided from. Where main holds others by now, the change is
-superseded and decided again; nothing is ever rebased or merged (gitops.md §0.2). So what lands after somebody
-else's commit for the app was decided with that in sight: order in main is order of decisions (decision 18).
+Each change names the commit of main that it was decided from. Where a commit since then touched the app's folder, the
+change is superseded and decided again, also where the files are again what they were: somebody promoted and reverted,
+and that is a decision. Nothing is ever rebased or merged (gitops.md §0.2). So what lands after somebody else's commit
+for the app was decided with that in sight: order in main is order of decisions (decision 18).
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,7 @@ from gitops_bg.repo.messages import Movement, asking
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
+from gitops_bg.repo.touched import touched_between
 from gitops_bg.repo.trunk import Trunk
 from gitops_bg.spec.configuration_changes import configuration_changes, configuration_in
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file
@@ -28,8 +30,8 @@ class PrimaryChange:
     """``primary.yaml`` of an app is to be ``content``; ``movement`` says why."""
 
     content: bytes
-    expected_tree: str
-    """The tree of the app's folder that the change was decided from: the target, what was asked for, all of it."""
+    decided_from: str
+    """The commit of main that the change was decided from; empty where main's files of the app were not read."""
     movement: Movement
 
     @property
@@ -131,16 +133,26 @@ class Promotions:
     ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
         """What is settled at this base, and what is still to be committed."""
         outcomes, pending = {}, []
-        before = self._before(changes, base)
-        trees = self._files.trees((change.app for change in changes), base)
+        entries = self._files.entries((change.app for change in changes), base)
+        stale = self._stale(changes, base)
         for change in changes:
-            if before[change.app] == blob_id(change.content, base):
+            files = entries[change.app]
+            if PRIMARY_FILE in files and files[PRIMARY_FILE].blob == blob_id(change.content, base):
                 outcomes[change.app] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
-            elif trees.get(change.app) != change.expected_tree:
+            elif not files or change.app in stale:
                 outcomes[change.app] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
             else:
                 pending.append(change)
         return outcomes, pending
+
+    def _stale(self, changes: Sequence[PrimaryChange], base: str) -> set[AppKey]:
+        """The apps whose change was decided from files that somebody touched since, or from no main of this history."""
+        stale: set[AppKey] = set()
+        for commit in {change.decided_from for change in changes} - {base}:
+            apps = {change.app for change in changes if change.decided_from == commit}
+            touched = touched_between(self._mirror, commit, base)
+            stale |= apps if touched is None else apps & touched
+        return stale
 
     def _before(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, str | None]:
         """The blobs of ``primary.yaml`` at a commit; None where there is none."""

@@ -20,7 +20,6 @@ from tests.exploration.world import (
     Books,
     Cluster,
     Commit,
-    Files,
     Git,
     Ledger,
     Pools,
@@ -465,8 +464,8 @@ class Life:
             return state
         if dies:
             return self.with_agent(state, who, self._anew(agent, away=not self.git(state).up))
-        files = self.pools.main[agent.main][-1].files if agent.main >= 0 and outcome.git else ()
-        wish = self.pools.wish.number((outcome.git, files))  # type: ignore[arg-type]
+        decided_from = self.pools.main[agent.main][-1].id if agent.main >= 0 and outcome.git else ""
+        wish = self.pools.wish.number((outcome.git, decided_from))  # type: ignore[arg-type]
         left, version = outcome.cluster[count:], self.cluster(state).version
         halted = self.pools.halted.number((left, version, state.record) if left else ((), 0, 0))  # type: ignore[arg-type]
         return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
@@ -558,26 +557,26 @@ class Life:
     def put(self, state: State, who: str, answered: bool = True) -> State | None:
         """The Git thread writes what the last decision wants; not ``answered``: the process dies before it hears."""
         git, agent = self.git(state), self.agent(state, who)
-        actions, files = self.pools.wish[agent.wish]
+        actions, decided_from = self.pools.wish[agent.wish]
         if not actions or agent.halted:
             return None
         if not git.up:
             return self.with_agent(state, who, agent._replace(away=True))
         for action in actions:
-            state = self._put(state, who, action, files)
+            state = self._put(state, who, action, decided_from)
         if not answered:
             return self.with_agent(state, who, self._anew(agent))
         agent = self.agent(state, who)._replace(wish=0)
         return self.fetch(self.with_agent(state, who, agent), who)
 
-    def _put(self, state: State, who: str, action: act.GitAction, files: Files) -> State:
+    def _put(self, state: State, who: str, action: act.GitAction, decided_from: str) -> State:
         git = self.git(state)
         match action:
             case act.CommitPrimary():
-                return self._commit_primary(state, who, action, files)
+                return self._commit_primary(state, who, action, decided_from)
             case act.OfferPromotion():
-                if self.head(state).files != files:
-                    return state  # Decided from other files: it is derived anew.
+                if self._touched_since(state, decided_from):
+                    return state  # It is derived anew.
                 self._promise(state, who, action, lambda: promises.offered(action, self.books(state)))
                 version = action.version
                 branch = (tag_of(version.digest), self.head(state).primary, version.number, version.source.commit)
@@ -595,11 +594,17 @@ class Life:
             if action in self._outcome(state, who).git:
                 raise
 
-    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, files: Files) -> State:
+    def _touched_since(self, state: State, decided_from: str) -> bool:
+        """Whether main does not contain a commit, or has one since then that touched the app's folder."""
+        main = self.pools.main[self.git(state).main]
+        place = next((n for n, one in enumerate(main) if one.id == decided_from), None)
+        return place is None or any(one.files != main[place].files for one in main[place:])
+
+    def _commit_primary(self, state: State, who: str, action: act.CommitPrimary, decided_from: str) -> State:
         git, head = self.git(state), self.head(state)
         if git.protected:
             return self.with_agent(state, who, self.agent(state, who)._replace(refused=True))
-        if head.files != files:
+        if self._touched_since(state, decided_from):
             return state  # Somebody was faster: it is derived anew.
         retried = head.target if head.reverts else head.retry[0]
         self._promise(state, who, action, lambda: promises.committed(action, self.books(state), retried))

@@ -158,7 +158,7 @@ class Agent(NamedTuple):
     """The number of its last look at main; from 0 again where no decision waits for the next."""
     process: str = ""
     wish: int = 0
-    """What its last decision wants of Git, and the files of the app that it was decided from."""
+    """What its last decision wants of Git, and the commit of main that it was decided from."""
     halted: int = 0
     """What is left of its last pass, where the process stands still (SIGSTOP), and what it had checked by then."""
 
@@ -216,9 +216,9 @@ class Pools:
         self.agent: Pool[Agent] = Pool()
         self.books: Pool[Books] = Pool()
         self.old: Pool[tuple[int, int]] = Pool()
-        self.wish: Pool[tuple[tuple[GitAction, ...], Files]] = Pool()
+        self.wish: Pool[tuple[tuple[GitAction, ...], str]] = Pool()
         self.halted: Pool[tuple[tuple[ClusterAction, ...], int, int]] = Pool()
-        self.wish.number(((), ()))
+        self.wish.number(((), ""))
         self.halted.number(((), 0, 0))
         self.old.number((-1, -1))
 

@@ -52,7 +52,7 @@ def repository(remote: GitRemote, tmp_path: Path) -> Iterator[Repository]:
 
 def commit(repository: Repository, of: Version, *contents: Configuration, app: AppKey = WEB) -> Wish:
     action = CommitPrimary(of, Event.DEPLOYED, "", None, "first")
-    return Wish((action,), Record(), repository.apps()[app], contents)
+    return Wish((action,), Record(), repository.head, contents)
 
 
 def configuration(remote: GitRemote, app: AppKey = WEB, ref: str = "main") -> object:
@@ -87,8 +87,9 @@ def test_what_is_not_at_hand_comes_from_the_primary_that_main_once_had(
 def test_half_a_version_is_not_written_and_keeps_no_other_app_from_it(
     repository: Repository, remote: GitRemote, action: type[CommitPrimary] | type[OfferPromotion]
 ) -> None:
-    tree = repository.apps()[WEB]
-    half = Wish((action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), tree, (BLUE,))
+    half = Wish(
+        (action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), repository.head, (BLUE,)
+    )
     written = write(repository, {WEB: half, API: commit(repository, version(1), app=API)})
     (error,) = written.errors
     assert isinstance(error, InvalidInput)

@@ -69,7 +69,7 @@ def test_eight_clusters_and_a_person_promote_on_one_main(remote: GitRemote, tmp_
         content, movement = texts.primary("shop", app.name, "1.0.0", 1), Movement(app=app, event=Event.DEPLOYED)
         with Repository(settings, sleep=lambda _: None) as repository:
             repository.poll()
-            wanted = PrimaryChange(content, repository.apps()[app], movement)
+            wanted = PrimaryChange(content, repository.head, movement)
             return until_taken(lambda: repository.commit_primaries([wanted])[app])  # type: ignore[return-value]
 
     def person() -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event
+from gitops_bg.repo import promotion
 from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteUnreachable
+from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
 from gitops_bg.repo.push import Pusher, Update
 from gitops_bg.repo.repository import Repository
@@ -134,6 +138,51 @@ class TestCommitToMain:
         repository.commit_primaries([change(repository, tag="1.7.0")])
         assert repository.commit_primaries([stale])[WEB].result is PrimaryResult.SUPERSEDED
         assert len(remote.log()) == 2
+
+    @pytest.mark.parametrize("act", ["commit_primaries", "offer"])
+    def test_what_somebody_promoted_and_reverted_in_between_is_not_promoted_by_an_older_decision(
+        self, repository: Repository, remote: GitRemote, act: str
+    ) -> None:
+        """The files of the app are again those that the change was decided from; that is somebody's decision."""
+        changes = [change(repository), change(repository, app=API, version=1)]
+        remote.publish("Promote", {PRIMARY: SECOND})
+        remote.publish("Revert it", {PRIMARY: texts.primary("shop", "web", "1.0.0", 1).decode()})
+        repository.poll()
+        outcomes = getattr(repository, act)(changes)
+        assert outcomes[WEB].result is PrimaryResult.SUPERSEDED
+        assert outcomes[API].result is PrimaryResult.COMMITTED
+        assert getattr(repository, act)([change(repository)])[WEB].result is PrimaryResult.COMMITTED
+
+    @pytest.mark.parametrize("stale_side_is", ["first parent", "second parent"])
+    def test_a_merge_that_takes_one_side_whole_supersedes_what_the_other_side_led_to(
+        self, repository: Repository, remote: GitRemote, stale_side_is: str
+    ) -> None:
+        """No commit since then changes the app: the merge leaves out what an older one had brought."""
+        remote.checkout("stale", new=True)
+        remote.publish("Aside", {"README.md": "aside"})
+        remote.checkout("main")
+        remote.publish("Another target", {"apps/shop/web/target.yaml": "changed: true\n"})
+        repository.poll()
+        stale = change(repository)
+        if stale_side_is == "first parent":
+            remote.checkout("stale")
+            remote.run("merge", "--quiet", "--no-ff", "-s", "ours", "-m", "Take one side", "main")
+            remote.run("push", "--quiet", "origin", "HEAD:refs/heads/main")
+        else:
+            remote.run("merge", "--quiet", "--no-ff", "--no-commit", "-s", "ours", "stale")
+            remote.run("checkout", "stale", "--", ".")
+            remote.commit("Take one side")
+            remote.push()
+        repository.poll()
+        assert repository.commit_primaries([stale])[WEB].result is PrimaryResult.SUPERSEDED
+
+    def test_what_was_decided_from_a_commit_that_main_does_not_contain_is_superseded(
+        self, repository: Repository, remote: GitRemote
+    ) -> None:
+        remote.checkout("aside", new=True)
+        for unknown in ("", "0" * 40, remote.publish("Aside", {"x": "1"})):
+            gone = replace(change(repository), decided_from=unknown)
+            assert repository.commit_primaries([gone])[WEB].result is PrimaryResult.SUPERSEDED
 
     def test_a_main_that_always_moves_ends_in_world_changed(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
@@ -326,6 +375,30 @@ class TestSeeingPromotionBranches:
         assert repository.promotions() is repository.promotions()
 
 
+def _walks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The questions what was touched between two heads, from now on."""
+    asked: list[str] = []
+    real = promotion.touched_between
+
+    def counted(mirror: Mirror, before: str, head: str) -> frozenset[AppKey] | None:
+        asked.append(before)
+        return real(mirror, before, head)
+
+    monkeypatch.setattr(promotion, "touched_between", counted)
+    return asked
+
+
+def test_what_was_decided_from_one_commit_is_looked_up_once_for_all_apps(
+    repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [change(repository), change(repository, app=API, version=1)]
+    remote.publish("Elsewhere", {"x": "1"})
+    repository.poll()
+    walks = _walks(monkeypatch)
+    repository.commit_primaries(changes)
+    assert walks == [changes[0].decided_from]
+
+
 def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     from pathlib import Path
 
@@ -339,9 +412,11 @@ def test_a_thousand_changes_are_one_push(opened: Opener, tmp_path: object, monke
     for app in repository.apps():
         content = texts.primary(app.namespace, app.name, "2.0.0", 2)
         movement = change(repository, app=WEB).movement.__class__(app=app, event=Event.PROMOTED)
-        changes.append(PrimaryChange(content, repository.apps()[app], movement))
+        changes.append(PrimaryChange(content, repository.head, movement))
+    walks = _walks(monkeypatch)
     outcomes = repository.commit_primaries(changes)
     assert pushes == [1]
+    assert walks == [], "main is where all of it was decided"
     assert len({outcome.commit for outcome in outcomes.values()}) == 1000
     assert repository.poll().changed == set(repository.apps())
     assert AppKey("team-9", "app-999") in outcomes
