@@ -158,9 +158,8 @@ class Catalog:
 
     def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
         """What main's history says beyond the files as they are; only where the core asks for it."""
-        if desired.primary and asks_what_passed(desired, record):
-            passed = passed_of(self._repository, app, record.primary_by, entry.commit, desired.primary.snapshot)
-            desired = replace(desired, passed=passed)
+        if since := asks_what_passed(desired, record):
+            desired = replace(desired, passed=passed_of(self._repository, app, since, entry.commit))
         if desired.target and asks_for_provenance(desired, record):
             told = self._provenances.of(app, entry.commit, entry.makers, desired.target.snapshot)
             desired = replace(desired, provenance=told)

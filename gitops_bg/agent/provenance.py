@@ -44,10 +44,8 @@ class Provenances:
         return answer
 
 
-def passed_of(
-    repository: Repository, app: AppKey, since: str, commit: str, now: Snapshot
-) -> tuple[Snapshot, ...] | None:
-    """What ``primary.yaml`` named between two commits of main, and names no more; broken files name nothing.
+def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> tuple[Snapshot, ...] | None:
+    """What ``primary.yaml`` named between two commits of main, oldest first; broken files name nothing.
 
     None where it cannot be read now.
     """
@@ -55,10 +53,9 @@ def passed_of(
         contents = repository.primaries_since(app, since, commit)
     except GitopsBgError:
         return None
-    documents = (read_one(app_file(app, PRIMARY_FILE), content)[0] for content in contents)
+    documents = (read_one(app_file(app, PRIMARY_FILE), content)[0] for content in reversed(contents))
     named = (read_primary(document, app)[0] for document in documents if document)
-    snapshots = {each.snapshot.digest: each.snapshot for each in named if each}
-    return tuple(snapshot for digest, snapshot in snapshots.items() if digest != now.digest)
+    return tuple(each.snapshot for each in named if each)
 
 
 class _Asking:

@@ -48,7 +48,7 @@ from gitops_bg.core.status.standing import is_to_go, note_standing
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.traffic.draining import note_arrival
-from gitops_bg.core.traffic.following import follow_primary, note_divergence
+from gitops_bg.core.traffic.following import follow_primary, hear_what_passed, note_divergence
 from gitops_bg.core.traffic.former import note_former_services
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
@@ -74,6 +74,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     note_former_services,  # what app.yaml named before
     settle_switch,  # a switch decided before is true once the Service shows it
     note_arrival,  # the endpoints have followed the Service
+    hear_what_passed,  # what primary.yaml named between two looks is an answer to what is older
     note_look,  # what main says was there before the emergency, or is an answer to it
     answer_older_retry,  # one that was there before primary.yaml was changed
     follow_primary,  # somebody changed primary.yaml: that is a decision

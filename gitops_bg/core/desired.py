@@ -146,7 +146,7 @@ class Desired:
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
     passed: tuple[Snapshot, ...] | None = None
-    """What ``primary.yaml`` named since the record's look at it, and no more. None where nobody asked or can tell
+    """What ``primary.yaml`` named since the record's look at it, oldest first. None where nobody asked or can tell
     (``core.traffic.following.asks_what_passed``)."""
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names what is no news (``core.traffic.reverting``)."""

@@ -69,13 +69,15 @@ class History:
     def primaries_since(self, app: AppKey, since: str, commit: str) -> list[bytes]:
         """Every content that ``primary.yaml`` had between two commits of main, also on what was merged; newest first.
 
+        What it came back to is there again: the order says what was taken back.
         Nothing where the later one does not contain the other: main has another history then.
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
         revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"{since}..{commit}")
-        contents = self._blobs.read(list(dict.fromkeys(blob for _, blob in revisions[:_PAGE])))
-        return [content for content in contents.values() if content is not None]
+        blobs = [blob for _, blob in revisions[:_PAGE]]
+        contents = self._blobs.read(list(dict.fromkeys(blobs)))
+        return [content for content in map(contents.__getitem__, blobs) if content is not None]
 
     def _revisions(self, path: str, *range_: str) -> list[tuple[str, str]]:
         """Commit and blob of every change of a file, newest first; deletions left out."""

@@ -290,14 +290,15 @@ class Simulation:
                 gone = {"target": none, "primary": none, "companions": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
         asked = asks_for_provenance(self.seen, self.record)
-        passed = self._passed() if asks_what_passed(self.seen, self.record) else None
+        since = asks_what_passed(self.seen, self.record)
+        passed = self._passed(since) if since else None
         return replace(self.seen, provenance=self._provenance() if asked else None, passed=passed)
 
-    def _passed(self) -> tuple[Snapshot, ...]:
-        """What primary.yaml named since the record's look at it, and names no more."""
+    def _passed(self, commit: str) -> tuple[Snapshot, ...]:
+        """What primary.yaml named since the record's look at it, oldest first."""
         commits = [commit for commit, _ in self.named]
-        since = commits.index(self.record.primary_by) + 1
-        return tuple(template(tag) for _, tag in self.named[since:] if tag and tag != self.primary)
+        since = commits.index(commit) + 1
+        return tuple(template(tag) for _, tag in self.named[since:] if tag)
 
     def _provenance(self) -> Provenance:
         """What main's history says of the newest push, and of the reverts right before it."""

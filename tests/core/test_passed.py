@@ -4,24 +4,26 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory
-from gitops_bg.core.looks import Awaited
+from gitops_bg.core.desired import LedgerMemory, Missing
+from gitops_bg.core.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.record import Cause, Hold, Lift, Record
 from gitops_bg.core.status.memory import restore_memory
-from gitops_bg.core.traffic.following import asks_what_passed, follow_primary
+from gitops_bg.core.traffic.following import asks_what_passed, follow_primary, hear_what_passed
 from gitops_bg.core.traffic.holds import lift_all
+from gitops_bg.core.traffic.looking import note_look
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
-from tests.core.worlds import NOW, active, candidate, digest, legacy, primary, target, world
+from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, target, world
 
 LATER = "f" * 40
 
 
 def looked_again(*versions, passed=None, **changes):
     """The same version is named, by a later commit."""
-    named = primary(changes.pop("names_", 1), commit=LATER)
-    before = {"primary_by": primary(1).changed_by.commit, **changes.pop("record", {})}
-    return world(*versions, desired={"primary": named, "passed": passed}, record=before, **changes)
+    names = changes.pop("names_", 1)
+    before = {"primary_by": primary(1).changed_by.commit, "primary": digest(names), **changes.pop("record", {})}
+    desired = {"primary": primary(names, commit=LATER), "passed": passed, "looks": changes.pop("looks", NO_LOOKS)}
+    return world(*versions, wants=changes.pop("target_", None), desired=desired, record=before)
 
 
 @pytest.mark.parametrize("spec", [automatic(auto_promotion_seconds=600), manual()], ids=["automatic", "manual"])
@@ -127,60 +129,119 @@ def test_what_the_target_itself_names_is_not_passed_over() -> None:
     }
 
 
-def test_it_is_asked_only_where_it_counts() -> None:
+def test_it_is_asked_only_where_primary_yaml_was_changed() -> None:
+    """Never at each pass: it costs a few readings of Git."""
     same = looked_again(active(1), candidate(2))
     record = same.record
-    held = (Hold(digest(3), "5xx", NOW),)
-    onward = replace(same.desired, primary=primary(2))
-    assert not asks_what_passed(onward, record), "a promotion, as most are"
-    assert not asks_what_passed(onward, replace(record, traffic=digest(3)))
-    assert asks_what_passed(replace(onward, primary=primary(2, commit=LATER)), replace(record, holds=held))
-    back = replace(same.desired, primary=primary(1, commit=LATER))
-    assert asks_what_passed(back, replace(record, primary=digest(2))), "one that was on its way is taken back"
     assert asks_what_passed(same.desired, record)
+    assert asks_what_passed(replace(same.desired, primary=primary(2)), record), "others may have been named before"
     assert not asks_what_passed(replace(same.desired, primary=primary(1)), record)
-    assert not asks_what_passed(replace(same.desired, primary=primary(2)), record)
+    assert not asks_what_passed(replace(same.desired, primary=Missing.ABSENT), record)
     assert not asks_what_passed(same.desired, replace(record, primary_by="")), "a record of the code of before"
 
 
 HELD = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK)
+STOPPED = replace(HELD, cause=Cause.ABORTED)
+OTHER = {"primary": digest(1)}
+"""What was named at the record's look."""
+TAKEN_BACK = Cause.TAKEN_BACK
+
+
+def line(*numbers: int):
+    """What main named since, oldest first."""
+    return {"passed": tuple(template(str(number)) for number in numbers)}
+
+
 CASES = {
-    "a candidate": (looked_again(active(1), candidate(2), passed=(template("2"),)), {digest(2)}, LATER),
-    "nothing": (looked_again(active(1), candidate(2), passed=()), set(), LATER),
-    "what served before": (
-        looked_again(legacy(1), active(2), names_=2, passed=(template("1"),)),
-        set(),
-        LATER,
-    ),
-    "what nobody knows": (looked_again(active(1), candidate(2), passed=(template("9"),)), set(), LATER),
+    "a candidate": (looked_again(active(1), candidate(2), **line(2, 1)), {2: TAKEN_BACK}),
+    "nothing": (looked_again(active(1), candidate(2), **line(1)), {}),
+    "what served before": (looked_again(legacy(1), active(2), names_=2, **line(1, 2)), {}),
+    "what nobody knows": (looked_again(active(1), candidate(2), **line(9, 1)), {}),
     "on hold, and another one took its place": (
-        looked_again(active(1), legacy(2), names_=3, passed=(template("2"),), record={"holds": (HELD,)}),
-        set(),
-        LATER,
+        looked_again(active(1), legacy(2), names_=3, **line(2, 3), record={"holds": (HELD,), **OTHER}),
+        {},
     ),
     "on hold by a decision that waits for a look": (
         looked_again(
-            active(1),
-            legacy(2),
-            names_=3,
-            passed=(template("2"),),
-            record={"holds": (replace(HELD, awaits=Awaited()),)},
+            active(1), legacy(2), names_=3, **line(2, 3), record={"holds": (replace(HELD, awaits=Awaited()),)}
         ),
-        {digest(2)},
-        LATER,
+        {2: Cause.ROLLED_BACK},
     ),
-    "on hold, and nobody can tell": (
-        looked_again(active(1), legacy(2), names_=3, record={"holds": (HELD,)}),
-        {digest(2)},
-        primary(1).changed_by.commit,
+    "on hold by a decision that this very look follows": (
+        looked_again(
+            active(1),
+            candidate(2),
+            **line(2, 1),
+            looks=Looks("a", 2, 2),
+            record={"holds": (replace(STOPPED, awaits=Awaited("a", 1)),)},
+        ),
+        {2: Cause.ABORTED},
     ),
-    "nobody can tell: asked again": (looked_again(active(1), candidate(2)), set(), primary(1).changed_by.commit),
+    "on hold before, promoted and taken back": (
+        looked_again(active(1), archived(2), **line(2, 1), record={"holds": (HELD,)}),
+        {2: TAKEN_BACK},
+    ),
+    "one, while another is on its way": (
+        looked_again(active(1), rising(2), candidate(3), names_=2, **line(2, 3, 2), record=OTHER),
+        {3: TAKEN_BACK},
+    ),
+    "one, and what is on its way again was there before": (
+        looked_again(active(1), rising(2), candidate(3), names_=2, **line(3, 2)),
+        {3: TAKEN_BACK},
+    ),
+    "one that was pushed since, too": (
+        looked_again(active(1), rising(2), names_=2, target_=3, **line(2, 3, 2), record=OTHER),
+        {3: TAKEN_BACK},
+    ),
+    "another took its place": (
+        looked_again(active(1), rising(2), candidate(3), names_=3, **line(2, 3), record=OTHER),
+        {},
+    ),
+    "another took its place, and the target went back to it": (
+        looked_again(active(1), candidate(2), rising(3), names_=3, target_=2, **line(2, 3), record=OTHER),
+        {},
+    ),
+    "main names neither what serves nor what it named before": (
+        looked_again(legacy(1), active(2), candidate(3), **line(1, 3, 1), record={"primary": digest(2)}),
+        {3: TAKEN_BACK},
+    ),
+    "main names what it named before, while another serves": (
+        looked_again(legacy(1), active(2), candidate(3), **line(3, 1)),
+        {3: TAKEN_BACK},
+    ),
+    "one that served, before anything serves in a cluster that was rebuilt": (
+        looked_again(rising(2), record={"primary": digest(2), "activations": (digest(1), digest(2))}, **line(1)),
+        {2: TAKEN_BACK},
+    ),
+    "one that served before what is to serve in a cluster that was rebuilt": (
+        looked_again(
+            legacy(1),
+            rising(2),
+            names_=2,
+            target_=1,
+            **line(2, 1, 2),
+            record={"primary": "", "activations": (digest(1), digest(2))},
+        ),
+        {},
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_passed(name) -> None:
-    state, held, by = CASES[name]
-    record = follow_primary(state).record
-    assert {hold.digest for hold in record.holds} == held
-    assert record.primary_by == by
+    state, held = CASES[name]
+    record = follow_primary(note_look(hear_what_passed(state))).record
+    assert {hold.digest: hold.cause for hold in record.holds} == {digest(of): cause for of, cause in held.items()}
+    assert record.primary_by == LATER
+
+
+@pytest.mark.parametrize("holds", [(HELD,), ()], ids=["on hold", "a candidate"])
+def test_where_nobody_can_tell_it_is_asked_again(holds) -> None:
+    record = follow_primary(hear_what_passed(looked_again(active(1), candidate(2), record={"holds": holds}))).record
+    assert (record.holds, record.primary_by) == (holds, primary(1).changed_by.commit)
+
+
+def test_a_record_that_begins_asks_since_the_look_that_the_ledger_knows() -> None:
+    begins = replace(looked_again(active(1)).desired, memory=LedgerMemory(primary_by="e" * 40))
+    assert asks_what_passed(begins, Record()) == "e" * 40
+    assert not asks_what_passed(begins, Record(primary_by=LATER))

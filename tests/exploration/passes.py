@@ -185,8 +185,8 @@ class Passes:
         key: tuple[object, ...] = (agent.main, agent.rewritten, agent.ledger if begins else None, knowledge)
         key = (*key, agent.process, agent.look)
         key, known = self._kept(key, lambda: self._desired_now(agent, head, knowledge, begins=begins))
-        if asks_what_passed(known, record):
-            passed = what_passed(self.pools.main[agent.main], record.primary_by)
+        if since := asks_what_passed(known, record):
+            passed = what_passed(self.pools.main[agent.main], since)
             key, known = self._kept((*key, passed), lambda: replace(known, passed=passed))
         if asks_for_provenance(known, record):
             told = self.pools.main[agent.main]
@@ -264,10 +264,9 @@ def asked_by(main: Main) -> Source:
 
 
 def what_passed(main: Main, since: str) -> tuple[Snapshot, ...]:
-    """What primary.yaml named since a commit of main, and names no more; nothing where main lacks it."""
+    """What primary.yaml named since a commit of main, oldest first; nothing where main lacks it."""
     seen = next((place for place, one in enumerate(main) if one.id == since), len(main))
-    named = dict.fromkeys(one.primary for one in main[seen + 1 :] if one.named_by == one.id and one.primary)
-    return tuple(snapshot(tag) for tag in named if tag != main[-1].primary)
+    return tuple(snapshot(one.primary) for one in main[seen + 1 :] if one.named_by == one.id and one.primary)
 
 
 def provenance(main: Main) -> Provenance:

@@ -9,13 +9,28 @@ from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.holds import lift_hold, put_hold
-from gitops_bg.core.world import World, resolve
+from gitops_bg.core.world import World
+
+
+def hear_what_passed(world: World) -> World:
+    """What ``primary.yaml`` named between two looks, and names no more, was wanted: it lifts the hold on it.
+
+    That comes before the look counts for the holds that await it: what this look brings is older than they are, also
+    where main does not name it any more (decision 17).
+    """
+    for snapshot in world.desired.passed or ():
+        digest = world.resolve(snapshot)
+        hold = world.record.held(digest)
+        if hold and not hold.awaits and digest != world.primary_digest:  # What is named is told with who named it.
+            world = lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
+    return world
 
 
 def follow_primary(world: World) -> World:
     """Take note of what ``primary.yaml`` names; a change of it is somebody's decision.
 
-    It ends an override, lifts the hold on what it names, and holds a promotion that was reverted on its way.
+    It ends an override, lifts the hold on what it names, and holds promotions that were taken back on their way,
+    whether anybody had seen them or not: the end does not hang on when we look.
     """
     primary = world.desired.primary
     if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
@@ -25,49 +40,24 @@ def follow_primary(world: World) -> World:
     if named != before:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
-        if before:
-            world = _hold_reverted_promotion(world, before, primary.changed_by)
+        world = _hold_taken_back(world, (before,), primary.changed_by)
         world = world.with_record(replace(world.record, primary=named))
     if asked and world.desired.passed is None:  # Nobody can tell now: it is asked again.
         return world
-    world = _note_what_passed(world, primary)
+    line = tuple(world.resolve(snapshot) for snapshot in world.desired.passed or ())
+    world = _hold_taken_back(world, (before, *line), primary.changed_by)
     return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
 
 
-def asks_what_passed(desired: Desired, record: Record) -> bool:
-    """Whether it counts what ``primary.yaml`` named between the record's look at it and now: somebody decided twice.
+def asks_what_passed(desired: Desired, record: Record) -> str:
+    """The commit of main since which it counts what ``primary.yaml`` named; empty where it was not changed since.
 
-    It may have taken a promotion back, where it names what it named then, or what serves; and it has lifted the holds
-    on what it named. Only then: asking for it costs a few readings of Git.
+    It is that of the record's look, or, where the record is new, of the ledger's. Asking Git for it costs a few
+    readings, once for each look that shows a change.
     """
-    primary = desired.primary
-    if not primary or not record.primary_by or record.primary_by == primary.changed_by.commit:
-        return False
-    return bool(record.holds) or resolve(record, primary.snapshot) in (record.primary, record.traffic)
-
-
-def _note_what_passed(world: World, primary: Primary) -> World:
-    """What was named between two looks counts as if somebody had looked: the end does not hang on when we look.
-
-    A promotion that was made and taken back is one that was taken back; one that another took the place of says that
-    its version is wanted, whatever was said of it before.
-    """
-    for snapshot in world.desired.passed or ():
-        digest = world.resolve(snapshot)
-        if world.primary_digest != world.record.traffic:
-            world = _lift_by_name(world, digest)
-            continue
-        if world.record.version(digest) is None and world.target and digest == world.target_digest:
-            world = register(world, world.target.snapshot, world.target.source)
-        world = _hold_reverted_promotion(world, digest, primary.changed_by)
-    return world
-
-
-def _lift_by_name(world: World, digest: str) -> World:
-    hold = world.record.held(digest)
-    if hold is None or hold.awaits:  # What main said before our own decision is no answer to it.
-        return world
-    return lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
+    primary, memory = desired.primary, desired.memory
+    since = record.primary_by or (memory.primary_by if memory else "")
+    return since if primary and since != primary.changed_by.commit else ""
 
 
 def _ensure_version(world: World, primary: Primary, named: str) -> World:
@@ -102,14 +92,43 @@ def _end_override(world: World, named: str) -> World:
     return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
 
 
-def _hold_reverted_promotion(world: World, before: str, revert: Source) -> World:
-    """Main took a promotion back before traffic moved: without a hold it would be offered again at once."""
-    version = world.record.version(before)
-    taken_back = world.primary_digest == world.record.traffic and before != world.record.traffic
-    if version is None or not taken_back or leads_back(world.record, version):
+def _hold_taken_back(world: World, line: tuple[str, ...], change: Source) -> World:
+    """What ``primary.yaml`` named, and names no more: without a hold it would be offered again at once.
+
+    ``line``: what it named until now, oldest first. Not what traffic may go back to, nor what another replaced.
+    """
+    for place, digest in enumerate(line):
+        if digest in ("", world.record.traffic, world.primary_digest, *line[:place]):
+            continue
+        if not _went_back(world, digest, line[:place]):
+            continue
+        world = _registered(world, digest)
+        version = world.record.version(digest)
+        if version is None or leads_back(_serving(world), version):
+            continue
+        reason = f"its promotion was taken back by {change.commit[:10]}"
+        world = put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=change.author)
+    return world
+
+
+def _serving(world: World) -> Record:
+    """Before anything serves in a cluster that was rebuilt, what is to serve says what a way back is."""
+    return replace(world.record, traffic=world.record.traffic or world.primary_digest)
+
+
+def _went_back(world: World, digest: str, earlier: tuple[str, ...]) -> bool:
+    """Whether main names now what was there before a promotion: what serves, what it named, what served earlier."""
+    record, named = world.record, world.primary_digest
+    if named == record.traffic or named in earlier:
+        return True
+    return named in record.activations and not record.came_before(digest, named)
+
+
+def _registered(world: World, digest: str) -> World:
+    """The target's version may be news, where it was pushed since."""
+    if world.record.version(digest) or not world.target or digest != world.target_digest:
         return world
-    reason = f"its promotion was taken back by {revert.commit[:10]}"
-    return put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=revert.author)
+    return register(world, world.target.snapshot, world.target.source)
 
 
 def _overrule_target(world: World) -> World:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.provenance import Provenances
+from gitops_bg.agent.provenance import Provenances, passed_of
 from gitops_bg.core.desired import Provenance
 from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.model import AppKey
@@ -288,3 +288,16 @@ def test_a_target_takes_back(name: str, ada: Author, repository: Repository) -> 
     assert {tags[version.digest] for version in found.taken_back} == set(expected.split())
     assert not found.unread
     assert found.source.commit
+
+
+def test_what_primary_yaml_named_since_is_told_in_the_order_of_main(ada: Author, repository: Repository) -> None:
+    """Also what it came back to: the order tells what was taken back."""
+    commits = []
+    for tag in ("v1", "v2", "v3"):
+        ada.remote.write("apps/shop/web/primary.yaml", texts.primary("shop", "web", tag, 1).decode())
+        commits.append(ada.remote.commit(f"promote {tag}"))
+    ada.remote.revert(commits[-1])
+    ada.remote.push("main")
+    found = passed_of(repository, WEB, commits[0], repository.poll().commit)
+    assert found is not None
+    assert [one.digest for one in found] == [texts.digest("web", tag) for tag in ("v2", "v3", "v2")]
