@@ -118,7 +118,7 @@ class Catalog:
             self._sayings.said(app, self.rewritten, self.reading.followed.polls)
 
     def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._sayings.may_say(app, followed.lost, record.lost, followed.polls)
+        return self._sayings.may_say(app, followed.lost, followed.polls, shown=bool(record.lost))
 
     def waits_for_look(self, app: AppKey) -> bool:
         """An app waits for the next look at main; whether that is news."""

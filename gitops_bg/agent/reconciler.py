@@ -6,7 +6,8 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from time import perf_counter
 
 from gitops_bg.agent.alarms import Alarms
@@ -19,6 +20,7 @@ from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import fields, log_decision
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
+from gitops_bg.agent.turns import Turns
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.actions import (
     ApplyCompanion,
@@ -34,12 +36,16 @@ from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.core.status.breaking import breaking
+from gitops_bg.core.status.sight import Sight, sight_of
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
+
+FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
+"""How long what another process contradicts is not said again: to begin with, and at most."""
 
 FOR_COMPANIONS = (ApplyCompanion, DeleteCompanion)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
@@ -67,6 +73,7 @@ class Reconciler:
         self._beside = beside
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
+        self._turns: Turns[Sight] = Turns(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
         self._skewed = 0
 
@@ -126,7 +133,7 @@ class Reconciler:
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
-        saved = not decision.silent and self._cluster.save(facts.app, decision, self._clock(), facts.decided_on)
+        saved = not decision.silent and self._save(facts, decision)
         if saved:
             self._catalog.said(facts.app, facts.record, decision.record)
             results = facts.observed.measurements
@@ -148,6 +155,18 @@ class Reconciler:
         if not decision.silent:
             self._teller.stands(facts.app, decision)
         return saved or wrote
+
+    def _save(self, facts: Facts, decision: Decision) -> bool:
+        """Write the status; what only this process sees, and another one took back, later and later."""
+        app, sight, now = facts.app, sight_of(decision), self._clock()
+        seconds = now.timestamp()
+        may_say = partial(self._turns.may_say, app, sight, seconds)
+        saved = self._cluster.save(app, decision, now, facts.decided_on, may_say)
+        if saved:
+            self._turns.said(app, sight, seconds)
+        again = self._turns.again(app, seconds)
+        self._alarms.arrange(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
+        return saved
 
     def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
         """Carry out the actions on the cluster; whether there is another look to take.
@@ -209,6 +228,8 @@ class Reconciler:
 
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
+        self._alarms.arrange(app, None, "say")
+        self._turns.drop(app)
         self._beside.forget(app)
         self._git.submit(app, Wish((), Record(), ""))
         self._metrics.forget(app)

@@ -25,6 +25,7 @@ from gitops_bg.core.traffic.ports import unservable
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
+GIT_REACHABLE = "GitReachable"
 SUSPENDED = "Suspended"
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
 PUSH_REFUSED = "PushRefused"
@@ -366,13 +367,13 @@ def _has_to_commit(world: World) -> bool:
 def _git_reachable(world: World) -> Condition:
     why = world.observed.git.unreachable
     if why:
-        return Condition("GitReachable", False, "Unreachable", why)
+        return Condition(GIT_REACHABLE, False, "Unreachable", why)
     refused = world.observed.git.main_refused
     if refused and _has_to_commit(world):
-        return Condition("GitReachable", True, MAIN_REFUSES, refused)
+        return Condition(GIT_REACHABLE, True, MAIN_REFUSES, refused)
     if not world.desired.in_git:
-        return Condition("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving")
-    return Condition("GitReachable", True, "Reachable", "the remote answers")
+        return Condition(GIT_REACHABLE, True, "Orphaned", "the app's folder has left main; it keeps serving")
+    return Condition(GIT_REACHABLE, True, "Reachable", "the remote answers")
 
 
 def _history_rewritten(world: World) -> Condition:

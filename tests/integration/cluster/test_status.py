@@ -12,6 +12,7 @@ import yaml
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.events import EventWriter, Happening
+from gitops_bg.cluster.status import differs_in_sight_only
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
@@ -317,3 +318,26 @@ def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> N
     scene.do(ApplyApp())
     scene.until(lambda seen: not seen.app_drifted)
     assert scene.subject.apps() == [scene.app]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_sight"),
+    [
+        ({}, True),
+        ({"conditions": [{"type": "GitReachable", "status": "False"}, {"type": "Healthy", "status": "True"}]}, True),
+        ({"conditions": [{"type": "Healthy", "status": "True"}]}, True),
+        ({"conditions": [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "False"}]}, False),
+        ({"waits": [{"gate": "git", "reason": "the remote is away"}]}, True),
+        ({"waits": [{"gate": "approval"}]}, False),
+        ({"record": {"epoch": "e2"}}, False),
+        ({"phase": "Degraded"}, False),
+        ({"conditions": 7}, False),
+        ({"conditions": ["x", {"type": ["GitReachable"]}]}, False),
+    ],
+)
+def test_what_only_one_process_sees_is_the_way_to_the_remote_and_the_clock(
+    change: dict[str, object], is_sight: bool
+) -> None:
+    conditions = [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "True"}]
+    status = {"phase": "Healthy", "record": {"epoch": "e1"}, "conditions": conditions, "waits": []}
+    assert differs_in_sight_only(status | change, status) is is_sight
