@@ -55,10 +55,18 @@ FAULTS = (
     Fault(
         "that it was bad is forgotten with the hold",
         "traffic.holds",
-        "if not hold.cause.is_bad:",
-        "if True:",
+        "for hold in said[-1:]]",
+        "for hold in ()]",
         "no history kept",
         3,
+    ),
+    Fault(
+        "a promotion taken back makes a bad version good",
+        "traffic.holds",
+        "without_objection(world.record, version.digest) if cause.is_bad else world.record",
+        "without_objection(world.record, version.digest)",
+        "rolled back with a hold",
+        4,
     ),
     Fault(
         "rewound main moves traffic",
