@@ -59,7 +59,7 @@ from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
 from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_older_retry, answer_request, answer_retry
-from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert
+from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.traffic.services import keep, mark, switch
 from gitops_bg.core.traffic.switching import decide_switch, settle_switch, take_up
 from gitops_bg.core.world import World
@@ -77,6 +77,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     hear_what_passed,  # what primary.yaml named between two looks is an answer to what is older
     note_look,  # what main says was there before the emergency, or is an answer to it
     answer_older_retry,  # one that was there before primary.yaml was changed
+    lift_by_older_revert,  # the revert of a revert, likewise
     follow_primary,  # somebody changed primary.yaml: that is a decision
     answer_request,  # abort, rollback --offline
     answer_retry,  # retry

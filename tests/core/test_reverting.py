@@ -208,6 +208,17 @@ def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_goes_through_the_gate
     assert sim.live == "1"
 
 
+def test_promotion_taken_back_after_the_revert_of_a_revert_is_held_where_all_of_it_is_seen_at_once():
+    sim = promoted("2")
+    undoing = sim.revert_target("1")
+    sim.settle()
+    sim.set_primary("2")
+    sim.push("2", reverts=undoing)
+    sim.set_primary("1")
+    sim.settle()
+    assert (sim.live, sim.held, sim.branch) == ("1", {"2"}, None)
+
+
 def test_revert_of_a_revert_lifts_its_hold_once():
     """What is on hold for another reason later stays so, as long as nobody says anything new."""
     sim = promoted("2")

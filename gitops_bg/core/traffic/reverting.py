@@ -59,6 +59,12 @@ def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
     return bool(primary) and primary.source.commit in told.reverted  # type: ignore[union-attr]
 
 
+def lift_by_older_revert(world: World) -> World:
+    """One that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
+    told, primary = world.desired.provenance, world.desired.primary
+    return lift_by_revert(world) if told and primary and primary.changed_by.landed_after(told.source) else world
+
+
 def lift_by_revert(world: World) -> World:
     """The revert of a revert says that the version is wanted again: its hold ends, and every gate is before it."""
     told, version = world.desired.provenance, _named(world)
