@@ -89,6 +89,7 @@ def test_L4_old_version_is_at_full_size_when_traffic_moves_and_until_its_delay_i
 
 def test_L7_selector_ports_and_labels_of_the_service_are_corrected(web: App) -> None:
     world = web.scenario
+    web.wait_told("deployed")
     right = world.live("services", "web")
     assert right is not None
     path = f"{services(world.namespace)}/web"
