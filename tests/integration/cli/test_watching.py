@@ -44,7 +44,7 @@ def running(cli: Cli, folder: Path, *arguments: str) -> Iterator[Path]:
         try:
             yield printed
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 0, printed.read_text()
+            assert process.wait(30) == 0, printed.read_text()
         finally:
             process.kill()
             process.wait()
