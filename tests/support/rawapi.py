@@ -115,7 +115,18 @@ class RawApi:
         return self.ask("PUT", path, body, **query)
 
     def patch(self, path: str, body: Any, content_type: str = MERGE, **query: str) -> Json:
-        """PATCH an object; `content_type` says in which of the four ways."""
+        """PATCH an object; `content_type` says in which of the four ways.
+
+        A merge patch without a resourceVersion holds of whatever is there: where the API server gives up because others
+        write meanwhile, it is sent again, as a person would.
+        """
+        locked = content_type != MERGE or bool((body.get("metadata") or {}).get("resourceVersion"))
+        for _ in range(0 if locked else 4):
+            try:
+                return self.ask("PATCH", path, body, content_type=content_type, **query)
+            except ApiError as error:
+                if error.status != 409:
+                    raise
         return self.ask("PATCH", path, body, content_type=content_type, **query)
 
     def delete(self, path: str, **query: str) -> Json:

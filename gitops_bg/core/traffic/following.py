@@ -18,7 +18,8 @@ def hear_what_passed(world: World) -> World:
     That comes before the look counts for the holds that await it: what this look brings is older than they are, also
     where main does not name it any more (decision 17).
     """
-    for snapshot in world.desired.passed or ():
+    passed = world.desired.passed if asks_what_passed(world.desired, world.record) else None
+    for snapshot in passed or ():
         digest = world.resolve(snapshot)
         hold = world.record.held(digest)
         if hold and not hold.awaits and digest != world.primary_digest:  # What is named is told with who named it.
@@ -44,7 +45,7 @@ def follow_primary(world: World) -> World:
         world = world.with_record(replace(world.record, primary=named))
     if asked and world.desired.passed is None:  # Nobody can tell now: it is asked again.
         return world
-    line = tuple(world.resolve(snapshot) for snapshot in world.desired.passed or ())
+    line = tuple(world.resolve(snapshot) for snapshot in (world.desired.passed if asked else None) or ())
     world = _hold_taken_back(world, (before, *line), primary.changed_by)
     return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
 
