@@ -43,10 +43,20 @@ def own_sandbox(tmp_path: Path) -> Iterator[SandboxCluster]:
 @pytest.fixture(scope="session")
 def control_plane_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
     """The real control plane; a test that asks for it directly carries the mark `control_plane`."""
+    yield from _control_plane(tmp_path_factory.mktemp("control-plane"))
+
+
+@pytest.fixture
+def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
+    """A real control plane that nobody shares; all of it ends with the test."""
+    yield from _control_plane(tmp_path_factory.mktemp("own-control-plane"))
+
+
+def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
     binaries = assets()
     if binaries is None:
         pytest.skip(HOW_TO_GET_THEM)
-    with ControlPlaneCluster.run(binaries, tmp_path_factory.mktemp("control-plane")) as cluster:
+    with ControlPlaneCluster.run(binaries, folder) as cluster:
         yield cluster
 
 

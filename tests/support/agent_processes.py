@@ -18,8 +18,11 @@ from gitops_bg.core import names
 from tests.support.leash import leashed
 from tests.support.paths import collection
 from tests.support.scenario import App, Scenario
+from tests.support.waiting import eventually
 
 SCRIPT = Path(sys.executable).with_name("gitops-bg")
+PATIENCE = 60.0
+"""Seconds for what several processes do beside each other, on a busy machine."""
 MOVES = ("deployed", "promoted", "rolled-back")
 
 
@@ -119,6 +122,23 @@ class Movements:
     def _note(self, digest: str) -> None:
         if not self.seen or self.seen[-1] != digest:
             self.seen.append(digest)
+
+
+def wait_live(app: App, tag: str) -> None:
+    """Until live traffic goes to a tag."""
+    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
+
+
+def wait_in_git(app: App, tag: str) -> None:
+    """Until `primary.yaml` of main names a tag."""
+    eventually(lambda: app.primary_digest() == app.digest(tag), PATIENCE, 0.1, what=f"{tag} is in Git")
+
+
+def push_until_offered(app: App, tag: str) -> None:
+    """Push a tag, and wait until its promotion is offered."""
+    app.push_image(tag)
+    digest = app.digest(tag)
+    eventually(lambda: app.primary_digest(app.promotion_branch) == digest, PATIENCE, 0.1, what=f"{tag} is offered")
 
 
 def told(app: App) -> list[str]:

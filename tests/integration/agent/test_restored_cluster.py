@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from gitops_bg.core import names
 from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
-from tests.support.control_plane import HOW_TO_GET_THEM, assets
 from tests.support.paths import services
 from tests.support.scenario import App, scenario
 
 PATIENCE = 90.0
 """Seconds for what follows the start of a real control plane."""
-
-
-@pytest.fixture
-def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlaneCluster]:
-    """One that nobody shares; all of it ends with the test."""
-    binaries = assets()
-    if binaries is None:
-        pytest.skip(HOW_TO_GET_THEM)
-    with ControlPlaneCluster.run(binaries, tmp_path_factory.mktemp("own-control-plane")) as cluster:
-        yield cluster
 
 
 def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_switch(

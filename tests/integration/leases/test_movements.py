@@ -12,7 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_processes import AgentProcess, Movements, agents, told
+from tests.support.agent_processes import (
+    PATIENCE,
+    AgentProcess,
+    Movements,
+    agents,
+    push_until_offered,
+    told,
+    wait_in_git,
+    wait_live,
+)
 from tests.support.clusters import SandboxCluster
 from tests.support.paths import collection
 from tests.support.scenario import App, Scenario, scenario
@@ -22,7 +31,6 @@ POLLS = ("0.3", "1.1", "2.3")
 APART = [(f"--lease-name=mine-{poll}", "--poll", poll) for poll in POLLS]
 """Agents that do not know of each other."""
 TOGETHER = [("--poll", poll) for poll in POLLS]
-PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -31,16 +39,10 @@ def world(own_sandbox: SandboxCluster, tmp_path: Path) -> Iterator[Scenario]:
         yield made
 
 
-def _live(app: App, tag: str) -> None:
-    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
-
-
 def _promote(app: App, tag: str) -> str:
-    app.push_image(tag)
-    digest = app.digest(tag)
-    eventually(lambda: app.primary_digest(app.promotion_branch) == digest, PATIENCE, 0.1, what=f"{tag} is offered")
+    push_until_offered(app, tag)
     commit = app.merge_offer()
-    _live(app, tag)
+    wait_live(app, tag)
     return commit
 
 
@@ -66,12 +68,12 @@ def test_three_agents_with_different_intervals_move_traffic_as_often_as_asked(
     app = world.app()
     with agents(world, tmp_path, *options), Movements(app) as movements:
         app.add("v1")
-        _live(app, "v1")
-        eventually(lambda: app.primary_digest() == app.digest("v1"), PATIENCE, what="v1 is in Git")
+        wait_live(app, "v1")
+        wait_in_git(app, "v1")
         for tag in ("v2", "v3"):
             commit = _promote(app, tag)
             app.revert(commit)
-            _live(app, "v1")
+            wait_live(app, "v1")
         _promote(app, "v4")
         _end(app, movements, ["v1", "v2", "v1", "v3", "v1", "v4"])
 
@@ -83,19 +85,15 @@ def test_a_frozen_agent_that_thaws_moves_nothing(
     app = world.app()
     with agents(world, tmp_path, *options) as both, Movements(app) as movements:
         app.add("v1")
-        _live(app, "v1")
-        eventually(lambda: app.primary_digest() == app.digest("v1"), PATIENCE, what="v1 is in Git")
+        wait_live(app, "v1")
+        wait_in_git(app, "v1")
         for frozen, tag in zip((both[0], both[1], both[0]), ("v2", "v3", "v4"), strict=True):
-            app.push_image(tag)
-            digest = app.digest(tag)
-            eventually(
-                lambda digest=digest: app.primary_digest(app.promotion_branch) == digest, PATIENCE, what="it is offered"
-            )
+            push_until_offered(app, tag)
             frozen.freeze()
             commit = app.merge_offer()
-            _live(app, tag)
+            wait_live(app, tag)
             app.revert(commit)
-            _live(app, "v1")
+            wait_live(app, "v1")
             frozen.thaw()
         _end(app, movements, ["v1", "v2", "v1", "v3", "v1", "v4", "v1"])
 
@@ -104,16 +102,15 @@ def test_a_killed_agent_is_followed_by_another_one_and_a_stopped_one_at_once(wor
     app = world.app()
     with agents(world, tmp_path, *TOGETHER[:2]) as both, Movements(app) as movements:
         app.add("v1")
-        _live(app, "v1")
-        eventually(lambda: app.primary_digest() == app.digest("v1"), PATIENCE, what="v1 is in Git")
+        wait_live(app, "v1")
+        wait_in_git(app, "v1")
         leader = _leader(both)
         other = next(one for one in both if one is not leader)
-        app.push_image("v2")
-        eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
+        push_until_offered(app, "v2")
         leader.kill()
         app.merge_offer()
         eventually(lambda: other.leads, PATIENCE, what="the other one takes over")
-        _live(app, "v2")
+        wait_live(app, "v2")
         again = AgentProcess(world, tmp_path / "agent-2", *TOGETHER[0])
         try:
             eventually(lambda: "standing by" in again.log, PATIENCE, what="it stands by")

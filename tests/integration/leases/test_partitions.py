@@ -7,13 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_processes import AgentProcess, Movements, agents, told
+from tests.support.agent_processes import (
+    PATIENCE,
+    AgentProcess,
+    Movements,
+    agents,
+    push_until_offered,
+    told,
+    wait_in_git,
+    wait_live,
+)
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 from tests.support.wire import wire
-
-PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -22,19 +29,9 @@ def world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
         yield made
 
 
-def _live(app: App, tag: str) -> None:
-    eventually(lambda: app.live_tag() == tag, PATIENCE, 0.1, what=f"{tag} is live")
-
-
 def _there(app: App, tag: str) -> None:
-    _live(app, tag)
-    eventually(lambda: app.primary_digest() == app.digest(tag), PATIENCE, 0.1, what=f"{tag} is in Git")
-
-
-def _offered(app: App, tag: str) -> None:
-    app.push_image(tag)
-    digest = app.digest(tag)
-    eventually(lambda: app.primary_digest(app.promotion_branch) == digest, PATIENCE, 0.1, what=f"{tag} is offered")
+    wait_live(app, tag)
+    wait_in_git(app, tag)
 
 
 def _rests(app: App, movements: Movements, *asked: str) -> None:
@@ -54,13 +51,13 @@ def test_a_leader_that_loses_the_api_server_is_followed_and_moves_nothing_when_i
             app.add("v1")
             _there(app, "v1")
             with agents(world, tmp_path, ("--poll", "0.7")) as [other]:
-                _offered(app, "v2")
+                push_until_offered(app, "v2")
                 line.cut()
                 commit = app.merge_offer()
                 eventually(lambda: other.leads, PATIENCE, 0.1, what="the other one takes over")
-                _live(app, "v2")
+                wait_live(app, "v2")
                 app.revert(commit)
-                _live(app, "v1")
+                wait_live(app, "v1")
                 line.mend()
                 eventually(lambda: "lost the lease" in cut_off.log, PATIENCE, 0.1, what="it knows that it lost")
                 _rests(app, movements, "v1", "v2", "v1")
