@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.integration.demo.conftest import nothing_left_behind
 @dataclass(frozen=True)
 class Told:
     status: int
+    seconds: float
     screen: str
     report: dict[str, Any]
 
@@ -27,13 +29,16 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     folder = tmp_path_factory.mktemp("demo")
     report = folder / "report.json"
     screen = io.StringIO()
+    begin = time.monotonic()
     with nothing_left_behind(tmp_path_factory.mktemp("temp")), contextlib.redirect_stdout(screen):
         status = run_demo(report, keep=False)
-    return Told(status, screen.getvalue(), json.loads(report.read_text()))
+    seconds = time.monotonic() - begin
+    return Told(status, seconds, screen.getvalue(), json.loads(report.read_text()))
 
 
-def test_the_demo_ends_well(told: Told) -> None:
+def test_ends_well_within_a_minute(told: Told) -> None:
     assert told.status == 0, told.screen
+    assert told.seconds < 60
 
 
 def test_no_request_fails_while_traffic_moves(told: Told) -> None:
