@@ -13,7 +13,7 @@ from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances, passed_of
 from gitops_bg.agent.reader import Reader
 from gitops_bg.agent.reading import Entry, Reading
-from gitops_bg.agent.sayings import Sayings
+from gitops_bg.agent.rewrite_reports import RewriteReports
 from gitops_bg.core.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.knowledge import Knowledge, Main
 from gitops_bg.core.model import AppKey, Source
@@ -56,7 +56,7 @@ class Catalog:
         self._namespaces = frozenset(namespaces)
         self._lineage = Lineage(repository, remembered)
         self._reader = Reader(repository, self.cares_for)
-        self._sayings = Sayings()
+        self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
         self._positions: Mapping[AppKey, Position] = {}
         self._askers: dict[AppKey, tuple[str, Source | None]] = {}
@@ -115,10 +115,10 @@ class Catalog:
     def said(self, app: AppKey, before: Record, after: Record) -> None:
         """A record was saved: what it says of a lost main since, this process said."""
         if after.lost and not before.lost:
-            self._sayings.said(app, self.rewritten, self.reading.followed.polls)
+            self._rewrite_reports.said(app, self.rewritten, self.reading.followed.polls)
 
     def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._sayings.may_say(app, followed.lost, followed.polls, shown=bool(record.lost))
+        return self._rewrite_reports.may_say(app, followed.lost, followed.polls, shown=bool(record.lost))
 
     def waits_for_look(self, app: AppKey) -> bool:
         """An app waits for the next look at main; whether that is news."""
@@ -143,7 +143,7 @@ class Catalog:
             in_git=entry is not None or not knowledge.counts,
             history_rewritten=followed.lost if self._may_say(followed, app, record) else "",
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
-            history_lasts=followed.lasts and self._sayings.stood(app, followed.polls) >= LASTING_POLLS,
+            history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,
             knowledge=knowledge,
             generation=followed.generation,
             tree=entry.tree if entry else "",
@@ -216,10 +216,10 @@ class Catalog:
             self._late |= self._reader.read_promotions() | self.read_positions()
         if not followed.lost:
             self._late |= self._reader.read()
-            self._sayings.forget()
+            self._rewrite_reports.forget()
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
         self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)
-        self._late.update(self._sayings.due(followed.polls, LASTING_POLLS))
+        self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
         if before.standing != followed.standing:
             self._late |= self.apps()
 

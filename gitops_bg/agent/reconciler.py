@@ -14,13 +14,13 @@ from gitops_bg.agent.alarms import Alarms
 from gitops_bg.agent.beside import Beside
 from gitops_bg.agent.catalog import Catalog
 from gitops_bg.agent.contents import contents_for
+from gitops_bg.agent.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.gathering import Facts, gather
 from gitops_bg.agent.git_loop import GitLoop
 from gitops_bg.agent.git_writes import Wish
 from gitops_bg.agent.logs import fields, log_decision
 from gitops_bg.agent.metrics import Metrics
 from gitops_bg.agent.telling import Teller
-from gitops_bg.agent.turns import Turns
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.actions import (
     ApplyCompanion,
@@ -36,7 +36,7 @@ from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Record
 from gitops_bg.core.status.breaking import breaking
-from gitops_bg.core.status.sight import Sight, sight_of
+from gitops_bg.core.status.process_view import ProcessView, process_view_of
 from gitops_bg.spec.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Reconciler:
         self._beside = beside
         self._clock = clock
         self._teller = Teller(cluster, metrics, clock)
-        self._turns: Turns[Sight] = Turns(FIRST_SECONDS, MOST_SECONDS)
+        self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
         self._skewed = 0
 
@@ -158,13 +158,13 @@ class Reconciler:
 
     def _save(self, facts: Facts, decision: Decision) -> bool:
         """Write the status; what only this process sees, and another one took back, later and later."""
-        app, sight, now = facts.app, sight_of(decision), self._clock()
+        app, view, now = facts.app, process_view_of(decision), self._clock()
         seconds = now.timestamp()
-        may_say = partial(self._turns.may_say, app, sight, seconds)
+        may_say = partial(self._contradictions.may_say, app, view, seconds)
         saved = self._cluster.save(app, decision, now, facts.decided_on, may_say)
         if saved:
-            self._turns.said(app, sight, seconds)
-        again = self._turns.again(app, seconds)
+            self._contradictions.said(app, view, seconds)
+        again = self._contradictions.again(app, seconds)
         self._alarms.arrange(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
         return saved
 
@@ -229,7 +229,7 @@ class Reconciler:
     def _forget(self, app: AppKey) -> None:
         self._alarms.arrange(app, None, "wake")
         self._alarms.arrange(app, None, "say")
-        self._turns.drop(app)
+        self._contradictions.drop(app)
         self._beside.forget(app)
         self._git.submit(app, Wish((), Record(), ""))
         self._metrics.forget(app)

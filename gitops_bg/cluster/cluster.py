@@ -25,7 +25,7 @@ from gitops_bg.cluster.settled import Settled
 from gitops_bg.cluster.skew import Skew
 from gitops_bg.cluster.slices import SliceKind
 from gitops_bg.cluster.states import AppState
-from gitops_bg.cluster.status import differs_in_sight_only, load, since, status_of, with_condition
+from gitops_bg.cluster.status import differs_in_process_view_only, load, since, status_of, with_condition
 from gitops_bg.cluster.watch import Pace
 from gitops_bg.cluster.writer import Writer
 from gitops_bg.core import names
@@ -219,8 +219,8 @@ class Cluster:
         Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
         nor in one that is not ours. ``decided_on`` is the version that the decision's record was read from (None: the
         one known now). ``may_say`` is asked whether to write where all that is new is what only this process sees
-        (``core.status.sight``). Raises `WorldChanged` where somebody wrote to it since: that record may say another
-        thing.
+        (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to it since: that record may say
+        another thing.
         """
         state = self._reader.app(app)
         if decided_on is not None and decided_on != (state.meta.version if state else ""):
@@ -234,7 +234,7 @@ class Cluster:
         status = status_of(state, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, reread_json(state.status), status):
             return False
-        if differs_in_sight_only(reread_json(state.status), status) and not may_say():
+        if differs_in_process_view_only(reread_json(state.status), status) and not may_say():
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._decided[app] = answer["metadata"]["resourceVersion"]

@@ -17,7 +17,7 @@ from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.status.breaking import RecordUnreadable
 from gitops_bg.core.status.counts import Counts
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
-from gitops_bg.core.status.sight import CONDITIONS, WAITS
+from gitops_bg.core.status.process_view import CONDITIONS, WAITS
 from gitops_bg.spec.codec import from_json, to_json
 
 _REASONS = {
@@ -74,8 +74,8 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     return {key: value for key, value in status.items() if value is not None}
 
 
-def differs_in_sight_only(live: Object, status: Object) -> bool:
-    """Whether the two say the same but for what only the process that writes sees (``core.status.sight``)."""
+def differs_in_process_view_only(live: Object, status: Object) -> bool:
+    """Whether the two say the same but for what only the process that writes sees (``core.status.process_view``)."""
     return _in_common(live) == _in_common(status)
 
 

@@ -2,7 +2,7 @@
 
 Their rules are kstatus's (https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md): who is
 Stalled has failed, who is Reconciling is on its way, who is not Ready has not arrived. An app that waits for a person
-is neither of the three.
+is none of the three.
 """
 
 from collections.abc import Mapping
@@ -13,30 +13,30 @@ from gitops_bg.core.decision import Condition, Phase
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 
 
-class Outlook(Enum):
-    """Whether an app has arrived, and if not, whom that depends on."""
+class Health(Enum):
+    """Argo CD's words for how an app stands, with what each means here."""
 
-    ARRIVED = "what Git asks for is live"
-    MOVING = "it goes on by itself"
-    WAITING = "it waits for a person"
-    STUCK = "it does not go on until somebody mends it"
+    HEALTHY = "what Git asks for is live"
+    PROGRESSING = "it goes on by itself"
+    SUSPENDED = "it waits for a person"
+    DEGRADED = "it does not go on until somebody mends it"
 
 
-OUTLOOKS: Mapping[Phase, Outlook] = {
-    Phase.HEALTHY: Outlook.ARRIVED,
-    Phase.DEPLOYING: Outlook.MOVING,
-    Phase.PROGRESSING: Outlook.MOVING,
-    Phase.PROMOTING: Outlook.MOVING,
-    Phase.ROLLING_BACK: Outlook.MOVING,
-    Phase.RESTARTING: Outlook.MOVING,
-    Phase.AWAITING_PROMOTION: Outlook.WAITING,
-    Phase.WAITING: Outlook.WAITING,
-    Phase.PAUSED: Outlook.WAITING,
-    Phase.SUSPENDED: Outlook.WAITING,
-    Phase.SCALED_TO_ZERO: Outlook.WAITING,
-    Phase.HELD: Outlook.STUCK,
-    Phase.INVALID: Outlook.STUCK,
-    Phase.DEGRADED: Outlook.STUCK,
+HEALTH: Mapping[Phase, Health] = {
+    Phase.HEALTHY: Health.HEALTHY,
+    Phase.DEPLOYING: Health.PROGRESSING,
+    Phase.PROGRESSING: Health.PROGRESSING,
+    Phase.PROMOTING: Health.PROGRESSING,
+    Phase.ROLLING_BACK: Health.PROGRESSING,
+    Phase.RESTARTING: Health.PROGRESSING,
+    Phase.AWAITING_PROMOTION: Health.SUSPENDED,
+    Phase.WAITING: Health.SUSPENDED,
+    Phase.PAUSED: Health.SUSPENDED,
+    Phase.SUSPENDED: Health.SUSPENDED,
+    Phase.SCALED_TO_ZERO: Health.SUSPENDED,
+    Phase.HELD: Health.DEGRADED,
+    Phase.INVALID: Health.DEGRADED,
+    Phase.DEGRADED: Health.DEGRADED,
 }
 
 
@@ -46,9 +46,9 @@ def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
     >>> [(one.type, one.status) for one in kstatus_of(Phase.HELD, "v2 failed its analysis")]
     [('Ready', False), ('Reconciling', False), ('Stalled', True)]
     """
-    outlook = OUTLOOKS[phase]
+    health = HEALTH[phase]
     return (
-        Condition(READY, outlook is Outlook.ARRIVED, phase.value, message),
-        Condition(RECONCILING, outlook is Outlook.MOVING, phase.value, outlook.value),
-        Condition(STALLED, outlook is Outlook.STUCK, phase.value, outlook.value),
+        Condition(READY, health is Health.HEALTHY, phase.value, message),
+        Condition(RECONCILING, health is Health.PROGRESSING, phase.value, health.value),
+        Condition(STALLED, health is Health.DEGRADED, phase.value, health.value),
     )

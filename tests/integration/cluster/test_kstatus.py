@@ -15,7 +15,7 @@ from gitops_bg.cluster.states import AppState
 from gitops_bg.cluster.status import status_of, with_condition
 from gitops_bg.core.decision import Condition, Decision, Phase
 from gitops_bg.core.record import Record
-from gitops_bg.core.status.kstatus import OUTLOOKS, kstatus_of
+from gitops_bg.core.status.kstatus import HEALTH, kstatus_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CHECK = Path(__file__).parents[3] / "deploy" / "argo-cd-health.yaml"
@@ -40,7 +40,7 @@ JUDGED = {
 
 
 def test_every_phase_is_judged() -> None:
-    assert set(JUDGED) == set(OUTLOOKS) == set(Phase)
+    assert set(JUDGED) == set(HEALTH) == set(Phase)
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -12,7 +12,7 @@ import yaml
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.events import EventWriter, Happening
-from gitops_bg.cluster.status import differs_in_sight_only
+from gitops_bg.cluster.status import differs_in_process_view_only
 from gitops_bg.core import names
 from gitops_bg.core.actions import ApplyApp
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
@@ -321,7 +321,7 @@ def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> N
 
 
 @pytest.mark.parametrize(
-    ("change", "is_sight"),
+    ("change", "is_view_only"),
     [
         ({}, True),
         ({"conditions": [{"type": "GitReachable", "status": "False"}, {"type": "Healthy", "status": "True"}]}, True),
@@ -336,8 +336,8 @@ def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> N
     ],
 )
 def test_what_only_one_process_sees_is_the_way_to_the_remote_and_the_clock(
-    change: dict[str, object], is_sight: bool
+    change: dict[str, object], is_view_only: bool
 ) -> None:
     conditions = [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "True"}]
     status = {"phase": "Healthy", "record": {"epoch": "e1"}, "conditions": conditions, "waits": []}
-    assert differs_in_sight_only(status | change, status) is is_sight
+    assert differs_in_process_view_only(status | change, status) is is_view_only

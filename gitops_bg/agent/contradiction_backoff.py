@@ -1,5 +1,5 @@
-"""What this process said of an app, and whether another one took it back: whoever is contradicted waits before it says
-it again, twice as long each time.
+"""What this process wrote of an app, and whether another one took it back: whoever is contradicted waits before it
+writes that again, twice as long each time.
 
 So two agents that both work, and see different things, do not write a status in turns. Who is alone is never
 contradicted, and never waits; the other one may be gone by the time it is said again.
@@ -15,7 +15,7 @@ W = TypeVar("W", bound=Hashable)
 
 
 @dataclass(slots=True)
-class Word(Generic[W]):
+class Statement(Generic[W]):
     """What was said last of an app."""
 
     said: W
@@ -25,7 +25,7 @@ class Word(Generic[W]):
     taken_back: int = 0
 
 
-class Turns(Generic[W]):
+class ContradictionBackoff(Generic[W]):
     """Asked by workers, one at a time for each app. Moments are numbers, of what is up to the owner: polls, seconds.
 
     The first pause is ``first``, the longest ``most``.
@@ -34,11 +34,11 @@ class Turns(Generic[W]):
     def __init__(self, first: float, most: float) -> None:
         self._first = first
         self._most = most
-        self._words: dict[AppKey, Word[W]] = {}
+        self._statements: dict[AppKey, Statement[W]] = {}
 
     def may_say(self, app: AppKey, what: W, now: float, *, shown: bool = False) -> bool:
         """Whether ``what`` may be said; ``shown``: it, or something like it, is there."""
-        word = self._words.get(app)
+        word = self._statements.get(app)
         if word is None or word.said != what or shown:
             return True
         if word.stands:
@@ -48,19 +48,19 @@ class Turns(Generic[W]):
 
     def said(self, app: AppKey, what: W, now: float) -> None:
         """It is written, by this process."""
-        word = self._words.get(app)
+        word = self._statements.get(app)
         before = word.taken_back if word and word.said == what else 0
-        self._words[app] = Word(what, now, taken_back=before)
+        self._statements[app] = Statement(what, now, taken_back=before)
 
     def again(self, app: AppKey, now: float) -> float | None:
         """When what was taken back may be said again; None where nothing waits."""
-        word = self._words.get(app)
+        word = self._statements.get(app)
         return word.at if word and not word.stands and now < word.at else None
 
     def drop(self, app: AppKey) -> None:
         """The app is gone."""
-        self._words.pop(app, None)
+        self._statements.pop(app, None)
 
     def forget(self) -> None:
         """Nothing of it is to be said any more."""
-        self._words.clear()
+        self._statements.clear()

@@ -2,7 +2,7 @@
 
 import itertools
 
-from gitops_bg.agent.sayings import FIRST_POLLS, MOST_POLLS, Sayings
+from gitops_bg.agent.rewrite_reports import FIRST_POLLS, MOST_POLLS, RewriteReports
 from gitops_bg.core.model import AppKey
 
 APP = AppKey("shop", "web")
@@ -10,7 +10,7 @@ LOST = "e" * 40
 
 
 def test_who_is_contradicted_at_once_every_time_says_it_at_longer_and_longer_intervals() -> None:
-    sayings, said = Sayings(), []
+    sayings, said = RewriteReports(), []
     for poll in range(1, 500):
         if sayings.may_say(APP, LOST, poll):
             sayings.said(APP, LOST, poll)
@@ -23,14 +23,14 @@ def test_who_is_contradicted_at_once_every_time_says_it_at_longer_and_longer_int
 
 
 def test_what_stands_may_be_said_for_ever_and_what_was_never_contradicted_counts_from_the_loss() -> None:
-    sayings = Sayings()
+    sayings = RewriteReports()
     sayings.said(APP, LOST, 1)
     assert all(sayings.may_say(APP, LOST, poll, shown=True) for poll in range(1, 500))
     assert sayings.stood(APP, 3) == 3
 
 
 def test_what_is_said_again_must_last_again_and_is_looked_at_when_it_may_be_said() -> None:
-    sayings = Sayings()
+    sayings = RewriteReports()
     sayings.said(APP, LOST, 1)
     assert not sayings.may_say(APP, LOST, 2)
     again = 2 + FIRST_POLLS
@@ -42,7 +42,7 @@ def test_what_is_said_again_must_last_again_and_is_looked_at_when_it_may_be_said
 
 
 def test_another_loss_is_another_word() -> None:
-    sayings = Sayings()
+    sayings = RewriteReports()
     sayings.said(APP, LOST, 1)
     assert not sayings.may_say(APP, LOST, 2)
     assert sayings.may_say(APP, "f" * 40, 2)

@@ -1,4 +1,4 @@
-"""What of a status is what one process sees, and another may see otherwise, both of them rightly. Pure.
+"""What of a status is one process's own view, which differs from another's though both are right. Pure.
 
 Two agents that do not share a Lease must not write it in turns (DESIGN §5 I5: nothing new, nothing written).
 """
@@ -12,10 +12,10 @@ CONDITIONS = frozenset({GIT_REACHABLE, CLOCK_SYNCHRONIZED})
 WAITS = frozenset({GIT})
 """By gate."""
 
-Sight = tuple[Condition | Wait, ...]
+ProcessView = tuple[Condition | Wait, ...]
 
 
-def sight_of(decision: Decision) -> Sight:
+def process_view_of(decision: Decision) -> ProcessView:
     """What a decision says of it."""
     conditions = (one for one in decision.conditions if one.type in CONDITIONS)
     return (*conditions, *(one for one in decision.waits if one.gate in WAITS))
