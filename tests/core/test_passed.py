@@ -140,6 +140,36 @@ def test_it_is_asked_only_where_primary_yaml_was_changed() -> None:
     assert not asks_what_passed(same.desired, replace(record, primary_by="")), "a record of the code of before"
 
 
+WAYS = {
+    "to what was on its way before, and never served": ("232", {"3"}),
+    "two, to what serves": ("231", {"2", "3"}),
+    "two, to what was on its way before": ("2342", {"3", "4"}),
+    "one, and promoted again": ("2323", set()),
+    "one, and another took its place": ("213", {"2"}),
+    "none: each took the place of the one before": ("234", set()),
+    "one that took the place of two": ("2343", {"4"}),
+    "one, then another, then the first": ("23242", {"3", "4"}),
+}
+"""What primary.yaml names, one after another, while 1 serves and no pods of another come up."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("looks", ["at each", "at the last", "at every other"])
+def test_what_main_took_back_is_held_whenever_anybody_looked(way, looks) -> None:
+    named, held = WAYS[way]
+    sim = deployed(manual())
+    sim.bad_tags = {"2", "3", "4"}
+    for tag in "234":
+        sim.push(tag)
+        sim.settle()
+    for place, tag in enumerate(named):
+        sim.set_primary(tag)
+        if looks == "at each" or (looks == "at every other" and place % 2):
+            sim.settle()
+    sim.settle()
+    assert (sim.live, sim.held) == ("1", held)
+
+
 HELD = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK)
 STOPPED = replace(HELD, cause=Cause.ABORTED)
 OTHER = {"primary": digest(1)}

@@ -9,6 +9,7 @@ from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.traffic.naming import note_named
 from gitops_bg.core.world import World
 
 
@@ -41,12 +42,11 @@ def follow_primary(world: World) -> World:
     if named != before:
         reason, by = "primary.yaml names it again", primary.changed_by.author
         world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
-        world = _hold_taken_back(world, (before,), primary.changed_by)
-        world = world.with_record(replace(world.record, primary=named))
-    if asked and world.desired.passed is None:  # Nobody can tell now: it is asked again.
+    passed = world.desired.passed if asked else ()
+    record, taken_back = note_named(world.record, (*map(world.resolve, passed or ()), named))
+    world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
+    if passed is None:  # Nobody can tell now: it is asked again.
         return world
-    line = tuple(world.resolve(snapshot) for snapshot in (world.desired.passed if asked else None) or ())
-    world = _hold_taken_back(world, (before, *line), primary.changed_by)
     return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
 
 
@@ -93,15 +93,13 @@ def _end_override(world: World, named: str) -> World:
     return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
 
 
-def _hold_taken_back(world: World, line: tuple[str, ...], change: Source) -> World:
-    """What ``primary.yaml`` named, and names no more: without a hold it would be offered again at once.
+def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> World:
+    """What ``primary.yaml`` named, and main took back: without a hold it would be offered again at once.
 
-    ``line``: what it named until now, oldest first. Not what traffic may go back to, nor what another replaced.
+    Not what serves, nor what traffic may go back to.
     """
-    for place, digest in enumerate(line):
-        if digest in ("", world.record.traffic, world.primary_digest, *line[:place]):
-            continue
-        if not _went_back(world, digest, line[:place]):
+    for digest in digests:
+        if digest == world.record.traffic:
             continue
         world = _registered(world, digest)
         version = world.record.version(digest)
@@ -115,14 +113,6 @@ def _hold_taken_back(world: World, line: tuple[str, ...], change: Source) -> Wor
 def _serving(world: World) -> Record:
     """Before anything serves in a cluster that was rebuilt, what is to serve says what a way back is."""
     return replace(world.record, traffic=world.record.traffic or world.primary_digest)
-
-
-def _went_back(world: World, digest: str, earlier: tuple[str, ...]) -> bool:
-    """Whether main names now what was there before a promotion: what serves, what it named, what served earlier."""
-    record, named = world.record, world.primary_digest
-    if named == record.traffic or named in earlier:
-        return True
-    return named in record.activations and not record.came_before(digest, named)
 
 
 def _registered(world: World, digest: str) -> World:

@@ -10,6 +10,7 @@ from gitops_bg.core.looks import Awaited
 from gitops_bg.core.record import Cause, Hold, Override
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.traffic.holds import is_answered_by
+from gitops_bg.core.traffic.naming import note_named
 from gitops_bg.core.world import World
 
 
@@ -50,7 +51,7 @@ def _know_primary(world: World) -> World:
     waits = (pending is not None and pending.awaits) or _outranks(hold)
     if not waits or not world.desired.primary:
         return world
-    return world.with_record(replace(world.record, primary=world.primary_digest))
+    return world.with_record(note_named(world.record, (world.primary_digest,))[0])
 
 
 def _outranks(hold: Hold | None) -> bool:
