@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from gitops_bg.agent.askers import Askers
 from gitops_bg.agent.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.lookout import Lookout
 from gitops_bg.agent.provenance import Provenances, passed_of
@@ -16,16 +17,16 @@ from gitops_bg.agent.reading import Entry, Reading
 from gitops_bg.agent.rewrite_reports import RewriteReports
 from gitops_bg.core.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.knowledge import Knowledge, Main
-from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Record
+from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.traffic.following import asks_what_passed
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import Position
 from gitops_bg.repo.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.layout import APP_FILE
 from gitops_bg.spec.load import AppConfig
 
 NOWHERE = Position("", 0)
@@ -59,7 +60,7 @@ class Catalog:
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
         self._positions: Mapping[AppKey, Position] = {}
-        self._askers: dict[AppKey, tuple[str, Source | None]] = {}
+        self._askers = Askers(repository)
         self._lookout = Lookout()
         self._late: set[AppKey] = set()
         self.reading = Reading()
@@ -150,11 +151,20 @@ class Catalog:
             companions=() if never_described else tuple(companions.manifests),
             autoscaler=None if never_described else companions.autoscaler,
             whole=companions.whole,
-            asked_by=self._asked_by(reading, app, config, record) if followed.commit else None,
             ports=config.ports,
             looks=self._lookout.looks(reading.look),
         )
-        return self._with_history(desired, entry, app, record) if entry else desired
+        if entry is None or not followed.commit:
+            return desired
+        return self._with_history(self._with_askers(desired, app, config.spec, record), entry, app, record)
+
+    def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
+        """Who asked for what app.yaml asks for; only where that is news to the record."""
+        if spec and record.suspended is (spec.suspend is None):
+            desired = replace(desired, suspended_by=self._askers.of(app, "suspend", desired.commit))
+        if spec and spec.retry and spec.retry.number > record.retry:
+            desired = replace(desired, retried_by=self._askers.of(app, "retry", desired.commit))
+        return desired
 
     def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:
         """What main's history says beyond the files as they are; only where the core asks for it."""
@@ -164,20 +174,6 @@ class Catalog:
             told = self._provenances.of(app, entry.commit, entry.makers, desired.target.snapshot)
             desired = replace(desired, provenance=told)
         return desired
-
-    def _asked_by(self, reading: Reading, app: AppKey, config: AppConfig, record: Record) -> Source | None:
-        """Who last changed app.yaml; looked up only where it asks for what the record has not heard yet."""
-        spec = config.spec
-        if spec is None or app not in reading.entries:
-            return None
-        retried = spec.retry is not None and spec.retry.number > record.retry
-        if not retried and record.suspended is (spec.suspend is not None):
-            return None
-        known, source = self._askers.get(app, ("", None))
-        if known != reading.followed.commit:
-            source = self._repository.source(app, APP_FILE, reading.followed.commit)
-            self._askers[app] = (reading.followed.commit, source)
-        return source
 
     def git_view(self, reading: Reading, app: AppKey) -> GitView:
         """What Git showed last of an app's promotion branch and ledger."""

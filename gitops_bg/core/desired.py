@@ -141,8 +141,11 @@ class Desired:
     """Of main's history: how often somebody accepted a rewritten one."""
     tree: str = ""
     """The id of the app's folder at ``commit``."""
-    asked_by: Source | None = None
-    """The commit that last changed ``app.yaml``; only where what that file asks for now is news to the record."""
+    suspended_by: Source | None = None
+    """The commit that let into main what ``app.yaml`` says of suspension; only where that is news to the record."""
+    retried_by: Source | None = None
+    """The same of the retry it asks for: a later change of anything else in that file makes it no newer. Without a
+    commit where nobody can tell now."""
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
     passed: tuple[Snapshot, ...] | None = None

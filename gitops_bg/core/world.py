@@ -173,9 +173,14 @@ class World:
         return suspend is not None and (suspend.until is None or self.now < suspend.until)
 
     @property
-    def asked_by(self) -> Source:
-        """Who last changed ``app.yaml``, and by which commit; main's commit by nobody where that is not known."""
-        return self.desired.asked_by or Source(self.desired.commit)
+    def retried_by(self) -> Source:
+        """Who asked for the retry in ``app.yaml``, and by which commit; main's by nobody where that is not known."""
+        return self.desired.retried_by or Source(self.desired.commit)
+
+    @property
+    def suspended_by(self) -> Source:
+        """The same of who suspended the app, or ended that."""
+        return self.desired.suspended_by or Source(self.desired.commit)
 
     @property
     def frozen(self) -> bool:

@@ -27,6 +27,11 @@ class Mainline:
         self._follow(head)
         return self._places.get(commit)
 
+    def line(self, head: str) -> tuple[str, ...]:
+        """All commits of the line, newest first."""
+        self._follow(head)
+        return tuple(reversed(self._line))
+
     def landing(self, commit: str, head: str) -> str:
         """The commit of the line that let another one in: the oldest that contains it. Empty where none does."""
         self._follow(head)

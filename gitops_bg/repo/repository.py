@@ -4,6 +4,7 @@
     apps(commit) files(app) files_of(apps)  what is at a commit; default: the head of the last poll
     source(app, file) sources(files)        which commit made it
     landings(files)                         which commit let it into main
+    said_since(app, file, says)             which commit let that part of it into main
     last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
@@ -43,6 +44,7 @@ from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.repo.push import Pusher
 from gitops_bg.repo.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.since import Says, landing_of
 from gitops_bg.repo.sources import LANDINGS, Sources
 from gitops_bg.repo.tree import AppIndex
 from gitops_bg.spec.layout import SETTINGS_FILE, app_file
@@ -238,6 +240,16 @@ class Repository:
             let_in = self._sources.details([landing])[landing] if landing else let_in
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
+
+    def said_since(self, app: AppKey, file: str, says: Says, commit: str = "") -> Source | None:
+        """Who made a file say what it ``says``, and where main let that in; None where it does not say so."""
+        with self._guarded():
+            at, path = commit or self._poller.head(), app_file(app, file)
+            landing = landing_of(self._mirror, self._mainline, self._files, path, says, at)
+            made = self._reverts.last_change([path], landing) if landing else None
+            if made is None:
+                return None
+            return replace(self._sources.details([made.commit])[made.commit], landed=self._mainline.place(landing, at))
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never were."""

@@ -102,7 +102,7 @@ class Simulation:
     """Every commit of the target, with its tag and the commit that it says it reverts."""
     named: list[tuple[str, str | None]] = field(default_factory=list)
     """Every commit of primary.yaml, with the tag that it named from then on."""
-    asked_by: Source | None = None
+    retried_by: Source | None = None
     """The last commit of app.yaml."""
     branch: str | None = None
     branch_base: str = ""
@@ -208,7 +208,7 @@ class Simulation:
         if self.target:
             number = self.spec.retry.number + 1 if self.spec.retry else 1
             self.spec = replace(self.spec, retry=Retry(template(self.target).digest, number, "ada"))
-            self.asked_by = self.commit("retry")
+            self.retried_by = self.commit("retry")
 
     def restart(self, seconds: float = 0) -> None:
         self.spec = replace(self.spec, restart_at=self.now + timedelta(seconds=seconds))
@@ -280,7 +280,7 @@ class Simulation:
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
                 looks=Looks("simulation", self.looks, self.looks),
-                asked_by=self.asked_by,
+                retried_by=self.retried_by,
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:

@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory
+from gitops_bg.core.desired import LedgerMemory, Primary
 from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Probation, Source
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Cause, Event, Hold, Override, Record
-from gitops_bg.core.spec import Retry
-from gitops_bg.core.traffic.requests import aborting, answer_request, answer_retry, destination
-from tests.core.simulation import Simulation, deployed, manual
+from gitops_bg.core.spec import Retry, Suspension
+from gitops_bg.core.traffic.following import follow_primary
+from gitops_bg.core.traffic.requests import aborting, answer_older_retry, answer_request, answer_retry, destination
+from gitops_bg.core.traffic.switching import decide_switch
+from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 
@@ -257,6 +259,39 @@ def test_rollback_by_number_leads_to_no_version_that_is_on_hold_unless_it_is_for
 def test_a_retry_is_told_with_its_commit_and_by_whom():
     asked = Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")
     spec = replace(manual(), retry=Retry(digest(2), 1))
-    state = world(active(1), legacy(2), wants=2, spec=spec, desired={"asked_by": asked})
+    state = world(active(1), legacy(2), wants=2, spec=spec, desired={"retried_by": asked})
     entry = next(one for one in answer_retry(state).record.ledger if one.event is Event.RETRIED)
     assert (entry.by, entry.commit) == (asked.author, asked.commit)
+
+
+SUSPENDED = Suspension("incident", "ada")
+OLDER, NEWER = (Source(letter * 40, "Bob", landed=place) for letter, place in (("a", 4), ("b", 6)))
+REVERTED = Primary(template("1"), 1, Source("1" * 40), Source("c" * 40, "ada", landed=5))
+IN_ORDER = {
+    "a retry before a revert asks for nothing after it": (OLDER, None, {2}),
+    "nor where nobody could answer it until then": (OLDER, SUSPENDED, {2}),
+    "a retry after it lifts its hold": (NEWER, None, set()),
+    "also where that has to wait for the end of the suspension": (NEWER, SUSPENDED, set()),
+    "who cannot tell, does not say that it is newer": (Source(""), None, {2}),
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_retry_and_the_revert_of_a_promotion_count_in_the_order_of_main(name) -> None:
+    """Found so: the end of a suspension was taken for the retry, and lifted the hold of the revert before it."""
+    asked, suspend, held = IN_ORDER[name]
+    spec = replace(manual(), retry=retry(2), suspend=suspend)
+    seen = {"primary": digest(2), "primary_by": "d" * 40}
+    desired = {"primary": REVERTED, "retried_by": asked}
+    state = world(active(1), rising(2), wants=2, spec=spec, desired=desired, record=seen)
+    for step in (answer_older_retry, follow_primary, answer_retry):
+        state = step(state)
+    state = answer_retry(replace(state, spec=replace(spec, suspend=None)))
+    assert {hold.digest for hold in state.record.holds} == {digest(number) for number in held}
+
+
+def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version() -> None:
+    spec = replace(manual(), retry=retry(2), suspend=SUSPENDED)
+    state = world(legacy(1), active(2), wants=2, spec=spec, desired={"primary": REVERTED, "retried_by": OLDER})
+    state = decide_switch(follow_primary(answer_older_retry(state)))
+    assert answer_retry(replace(state, spec=replace(spec, suspend=None))).record.held(digest(2))

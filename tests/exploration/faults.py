@@ -215,7 +215,7 @@ FAULTS = (
     Fault(
         "a retry is done again and again",
         "traffic.requests",
-        "if retry is None or retry.number <= world.record.retry or world.frozen:",
+        "if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):",
         "if retry is None or world.frozen:",
         "rolled back with a hold",
         2,

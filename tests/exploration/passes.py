@@ -226,7 +226,8 @@ class Passes:
             generation=head.generation,
             tree=repr(head.files),
             looks=Looks(agent.process, agent.look, agent.look),
-            asked_by=asked_by(self.pools.main[agent.main]),
+            suspended_by=let_in(self.pools.main[agent.main], lambda commit: commit.suspended),
+            retried_by=let_in(self.pools.main[agent.main], lambda commit: commit.retry),
         )
 
     def observed_of(self, agent: Agent, cluster_id: int, head: Commit | None) -> Observed:
@@ -256,10 +257,10 @@ def _target(head: Commit) -> Target | Missing:
     return Target(snapshot(head.target), SIZE, source)
 
 
-def asked_by(main: Main) -> Source:
-    """The commit that last changed app.yaml."""
-    asks = [(one.suspended, one.retry) for one in main]
-    place = next((place for place in range(len(main) - 1, 0, -1) if asks[place] != asks[place - 1]), 0)
+def let_in(main: Main, says: Callable[[Commit], object]) -> Source:
+    """The commit since which app.yaml says what it says now."""
+    said = [says(one) for one in main]
+    place = next((place for place in range(len(main) - 1, 0, -1) if said[place] != said[place - 1]), 0)
     return _source(main[place].id, "settings", main)
 
 

@@ -186,7 +186,7 @@ def retry_live(world: World, version: Version, by: str) -> World:
     retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)
     world = world.with_record(replace(world.record, rollout=retried.rollout)).with_version(retried)
     world = _with_run(world, anew(run, retried.rollout))
-    return world.noting(Event.RETRIED, to=retried, by=by, commit=world.asked_by.commit)
+    return world.noting(Event.RETRIED, to=retried, by=by, commit=world.retried_by.commit)
 
 
 # --- verdicts ---

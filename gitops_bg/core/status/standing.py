@@ -33,11 +33,11 @@ def _suspension(world: World) -> World:
     suspend = world.spec.suspend
     world = world.with_record(replace(world.record, suspended=world.suspended))
     if world.suspended and suspend:
-        by = suspend.by or world.asked_by.author
-        return world.noting(Event.SUSPENDED, commit=world.asked_by.commit, by=by, reason=suspend.reason)
+        by = suspend.by or world.suspended_by.author
+        return world.noting(Event.SUSPENDED, commit=world.suspended_by.commit, by=by, reason=suspend.reason)
     if suspend and suspend.until:
         return world.noting(Event.RESUMED, reason=f"it was suspended until {suspend.until:%Y-%m-%dT%H:%M:%SZ}")
-    asked = world.asked_by
+    asked = world.suspended_by
     return world.noting(Event.RESUMED, commit=asked.commit, by=asked.author, reason=asked.subject)
 
 

@@ -8,7 +8,7 @@ from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.returning import leads_back
-from gitops_bg.core.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.traffic.holds import lift_hold, overrule_retry, put_hold
 from gitops_bg.core.traffic.naming import note_named
 from gitops_bg.core.world import World
 
@@ -106,6 +106,7 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
         if version is None or leads_back(_serving(world), version):
             continue
         reason = f"its promotion was taken back by {change.commit[:10]}"
+        world = overrule_retry(world, digest, change)
         world = put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=change.author)
     return world
 

@@ -7,7 +7,7 @@ goes only once live traffic has come to it again (decision 16).
 from dataclasses import replace
 
 from gitops_bg.core.looks import Awaited
-from gitops_bg.core.model import Version
+from gitops_bg.core.model import Source, Version
 from gitops_bg.core.record import Cause, Event, Hold, Lift, Record
 from gitops_bg.core.spec import Retry
 from gitops_bg.core.world import World
@@ -36,6 +36,17 @@ def put_hold(
     hold = Hold(version.digest, reason, world.now, cause, awaits=awaits, sequence=record.sequence + 1)
     world = world.with_record(replace(record, holds=(*record.holds, hold)))
     return world.noting(event, to=version, by=by, reason=reason, commit=world.desired.commit)
+
+
+def overrule_retry(world: World, digest: str, decided: Source) -> World:
+    """A retry that main let in before a change that speaks against its digest asks for nothing any more.
+
+    Else a retry that nothing could answer yet, of an app that is suspended, would answer what came after it.
+    """
+    retry, asked = world.spec.retry, world.desired.retried_by
+    if retry is None or asked is None or retry.digest != digest or retry.number <= world.record.retry:
+        return world
+    return world.with_record(replace(world.record, retry=retry.number)) if decided.landed_after(asked) else world
 
 
 def is_answered_by(hold: Hold, retry: Retry) -> bool:

@@ -140,15 +140,21 @@ _ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
 
 def answer_older_retry(world: World) -> World:
     """A retry that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
-    primary, asked = world.desired.primary, world.desired.asked_by
+    primary, asked = world.desired.primary, world.desired.retried_by
     older = primary and asked and primary.changed_by.landed_after(asked)
     return answer_retry(world) if older else world
+
+
+def _is_of_unknown_order(world: World) -> bool:
+    """Whether nobody can tell now if the retry is older than what speaks against its digest: it is asked again."""
+    asked = world.desired.retried_by
+    return asked is not None and not asked.commit
 
 
 def answer_retry(world: World) -> World:
     """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
     retry = world.spec.retry
-    if retry is None or retry.number <= world.record.retry or world.frozen:
+    if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):
         return world
     hold = world.record.held(retry.digest)
     world = world.with_record(replace(world.record, retry=retry.number))
@@ -157,11 +163,11 @@ def answer_retry(world: World) -> World:
     world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
     if version is not None and version.digest == world.record.traffic:
-        return retry_live(world, version, retry.by or world.asked_by.author)
+        return retry_live(world, version, retry.by or world.retried_by.author)
     if version is None or version.digest != world.target_digest:
         return world
     world = start_rollout(world, version)
-    asked = world.asked_by
+    asked = world.retried_by
     return world.noting(
         Event.RETRIED, to=world.record.version(retry.digest), by=retry.by or asked.author, commit=asked.commit
     )

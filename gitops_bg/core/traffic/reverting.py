@@ -15,7 +15,7 @@ from gitops_bg.core.model import Version
 from gitops_bg.core.record import Cause, Lift, Record
 from gitops_bg.core.returning import leads_back
 from gitops_bg.core.traffic.following import override
-from gitops_bg.core.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.traffic.holds import lift_hold, overrule_retry, put_hold
 from gitops_bg.core.world import World, resolve
 
 
@@ -48,6 +48,7 @@ def follow_target_revert(world: World) -> World:
     if returns and not _is_of_what_was_reverted(world, told):
         return world
     reason = f"{told.source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
+    world = overrule_retry(world, leaving.digest, told.source)
     world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
     if leaving.digest != world.record.traffic and not returns:
         world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)

@@ -14,7 +14,7 @@ from gitops_bg.core.lifecycle.versions import PAST_DIGESTS, keep
 from gitops_bg.core.model import Probation, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lane, Record, Switch
 from gitops_bg.core.traffic.gates import all_open, gates_before_switch
-from gitops_bg.core.traffic.holds import put_hold, without_objection
+from gitops_bg.core.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.world import World
 
 EVENT_OF = {Lane.FIRST: Event.DEPLOYED, Lane.PROMOTION: Event.PROMOTED, Lane.ROLLBACK: Event.ROLLED_BACK}
@@ -97,10 +97,12 @@ def decide_switch(world: World) -> World:
         coming = _first_deployment(world)
     if coming is None:
         return _without_switch(world)
-    if world.lane is Lane.ROLLBACK and world.active:
+    if world.lane is Lane.ROLLBACK and (active := world.active):
         reason, by = _rollback_reason(world), _decided_by(world)[1]
         waits = world.record.override.awaits if world.record.override else None
-        world = put_hold(world, world.active, cause=_cause(world), reason=reason, by=by, awaits=waits)
+        if world.desired.primary and not world.record.override:
+            world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
+        world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
     gates = gates_before_switch(world, coming)
     if _has_begun(world, coming):

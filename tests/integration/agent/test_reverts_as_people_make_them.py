@@ -10,6 +10,7 @@ import yaml
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
+from tests.support.waiting import eventually
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -114,3 +115,30 @@ def test_a_promotion_that_nobody_looked_at_says_that_its_version_is_wanted(web: 
     web.wait_primary("v2")
     web.wait_phase("Healthy")
     assert [hold.digest for hold in web.record.holds] == [web.digest("v3")]
+
+
+def test_a_retry_is_older_than_a_revert_whatever_changed_app_yaml_later(web: App) -> None:
+    """A promotion merged while the app is suspended, a retry, a revert, the end of the suspension: all in one look."""
+    world = web.scenario
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.spec["suspend"] = {"reason": "incident"}
+    web.configure()
+    web.wait_phase("Suspended")
+    world.stop()
+    promotion = web.merge_offer()
+    web.spec["retry"] = {"digest": web.digest("v2"), "number": 1, "by": "ada"}
+    web.configure()
+    web.revert(promotion)
+    del web.spec["suspend"]
+    web.configure()
+    world.start()
+
+    web.wait_phase("Held")
+    assert web.live_tag() == "v1"
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v2")]
+    eventually(lambda: not web.offered(), what="it is not offered again")
+
+    web.spec["retry"] = {"digest": web.digest("v2"), "number": 2, "by": "ada"}
+    web.configure()
+    web.wait_offered("v2")
