@@ -61,7 +61,7 @@ from gitops_bg.core.traffic.promotion import note_offer, write_to_git
 from gitops_bg.core.traffic.requests import answer_older_retry, answer_request, answer_retry
 from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.traffic.services import keep, mark, switch
-from gitops_bg.core.traffic.switching import decide_switch, settle_switch, take_up
+from gitops_bg.core.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
 from gitops_bg.core.world import World
 
 STEPS: tuple[Callable[[World], World], ...] = (
@@ -73,6 +73,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     remember_companions,  # for then, too; and what left Git, until it is gone
     note_former_services,  # what app.yaml named before
     settle_switch,  # a switch decided before is true once the Service shows it
+    end_withdrawn,  # and one that was withdrawn is over once it can only come too late
     note_arrival,  # the endpoints have followed the Service
     hear_what_passed,  # what primary.yaml named between two looks is an answer to what is older
     note_look,  # what main says was there before the emergency, or is an answer to it

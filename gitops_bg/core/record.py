@@ -181,6 +181,8 @@ class Switch:
     commit: str = ""
     by: str = ""
     reason: str = ""
+    withdrawn: bool = False
+    """Not wanted any more, and over once no write of it can come through (``core.traffic.switching.end_withdrawn``)."""
 
 
 class Ending(StrEnum):
@@ -285,7 +287,7 @@ class Record:
     moves: int = 0
     """How often live traffic moved."""
     withdrawals: int = 0
-    """How often a switch that was decided was withdrawn before the Services showed it."""
+    """How often a switch that was decided was withdrawn before the Services showed it: the number of the mark."""
     unrecalled: bool = False
     """It began while nobody could ask the ledger what it knows."""
     hooks: tuple[HookRun, ...] = ()

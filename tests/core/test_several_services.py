@@ -98,7 +98,9 @@ GOES_ON = {
 @pytest.mark.parametrize("name", GOES_ON)
 def test_goes_on(name):
     state, expected = GOES_ON[name]
-    assert (decide_switch(state).record.switch is not None) is expected
+    decided = decide_switch(state).record.switch
+    assert decided
+    assert decided.withdrawn is not expected
 
 
 def test_version_that_any_of_them_selects_is_live():

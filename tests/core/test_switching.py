@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import MarkService
+from gitops_bg.core.actions import MarkService, SwitchTraffic
 from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import Stage
 from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.record import Cause, Hold, Lane, Lift, Override, Switch
+from gitops_bg.core.record import Cause, Event, Hold, Lane, Lift, Override, Switch
 from gitops_bg.core.traffic.services import keep, mark, switch
-from gitops_bg.core.traffic.switching import decide_switch, settle_switch
+from gitops_bg.core.traffic.switching import decide_switch, end_withdrawn, settle_switch
+from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import (
     NOW,
@@ -67,17 +68,21 @@ KEPT = {
         world(active(1), candidate(2), names_=2, record={"switch": DECIDED}),
         DECIDED,
     ),
-    "one that is not wanted any more is dropped": (
+    "one that is not wanted any more is withdrawn": (
         world(active(1), candidate(2), names_=1, record={"switch": DECIDED}),
-        None,
+        replace(DECIDED, withdrawn=True),
     ),
-    "one whose gates have shut is dropped": (
+    "one whose gates have shut is withdrawn": (
         world(active(1), candidate(2), names_=2, sets=(pods(1), pods(2, 3, 1)), record={"switch": DECIDED}),
-        None,
+        replace(DECIDED, withdrawn=True),
     ),
-    "one to another version is replaced": (
+    "one to another version is withdrawn first": (
         world(active(1), candidate(2), names_=2, record={"switch": OTHER}),
-        replace(DECIDED, decided_at=NOW),
+        replace(OTHER, withdrawn=True),
+    ),
+    "one that is withdrawn stays so, also where it is wanted again": (
+        world(active(1), candidate(2), names_=2, record={"switch": replace(DECIDED, withdrawn=True)}),
+        replace(DECIDED, withdrawn=True),
     ),
 }
 
@@ -86,8 +91,11 @@ KEPT = {
 def test_switch(name):
     state, expected = KEPT[name]
     switch = decide_switch(state).record.switch
-    assert (switch and (switch.to_digest, switch.decided_at)) == (
-        expected and (expected.to_digest, expected.decided_at)
+    assert switch
+    assert (switch.to_digest, switch.decided_at, switch.withdrawn) == (
+        expected.to_digest,
+        expected.decided_at,
+        expected.withdrawn,
     )
 
 
@@ -335,14 +343,57 @@ ON_ITS_WAY = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
 def test_a_switch_that_is_not_wanted_any_more_is_withdrawn_and_the_services_say_so() -> None:
     """Who stands still between the record and the Service is refused when it goes on: the Service is another one."""
     state = decided(world(active(1), candidate(2), names_=1, record={"switch": ON_ITS_WAY}))
-    assert (state.record.switch, state.record.withdrawn) == (None, "5eed-1")
+    assert (state.record.switch, state.record.withdrawn) == (replace(ON_ITS_WAY, withdrawn=True), "5eed-1")
     assert [action for action in state.actions if isinstance(action, MarkService)] == [
         MarkService("web", service("web", 1).selector, "5eed-1")
     ]
+    assert not [action for action in state.actions if isinstance(action, SwitchTraffic)]
 
 
 def marked(number: int = 1, **changes: object) -> dict[str, object]:
     return {"active_service": service("web", number, **changes)}
+
+
+def withdrawn(number: int | None = 1, names_: int = 1, **changes: object) -> World:
+    """The switch from 1 to 2 is withdrawn; the Service selects ``number``."""
+    record = {"switch": replace(ON_ITS_WAY, withdrawn=True), "withdrawals": 1}
+    seen = {"active_service": None} if number is None else marked(number, **changes)
+    return world(active(1), candidate(2), names_=names_, record=record, observed=seen)
+
+
+ENDS = {
+    "it may still be on its way": (withdrawn(), ["5eed-1"], False),
+    "one of an earlier mark": (withdrawn(withdrawn="5eed-0"), ["5eed-1"], False),
+    "somebody changed the selector meanwhile": (withdrawn(0), ["5eed-1"], False),
+    "it can only come too late": (withdrawn(withdrawn="5eed-1"), [], True),
+    "the Service is somebody else's by now": (withdrawn(ours=False), [], True),
+    "there is no Service": (withdrawn(None), [], True),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_withdrawn_switch_ends_once_no_write_of_it_can_come_through(name: str) -> None:
+    state, marks, ends = ENDS[name]
+    assert (end_withdrawn(settle_switch(state)).record.switch is None) is ends
+    decision = decided(state)
+    assert [action.withdrawn for action in decision.actions if isinstance(action, MarkService)] == marks
+    assert decision.record.traffic == digest(1)
+
+
+def test_a_withdrawn_switch_that_came_through_before_the_mark_is_a_movement_and_is_taken_back() -> None:
+    """Nobody can stop a request that is on its way; but each movement of traffic has its entry and its reason."""
+    decision = decided(withdrawn(2))
+    assert [entry.event for entry in decision.record.ledger] == [Event.PROMOTED, Event.HELD]
+    assert decision.record.switch
+    assert (decision.record.switch.to_digest, decision.record.switch.lane) == (digest(1), Lane.ROLLBACK)
+
+
+def test_another_switch_is_decided_once_the_withdrawn_one_is_over() -> None:
+    assert decided(withdrawn(names_=2)).record.switch == replace(ON_ITS_WAY, withdrawn=True)
+    over = decided(withdrawn(names_=2, withdrawn="5eed-1"))
+    assert over.record.switch
+    assert not over.record.switch.withdrawn
+    assert [action.digest for action in over.actions if isinstance(action, SwitchTraffic)] == [digest(2)]
 
 
 MARKS = {

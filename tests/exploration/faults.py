@@ -317,7 +317,7 @@ FAULTS = (
     Fault(
         "a switch that is not wanted any more stays decided",
         "traffic.switching",
-        "if record.switch is None:",
+        "if record.switch is None or record.switch.withdrawn:",
         "if True:",
         "v2 candidate ready",
         4,

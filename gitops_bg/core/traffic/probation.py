@@ -32,7 +32,10 @@ def watch_active(world: World) -> World:
 
 def _is_being_left(world: World) -> bool:
     """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
-    return world.moving_to is not None and (world.lane is Lane.ROLLBACK or world.record.switch is not None)
+    switch = world.record.switch
+    return world.moving_to is not None and (
+        world.lane is Lane.ROLLBACK or (switch is not None and not switch.withdrawn)
+    )
 
 
 def probation_ends(world: World, version: Version) -> datetime | None:

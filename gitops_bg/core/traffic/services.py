@@ -18,19 +18,24 @@ def switch(world: World) -> tuple[SwitchTraffic, ...]:
     None for one that is there already; none at all where one of them is not ours: all move, or none.
     """
     decided = world.record.switch
-    return _switch_all(world, decided) if decided else ()
+    return _switch_all(world, decided) if decided and not decided.withdrawn else ()
 
 
 def mark(world: World) -> tuple[MarkService, ...]:
     """A switch that was withdrawn may still be on its way, in a process that stands still: it finds another Service.
 
-    Not while another switch is decided, which changes the Services itself, nor where they are to be repaired first.
+    While it is being withdrawn whatever the Services show; later not where they are to be repaired first, nor while
+    another switch is decided, which changes them itself.
     """
-    wanted, live = world.record.withdrawn, short(world.record.traffic)
-    if not wanted or world.record.switch or not live:
+    wanted, decided, live = world.record.withdrawn, world.record.switch, short(world.record.traffic)
+    if not wanted or (decided and not decided.withdrawn) or not (decided or live):
         return ()
-    there = ((name, view) for name, view in world.active_services if view and view.ours and view.digest == live)
-    return tuple(MarkService(name, view.selector, wanted) for name, view in there if view.withdrawn != wanted)
+    there = ((name, view) for name, view in world.active_services if view and view.ours)
+    return tuple(
+        MarkService(name, view.selector, wanted)
+        for name, view in there
+        if view.withdrawn != wanted and (decided or view.digest == live)
+    )
 
 
 def keep(world: World) -> tuple[ClusterAction, ...]:

@@ -40,6 +40,21 @@ def settle_switch(world: World) -> World:
     )
 
 
+def end_withdrawn(world: World) -> World:
+    """A withdrawn switch is over once each Service that could still take a write of it wears the mark.
+
+    Until then it may come true: a write that came through before the mark is a movement that the record knows, with its
+    ledger entry. Whoever reads the record since the withdrawal begins no write, and a Service that wears the mark takes
+    none that was begun before (decision 20).
+    """
+    switch, mark = world.record.switch, world.record.withdrawn
+    if switch is None or not switch.withdrawn:
+        return world
+    if any(view and view.ours and view.withdrawn != mark for _, view in world.active_services):
+        return world
+    return world.with_record(replace(world.record, switch=None))
+
+
 def take_up(world: World) -> World:
     """Begin where live traffic is, where the record is gone and every live Service of ours still shows it.
 
@@ -116,7 +131,8 @@ def _has_begun(world: World, coming: Version) -> bool:
     Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
     """
     decided = world.record.switch
-    return decided is not None and decided.to_digest == coming.digest and world.is_selected(coming.digest)
+    goes_on = decided is not None and not decided.withdrawn and decided.to_digest == coming.digest
+    return goes_on and world.is_selected(coming.digest)
 
 
 def _first_deployment(world: World) -> Version | None:
@@ -136,17 +152,20 @@ def _want(world: World, coming: Version) -> World:
 
 
 def _without_switch(world: World) -> World:
-    """It may be on its way in another process: the Services are marked, so that it comes too late (decision 20)."""
+    """It may be on its way in another process: it is over once it can only come too late (`end_withdrawn`)."""
     record = world.record
-    if record.switch is None:
+    if record.switch is None or record.switch.withdrawn:
         return world
-    return world.with_record(replace(record, switch=None, withdrawals=record.withdrawals + 1))
+    switch = replace(record.switch, withdrawn=True)
+    return world.with_record(replace(record, switch=switch, withdrawals=record.withdrawals + 1))
 
 
 def _with_switch(world: World, coming: Version) -> World:
     decided = world.record.switch
     if decided and (decided.from_digest, decided.to_digest) == (world.record.traffic, coming.digest):
         return world
+    if decided:  # To another version: that one's write must not come in between.
+        return _without_switch(world)
     commit, by, reason = _decided_by(world)
     switch = Switch(world.record.traffic, coming.digest, world.lane, world.now, commit, by, reason)
     return world.with_record(replace(world.record, switch=switch))

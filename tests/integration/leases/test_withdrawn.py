@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
+from gitops_bg.core.digest import short
 from gitops_bg.sandbox.calls import Call
 from tests.support.agent_processes import AgentProcess, Movements, told
 from tests.support.clusters import SandboxCluster
@@ -22,15 +23,15 @@ PATIENCE = 60.0
 
 
 class Held:
-    """Holds the first write that would move a Service, as a frozen process or a bad network does."""
+    """Holds the first write on a Service that says ``text``, as a frozen process or a bad network does."""
 
-    def __init__(self, service: str, digest: str) -> None:
-        self._service, self._digest = service, digest[3:13]
+    def __init__(self, service: str, text: str) -> None:
+        self._service, self._text = service, text.encode()
         self.there, self.go = threading.Event(), threading.Event()
 
     def before(self, call: Call) -> None:
-        moves = call.verb == "patch" and (call.plural, call.name) == ("services", self._service)
-        if moves and self._digest.encode() in call.body and not self.there.is_set():
+        meant = call.verb == "patch" and (call.plural, call.name) == ("services", self._service)
+        if meant and self._text in call.body and not self.there.is_set():
             self.there.set()
             assert self.go.wait(PATIENCE)
 
@@ -57,7 +58,7 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
     _in_git(app, "v1")
     pushed = app.push_image("v2")
     eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
-    held = Held(app.name, app.digest("v2"))
+    held = Held(app.name, short(app.digest("v2")))
     faults.before(held.before)
     with Movements(app) as movements:
         merged = app.merge_offer()
@@ -77,6 +78,40 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
             other.close()
     assert movements.seen == [app.digest("v1")[3:13]]
     assert told(app) == ["deployed"]
+
+
+def test_one_that_comes_through_before_it_is_marked_is_a_movement_with_its_entry(
+    world: Scenario, own_sandbox: SandboxCluster, first: AgentProcess, tmp_path: Path
+) -> None:
+    """Found so: traffic moved there and back, and the ledger knew of neither."""
+    app, faults = world.app(), own_sandbox.sandbox.faults
+    app.add("v1")
+    _in_git(app, "v1")
+    app.push_image("v2")
+    eventually(lambda: app.primary_digest(app.promotion_branch) == app.digest("v2"), PATIENCE, what="it is offered")
+    switch, mark = Held(app.name, short(app.digest("v2"))), Held(app.name, names.WITHDRAWN.partition("/")[2])
+    faults.before(switch.before)
+    faults.before(mark.before)
+    with Movements(app) as movements:
+        merged = app.merge_offer()
+        assert switch.there.wait(PATIENCE), "the first agent has decided to move traffic"
+        other = AgentProcess(world, tmp_path / "other", "--lease-name=mine-2", "--poll", "0.3")
+        try:
+            app.revert(merged)
+            assert mark.there.wait(PATIENCE), "the other agent has withdrawn it, and is about to mark the Service"
+            switch.go.set()
+            eventually(
+                lambda: app.live_tag() == "v2", PATIENCE, 0.05, what="the write that was on its way comes through"
+            )
+            mark.go.set()
+            _in_git(app, "v1")
+            eventually(lambda: told(app)[-1:] == ["rolled-back"], PATIENCE, 0.1, what="all is told")
+        finally:
+            switch.go.set()
+            mark.go.set()
+            other.close()
+    assert movements.seen[-2:] == [short(app.digest(tag)) for tag in ("v2", "v1")]
+    assert told(app) == ["deployed", "promoted", "rolled-back"]
 
 
 def _in_git(app: App, tag: str) -> None:
