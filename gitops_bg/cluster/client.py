@@ -27,8 +27,8 @@ _MANAGER = {"fieldManager": FIELD_MANAGER}
 class Client:
     """One identity at one API server. Safe for many threads; `close` it at the end.
 
-    ``may_write`` is asked before every write but Events, and raises where nothing may be written any more. ``count``
-    hears of every request.
+    ``may_write`` is asked before every write but Events, also where one is sent again, and raises where nothing may be
+    written any more. ``count`` hears of every request.
 
     Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
     """
@@ -40,7 +40,7 @@ class Client:
         may_write: Callable[[], None] = lambda: None,
         count: Count = lambda *_: None,
     ) -> None:
-        self._connection = Connection(access, skew, count)
+        self._connection = Connection(access, skew, count, self._may_send)
         self._may_write = may_write
 
     def close(self) -> None:
@@ -143,7 +143,6 @@ class Client:
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
         body: Object = {**options, "preconditions": conditions} if conditions else {**options}
         call = Call(f"delete {kind.called(namespace, name)}", "DELETE", kind.path(namespace, name), {}, body)
-        self._may_write()
         answer = self._connection.send(call)
         if not is_absent(answer.status, answer.data):
             _decoded(call, answer)
@@ -153,10 +152,15 @@ class Client:
         namespace, name = name_of(eviction)
         path = f"{kind.path(namespace, name)}/eviction"
         call = Call(f"evict {kind.called(namespace, name)}", "POST", path, {}, eviction)
-        self._may_write()
         answer = self._connection.send(call)
         if not is_absent(answer.status, answer.data):
             _decoded(call, answer)
+
+    def _may_send(self, call: Call) -> None:
+        """Writes ask, each time that they are sent; Events say what was done before."""
+        is_event = call.path.endswith("/events") or "/events/" in call.path
+        if call.method != "GET" and not is_event:
+            self._may_write()
 
     def _patch(
         self, verb: str, kind: Kind, what: tuple[str, str], body: Any, content_type: str, query: Mapping[str, str]
@@ -165,8 +169,6 @@ class Client:
         return self._write(Call(sentence, "PATCH", kind.path(*what), query, body, content_type))
 
     def _write(self, call: Call) -> Object:
-        if not call.path.endswith("/events") and "/events/" not in call.path:
-            self._may_write()
         answer = self._connection.send(call)
         tested = call.content_type == JSON_PATCH and is_failed_test(answer.status, answer.data)
         vanished = call.method in {"PUT", "PATCH"} and is_absent(answer.status, answer.data)

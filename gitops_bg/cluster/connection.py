@@ -75,11 +75,21 @@ class Answer:
 
 
 class Connection:
-    """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2)."""
+    """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2).
 
-    def __init__(self, access: Access, skew: Skew | None = None, count: Count = lambda *_: None) -> None:
+    ``may_send`` is asked right before each request leaves, the one after a 401 too, and raises where it may not.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        skew: Skew | None = None,
+        count: Count = lambda *_: None,
+        may_send: Callable[[Call], None] = lambda _: None,
+    ) -> None:
         self._access = access
         self._count = count
+        self._may_send = may_send
         self._skew = skew
         self._lock = threading.Lock()
         self._api = self._connect()
@@ -118,6 +128,7 @@ class Connection:
         if call.body is not None:
             headers["Content-Type"] = call.content_type
         query = f"?{urlencode(call.query)}" if call.query else ""
+        self._may_send(call)
         sent = self._skew.now() if self._skew else None
         verb, code, started = call.what.partition(" ")[0], "", time.monotonic()
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import pytest
 from gitops_bg.cluster.client import Client
 from gitops_bg.cluster.connection import Access
 from gitops_bg.cluster.errors import NotFound, Unauthorized
-from gitops_bg.cluster.kinds import SERVICES
-from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.cluster.kinds import PODS, SERVICES
+from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
 from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
 
 Script = Callable[[Asked], None]
@@ -119,6 +120,44 @@ def test_a_second_401_is_a_refusal(tmp_path: Path) -> None:
         with pytest.raises(Unauthorized, match="who are you"):
             get(server)
         assert len(server.asked) == 2
+
+
+WRITES: dict[str, Callable[[Client], object]] = {
+    "create": lambda subject: subject.create(SERVICES, thing("web")),
+    "apply": lambda subject: subject.apply(SERVICES, thing("web"), force=True),
+    "patch": lambda subject: subject.json_patch(SERVICES, "shop", "web", []),
+    "merge": lambda subject: subject.merge_patch(SERVICES, "shop", "web", {}),
+    "status": lambda subject: subject.put_status(SERVICES, thing("web")),
+    "replace": lambda subject: subject.replace(SERVICES, thing("web")),
+    "delete": lambda subject: subject.delete(SERVICES, "shop", "web"),
+    "evict": lambda subject: subject.evict(PODS, thing("web")),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_is_not_sent_again_after_a_401_once_the_lease_is_lost(tmp_path: Path, write: str) -> None:
+    """The credentials were read anew meanwhile, which takes as long as it takes."""
+    lost = threading.Event()
+
+    def script(asked: Asked) -> None:
+        lost.set()
+        asked.refuse(401, "Unauthorized", "expired")
+
+    def require() -> None:
+        if lost.is_set():
+            raise LostLeadership("lost")
+
+    with stub(tmp_path, script) as server:
+        subject = Client(Access(server.kubeconfig), may_write=require)
+        with pytest.raises(LostLeadership):
+            WRITES[write](subject)
+        assert len(server.asked) == 1
+        with pytest.raises(LostLeadership):
+            WRITES[write](subject)
+        assert len(server.asked) == 1, "nor is another one"
+        with pytest.raises(Unauthorized):
+            subject.get(SERVICES, "shop", "web")
+        subject.close()
 
 
 def test_a_token_file_that_is_missing_for_a_moment_is_no_crash(tmp_path: Path) -> None:
