@@ -82,7 +82,13 @@ class Reconciler:
 
         Raises the errors of ``core.errors``; what was written before is what the next look begins with.
         """
-        return any(not self._pass(app) for _ in range(MOST_PASSES))
+        try:
+            return any(not self._pass(app) for _ in range(MOST_PASSES))
+        except GitopsBgError:
+            raise
+        except Exception:  # A bug: what is written of it (`Failures`) contradicts nobody.
+            self._contradictions.drop(app)
+            raise
 
     def _pass(self, app: AppKey) -> bool:
         """One look; whether it wrote to the cluster, so that another look is due."""

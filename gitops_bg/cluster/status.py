@@ -17,7 +17,7 @@ from gitops_bg.core.record import Record, Rollout
 from gitops_bg.core.status.breaking import RecordUnreadable
 from gitops_bg.core.status.counts import Counts
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
-from gitops_bg.core.status.process_view import CONDITIONS, WAITS
+from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.spec.codec import from_json, to_json
 
 _REASONS = {
@@ -80,17 +80,7 @@ def differs_in_process_view_only(live: Object, status: Object) -> bool:
 
 
 def _in_common(status: Object) -> Object:
-    """Foreign, where somebody wrote into it: what has not our form is kept as it is."""
-    return status | {
-        "conditions": _without(status.get("conditions"), "type", CONDITIONS),
-        "waits": _without(status.get("waits"), "gate", WAITS),
-    }
-
-
-def _without(shown: object, key: str, names: frozenset[str]) -> object:
-    if not isinstance(shown, list):
-        return shown
-    return [one for one in shown if not (isinstance(one, dict) and str(one.get(key)) in names)]
+    return {key: value for key, value in status.items() if key not in FIELDS}
 
 
 def with_condition(state: AppState, condition: Condition, now: datetime) -> Object:

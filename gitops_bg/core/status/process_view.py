@@ -1,21 +1,18 @@
 """What of a status is one process's own view, which differs from another's though both are right. Pure.
 
-Two agents that do not share a Lease must not write it in turns (DESIGN §5 I5: nothing new, nothing written).
+The record is what all agents have in common. What a status says beside it follows from it and from what one process
+sees: the way to the remote, which branches it may push, which writes it is refused, the clock. Two agents that do not
+share a Lease must not write that in turns (DESIGN §5 I5: nothing new, nothing written).
 """
 
-from gitops_bg.core.decision import Condition, Decision, Wait
-from gitops_bg.core.status.conditions import CLOCK_SYNCHRONIZED, GIT_REACHABLE
-from gitops_bg.core.status.waits import GIT
+from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
 
-CONDITIONS = frozenset({GIT_REACHABLE, CLOCK_SYNCHRONIZED})
-"""By type: the way to the remote and the clock are the process's own."""
-WAITS = frozenset({GIT})
-"""By gate."""
+FIELDS = ("phase", "message", "conditions", "gates", "waits")
+"""Of a status."""
 
-ProcessView = tuple[Condition | Wait, ...]
+ProcessView = tuple[Phase, tuple[Condition, ...], tuple[Gate, ...], tuple[Wait, ...]]
 
 
 def process_view_of(decision: Decision) -> ProcessView:
     """What a decision says of it."""
-    conditions = (one for one in decision.conditions if one.type in CONDITIONS)
-    return (*conditions, *(one for one in decision.waits if one.gate in WAITS))
+    return (decision.phase, decision.conditions, decision.gates, decision.waits)

@@ -325,17 +325,18 @@ def test_an_app_with_our_record_stays_ours_without_its_labels(scene: Scene) -> N
     [
         ({}, True),
         ({"conditions": [{"type": "GitReachable", "status": "False"}, {"type": "Healthy", "status": "True"}]}, True),
-        ({"conditions": [{"type": "Healthy", "status": "True"}]}, True),
-        ({"conditions": [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "False"}]}, False),
+        ({"conditions": [{"type": "OfferWritable", "status": "False"}, {"type": "Healthy", "status": "False"}]}, True),
+        ({"phase": "Degraded", "message": "the promotion branch cannot be written"}, True),
+        ({"gates": [{"kind": "approval", "reason": "main refuses the agent's commit"}]}, True),
         ({"waits": [{"gate": "git", "reason": "the remote is away"}]}, True),
-        ({"waits": [{"gate": "approval"}]}, False),
+        ({"conditions": 7}, True),
+        ({"phase": "Degraded", "record": {"epoch": "e2"}}, False),
         ({"record": {"epoch": "e2"}}, False),
-        ({"phase": "Degraded"}, False),
-        ({"conditions": 7}, False),
-        ({"conditions": ["x", {"type": ["GitReachable"]}]}, False),
+        ({"replicas": 3}, False),
+        ({"observedGeneration": 2}, False),
     ],
 )
-def test_what_only_one_process_sees_is_the_way_to_the_remote_and_the_clock(
+def test_what_all_processes_have_in_common_is_the_record_and_what_is_counted(
     change: dict[str, object], is_view_only: bool
 ) -> None:
     conditions = [{"type": "GitReachable", "status": "True"}, {"type": "Healthy", "status": "True"}]

@@ -32,11 +32,39 @@ def _status_writes(world: Scenario) -> int:
     return sum(write.path.endswith("/status") and write.status == 200 for write in world.writes())
 
 
-@pytest.mark.parametrize("candidate_waits", [False, True])
-def test_the_remote_of_one_is_away(
-    world: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, candidate_waits: bool
+def _other_agent(world: Scenario, tmp_path: Path) -> Agent:
+    url, kubeconfig = world.remote.url, world.cluster.kubeconfig
+    return Agent(agent_settings(tmp_path / "other", url, kubeconfig, namespaces=(world.namespace,)), clock=world.clock)
+
+
+def _loses_the_remote(other: Agent) -> None:
+    other.repository._mirror.advertised = _unreachable  # type: ignore[method-assign]
+    other.wake("a test")
+    eventually(lambda: bool(other.catalog.unreachable), what="it has noticed")
+
+
+def _may_not_push_offers(other: Agent) -> None:
+    other.catalog.refusal_of = lambda branch: f"the remote refuses {branch}: no right"  # type: ignore[method-assign]
+
+
+def _may_not_push_to_main(other: Agent) -> None:
+    other.catalog.main_refused = "protected branch"
+
+
+VIEWS = {
+    "its remote is away": (_loses_the_remote, False),
+    "its remote is away while a candidate waits": (_loses_the_remote, True),
+    "it may not push the offer": (_may_not_push_offers, True),
+    "it may not push to main": (_may_not_push_to_main, True),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_what_only_one_of_them_sees_is_not_written_in_turns(
+    world: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, view: str
 ) -> None:
     """Found: each pass of the one took back what the other one's last pass had written."""
+    sees, candidate_waits = VIEWS[view]
     for limit in ("FIRST_SECONDS", "MOST_SECONDS"):  # However slow the machine is, one pause outlasts the test.
         monkeypatch.setattr(reconciler, limit, 3600.0)
     world.start()
@@ -44,18 +72,13 @@ def test_the_remote_of_one_is_away(
     if candidate_waits:
         app.push_image("v2")
         app.wait_offered("v2")
-    settings = agent_settings(
-        tmp_path / "away", world.remote.url, world.cluster.kubeconfig, namespaces=(world.namespace,)
-    )
-    other = Agent(settings, clock=world.clock)
+    other = _other_agent(world, tmp_path)
     try:
         other.start()
         eventually(lambda: other.catalog.seen, what="it has read main")
         _rest(world, other)
-        other.repository._mirror.advertised = _unreachable  # type: ignore[method-assign]
-        before = _status_writes(world)
-        other.wake("a test")
-        eventually(lambda: bool(other.catalog.unreachable), what="it has noticed")
+        before, common = _status_writes(world), app.record
+        sees(other)
         for _ in range(PASSES):
             for agent in (other, world.agent):
                 assert agent is not None
@@ -63,10 +86,13 @@ def test_the_remote_of_one_is_away(
                 _rest(world, other)
         written = _status_writes(world) - before
         assert 1 <= written <= 4, f"{written} in {PASSES} passes of each"
+        assert app.record == common, "what they have in common is as it was"
     finally:
         other.stop()
     world.advance(3600)
-    eventually(lambda: app.condition("GitReachable")["status"] == "True", what="who is left says what it sees")
+    healthy = {"GitReachable": "Reachable", "OfferWritable": "Writable"}
+    for condition, reason in healthy.items():
+        eventually(lambda: app.condition(condition)["reason"] == reason, what="who is left says what it sees")  # noqa: B023
 
 
 def _rest(world: Scenario, other: Agent) -> None:
