@@ -53,7 +53,7 @@ from gitops_bg.core.traffic.former import note_former_services
 from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
 from gitops_bg.core.traffic.in_full import end_full
-from gitops_bg.core.traffic.looking import note_look
+from gitops_bg.core.traffic.looking import note_look, resume_emergency
 from gitops_bg.core.traffic.ports import note_ports
 from gitops_bg.core.traffic.preview import choose_preview
 from gitops_bg.core.traffic.probation import watch_active
@@ -69,6 +69,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     trust_no_future,  # no wait counts from a moment that is still to come
     restore_memory,  # a record that begins takes what the ledger and the cluster still know
     take_up,  # and live traffic, where that still is
+    resume_emergency,  # that main has not followed
     remember_size,  # for the time when the target cannot be read
     remember_companions,  # for then, too; and what left Git, until it is gone
     note_former_services,  # what app.yaml named before

@@ -148,6 +148,8 @@ class PromotionBranch:
     base_digest: str
     services: tuple[ServicePorts, ...] = ()
     """The ports that it would promote with the digest."""
+    asks_for: str = ""
+    """What its commit says it asks for (the trailer ``Bg-Event``); empty where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gitops_bg.core.actions import label
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.record import Event, LedgerEntry
+from gitops_bg.repo.output import lines_of
 
 _LONGEST_VALUE = 500
 
@@ -63,6 +64,7 @@ def done(event: Event) -> str:
 
 
 _MOST_IN_SUBJECT = 3
+_EVENT = "Bg-Event: "
 
 
 def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
@@ -129,6 +131,16 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Reason", movement.reason),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
+
+
+def event_in(message: str) -> str:
+    """What a commit of ours says in its trailer ``Bg-Event``; empty for a message without one.
+
+    >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
+    ('promoted', '')
+    """
+    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
+    return next(found, "")
 
 
 def one_line(text: str) -> str:

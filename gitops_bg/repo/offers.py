@@ -8,9 +8,14 @@ from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.files import Entry, File, Files
 from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
+from gitops_bg.repo.messages import event_in
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.output import lines, text
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file, folder_of
+
+_MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
+_LONGEST = 64 * 1024
+"""Bytes of a message that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,8 @@ class Promotion:
     primary: File | None
     base_primary: File | None
     """``primary.yaml`` on main where the branch leaves it."""
+    asks_for: str = ""
+    """The event that the branch's commit asks for, as its trailer says; empty where it does not say."""
 
 
 class Offers:
@@ -64,12 +71,25 @@ class Offers:
                 for blob in (offer.blob, offer.base_blob)
                 if blob is not None
             }
-            files = self._files.read(entries.values())
+            files, asked = self._files.read(entries.values()), self._asked(found.values())
             self._read = {
-                app: Promotion(offer.commit, _file(files, app, offer.blob), _file(files, app, offer.base_blob))
+                app: Promotion(
+                    offer.commit,
+                    _file(files, app, offer.blob),
+                    _file(files, app, offer.base_blob),
+                    asked.get(offer.commit, ""),
+                )
                 for app, offer in found.items()
             }
         return self._read
+
+    def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
+        """What the commits of branches ask for, by commit."""
+        wanted = "".join(f"{offer.commit}\n" for offer in offers)
+        if not wanted:
+            return {}
+        told = map(text, self._mirror.told(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
+        return {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
 
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:

@@ -25,8 +25,9 @@ SAID_SO = Hold(digest(2), "5xx", NOW, Cause.ROLLED_BACK, Lift.SAID_SO)
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 
 
-def git(offered: int = 0, base: int = 1, **more) -> dict[str, GitView]:
-    branch = PromotionBranch(digest(offered), digest(base) if base else "") if offered else None
+def git(offered: int = 0, base: int = 1, asks_for: str = "", **more) -> dict[str, GitView]:
+    named = digest(base) if base else ""
+    branch = PromotionBranch(digest(offered), named, asks_for=asks_for) if offered else None
     return {"git": GitView(promotion=branch, **more)}
 
 
@@ -103,6 +104,10 @@ WRITTEN = {
     "a rollback that somebody offers: theirs to merge": (
         world(legacy(1), active(2), candidate(3), observed=git(1, base=2)),
         [],
+    ),
+    "nobody's rollback, where it says that it asks for a promotion: the branch goes": (
+        world(legacy(1), active(2), observed=git(1, base=2, asks_for="promoted")),
+        [UNWANTED],
     ),
     "a rollback that Git did not ask for: the commit": (
         world(active(1), legacy(2), names_=2, record=BACK),

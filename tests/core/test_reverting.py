@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.desired import Provenance
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.record import Hold
-from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_revert, why_not_back
+from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_older_revert, lift_by_revert, why_not_back
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
     EARLIER,
@@ -254,3 +254,29 @@ def test_revert_while_the_promotion_of_a_third_version_waits_takes_back_both():
     record = follow_target_revert(state).record
     assert record.override.to_digest == digest(1)
     assert [hold.digest for hold in record.holds] == [digest(3)]
+
+
+REVERT_OF_REVERT = source(2, commit="e" * 40, landed=6)
+IN_ORDER = {
+    "before a change of primary.yaml that is news: it lifts the hold of before": (5, 7, "f" * 40, set()),
+    "before one that was followed: its hold is a later decision": (5, 7, "", {2}),
+    "after it: it lifts its hold": (8, 7, "", set()),
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_revert_of_a_revert_lifts_no_hold_of_a_later_change_of_primary_yaml(name: str) -> None:
+    """Found so: a promotion that the agent itself had taken back was offered again, for an older revert of a revert."""
+    landed, changed, seen, held_after = IN_ORDER[name]
+    state = reverted(
+        active(1),
+        candidate(2),
+        to=2,
+        takes_back=(1,),
+        source=replace(REVERT_OF_REVERT, landed=landed),
+        reverts=("d" * 40,),
+        desired={"primary": primary(1, landed=changed)},
+        record={**held(2), "target_revert": "d" * 40, **({"primary_by": seen} if seen else {})},
+    )
+    after = lift_by_revert(lift_by_older_revert(state)).record
+    assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}

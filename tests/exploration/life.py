@@ -127,7 +127,7 @@ class Life:
             changes = {"reverts": (), "backdated": False, **changes, "brought_by": name}
         if "primary" in changes:
             changes = {**changes, "named_by": name}
-        commit = head._replace(**{"says_good": "", **changes, "id": name, "by_agent": by_agent})
+        commit = head._replace(**{"says_good": "", "took_back": "", **changes, "id": name, "by_agent": by_agent})
         return self.with_git(state, git._replace(main=self.pools.main.number((*main, commit))))
 
     def decided(self, state: State, *, says_good: str = "", expect: tuple[str, ...] | None = None) -> State:
@@ -181,7 +181,8 @@ class Life:
             return None
         before = main[place - 1]
         wanted = before.primary
-        state = self.commit(state, primary=wanted, number=before.number, source=before.source, says_good=wanted)
+        changes = {"primary": wanted, "number": before.number, "source": before.source, "took_back": head.primary}
+        state = self.commit(state, says_good=wanted, **changes)
         expect: tuple[str, ...] = (
             before.primary,
             f"the promotion of {head.primary} was reverted, {before.primary} is to be live",
@@ -210,8 +211,9 @@ class Life:
         if not self.git(state).up or place == 0 or main[place - 1].target in ("", "?"):
             return None
         before = main[place - 1]
-        state = self.commit(state, target=before.target, reverts=(head.brought_by,), backdated=backdated)
         says_good = before.target if head.reverts else ""  # The revert of a revert asks for it again.
+        reverts = (head.brought_by,)
+        state = self.commit(state, target=before.target, reverts=reverts, backdated=backdated, says_good=says_good)
         return self.decided(state, says_good=says_good, expect=self._expected_of_revert(state, head, before))
 
     def _expected_of_revert(self, state: State, head: Commit, before: Commit) -> tuple[str, str] | None:
@@ -226,6 +228,8 @@ class Life:
             return None
         if self._goes_on_by_itself(before, head.primary) or head.reverts or before.reverts:
             return None  # Of two reverts in a row, who looked in between has followed the first.
+        if self._was_taken_back(state, before.target):
+            return None  # Its own promotion was: that is said of it, whoever looked.
         if head.primary != head.target:  # not promoted: live traffic does not move
             return (head.primary, f"the push of {head.target} was reverted before it was promoted")
         came = books.came
@@ -236,6 +240,12 @@ class Life:
         if before.target in books.bad:
             return (head.primary, f"the push of {head.target} was reverted, but {before.target} was rolled back before")
         return (before.target, f"the push of {head.target} was reverted, {before.target} is to be live again")
+
+    def _was_taken_back(self, state: State, tag: str) -> bool:
+        """Whether the last that main says of a version is that its promotion was reverted."""
+        main = self.pools.main[self.git(state).main]
+        said = [one.took_back == tag for one in main if tag in (one.says_good, one.took_back)]
+        return bool(said) and said[-1]
 
     def _goes_on_by_itself(self, head: Commit, tag: str) -> bool:
         """Whether the agent promotes another target than this by itself."""
@@ -381,11 +391,12 @@ class Life:
         return "" if main[git.main][-1].generation > generation else lost
 
     def accept(self, state: State) -> State | None:
-        """Somebody accepts the rewritten history (`accept-history`)."""
+        """Somebody accepts the rewritten history (`accept-history`): what it names is what is wanted."""
         git, head = self.git(state), self.head(state)
         if not git.up or head.generation >= git.line:
             return None
-        return self.decided(self.commit(state, generation=git.line))
+        state = self.commit(state, generation=git.line, says_good=head.primary)
+        return self.decided(state, says_good=head.primary)
 
     def _outcome(self, state: State, who: str, verdict: str = "") -> Outcome:
         outcome = self.passes.outcome(self.agent(state, who), state.cluster, state.record, verdict)
@@ -465,7 +476,8 @@ class Life:
         if dies:
             return self.with_agent(state, who, self._anew(agent, away=not self.git(state).up))
         decided_from = self.pools.main[agent.main][-1].id if agent.main >= 0 and outcome.git else ""
-        wish = self.pools.wish.number((outcome.git, decided_from))  # type: ignore[arg-type]
+        told = _told_by(outcome.git, self.pools.record[outcome.record])
+        wish = self.pools.wish.number((outcome.git, decided_from, told))  # type: ignore[arg-type]
         left, version = outcome.cluster[count:], self.cluster(state).version
         halted = self.pools.halted.number((left, version, state.record) if left else ((), 0, 0))  # type: ignore[arg-type]
         return self.with_agent(state, who, self.agent(state, who)._replace(wish=wish, halted=halted))
@@ -498,6 +510,7 @@ class Life:
             reverted=bool(main) and bool(main[-1].reverts),
             later=self._said_since(state, agent, asked=before.request != after.request),
             meant=self._meant(state),
+            ledger=agent.ledger if not before.epoch or before.unrecalled else None,
         )
         request = self.cluster(state).request
         if request and request[1] == "abort" and before.request != after.request == request[0]:
@@ -557,19 +570,19 @@ class Life:
     def put(self, state: State, who: str, answered: bool = True) -> State | None:
         """The Git thread writes what the last decision wants; not ``answered``: the process dies before it hears."""
         git, agent = self.git(state), self.agent(state, who)
-        actions, decided_from = self.pools.wish[agent.wish]
+        actions, decided_from, ledger = self.pools.wish[agent.wish]
         if not actions or agent.halted:
             return None
         if not git.up:
             return self.with_agent(state, who, agent._replace(away=True))
         for action in actions:
-            state = self._put(state, who, action, decided_from)
+            state = self._put(state, who, action, decided_from, ledger)
         if not answered:
             return self.with_agent(state, who, self._anew(agent))
         agent = self.agent(state, who)._replace(wish=0)
         return self.fetch(self.with_agent(state, who, agent), who)
 
-    def _put(self, state: State, who: str, action: act.GitAction, decided_from: str) -> State:
+    def _put(self, state: State, who: str, action: act.GitAction, decided_from: str, ledger: Ledger) -> State:
         git = self.git(state)
         match action:
             case act.CommitPrimary():
@@ -578,13 +591,14 @@ class Life:
                 if self._touched_since(state, decided_from):
                     return state  # It is derived anew.
                 self._promise(state, who, action, lambda: promises.offered(action, self.books(state)))
-                version = action.version
-                branch = (tag_of(version.digest), self.head(state).primary, version.number, version.source.commit)
+                version, tag = action.version, tag_of(action.version.digest)
+                base, asks_for = self.head(state).primary, str(action.event)
+                branch = (tag, base, version.number, version.source.commit, asks_for)
                 return self.with_git(state, git._replace(branch=branch))
             case act.WithdrawPromotion():
                 return self.with_git(state, git._replace(branch=None))
             case act.PublishLedger():
-                return self._publish(state, action)
+                return self._publish(state, action, ledger)
 
     def _promise(self, state: State, who: str, action: act.GitAction, promise: Callable[[], None]) -> None:
         """Broken where the record of now leads to it, too; else it was on its way, and is judged by where that ends."""
@@ -617,22 +631,11 @@ class Life:
             source=version.source.commit,
         )
 
-    def _publish(self, state: State, action: act.PublishLedger) -> State:
-        git, record = self.git(state), self.record(state)
-        ledger, last = git.ledger, action.entries[-1].sequence
-        if ledger.epoch == action.epoch and ledger.sequence >= last:
+    def _publish(self, state: State, action: act.PublishLedger, told: Ledger) -> State:
+        git = self.git(state)
+        if git.ledger.epoch == action.epoch and git.ledger.sequence >= told.sequence:
             return state
-        promises.published(action, ledger.epoch, ledger.sequence)
-        told = Ledger(
-            action.epoch,
-            last,
-            record.rollout,
-            record.last_version,
-            record.activations,
-            tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
-            tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
-            record.primary_by,
-        )
+        promises.published(action, git.ledger.epoch, git.ledger.sequence)
         return self.with_git(state, git._replace(ledger=told))
 
     # --- getting on with it ---------------------------------------------------------------------------------
@@ -843,3 +846,20 @@ class Life:
     def happen(self, state: State, event: Event) -> State | None:
         """One event by its name, as stories have it."""
         return getattr(self, str(event[0]))(state, *event[1:])  # type: ignore[no-any-return]
+
+
+def _told_by(actions: tuple[act.Action, ...], record: Record) -> Ledger:
+    """What the ledger says once it has what a pass wants to write there: of the record of that pass."""
+    published = next((one for one in actions if isinstance(one, act.PublishLedger)), None)
+    if published is None:
+        return Ledger()
+    return Ledger(
+        published.epoch,
+        published.entries[-1].sequence,
+        record.rollout,
+        record.last_version,
+        record.activations,
+        tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
+        tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
+        record.primary_by,
+    )

@@ -35,7 +35,7 @@ from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
 from tests.exploration.sameness import compared, named, nameless
-from tests.exploration.world import Agent, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
+from tests.exploration.world import Agent, Branch, Cluster, Commit, Ledger, Main, Pods, Pool, Pools
 
 SIZE = 2
 """The pods that the app asks for."""
@@ -327,13 +327,17 @@ def _observed(agent: Agent, cluster: Cluster, drifted: bool) -> Observed:
         preview_service=service("web-preview", cluster, cluster.preview),
         request=_request(cluster.request),
         git=GitView(
-            promotion=PromotionBranch(digest(branch[0]), digest(branch[1]) if branch[1] else "") if branch else None,
+            promotion=_offer(branch) if branch else None,
             main_refused="protected branch" if agent.refused else "",
             unreachable="connection refused" if agent.away else "",
             ledger_epoch=agent.ledger.epoch,
             ledger_sequence=agent.ledger.sequence,
         ),
     )
+
+
+def _offer(branch: Branch) -> PromotionBranch:
+    return PromotionBranch(digest(branch[0]), digest(branch[1]) if branch[1] else "", asks_for=branch[4])
 
 
 def service(name: str, cluster: Cluster, tag: str | None, mark: str = "") -> ServiceView | None:

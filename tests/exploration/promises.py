@@ -8,6 +8,7 @@ from collections.abc import Callable
 from gitops_bg.core import actions as act
 from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
 from gitops_bg.core.analysis.runs import AnalysisRun
+from gitops_bg.core.model import Stage
 from gitops_bg.core.record import Cause, Event, Lane, LedgerEntry, Lift, Record
 from tests.exploration.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
@@ -16,6 +17,8 @@ MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 BY_GIT = (Cause.ROLLED_BACK, Cause.TAKEN_BACK)
 MILD = (Cause.EXPIRED, Cause.TAKEN_BACK, Cause.CLOSED)
 """They say nothing against the version itself."""
+JUDGED = (Cause.ANALYSIS_FAILED, Cause.PODS_FAILED, Cause.LATE)
+"""Nobody decided so but the agent itself, from what it measured."""
 CAUSES = (Event.ABORTED, Event.FAILED, Event.ANALYSED, Event.HELD)
 
 
@@ -36,27 +39,43 @@ def saved(
     reverted: bool,
     later: frozenset[str],
     meant: frozenset[str] = frozenset(),
+    ledger: Ledger | None = None,
 ) -> Books:
     """The books after a record was saved; ``asked``: an operator's request was answered in it.
 
     ``later``: versions that somebody wants by commits that the agent has not read; ``meant``: by commits later than
-    what a revert of a promotion took back.
+    what a revert of a promotion took back. ``ledger``: what it says where the record is gone.
     """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, fresh, cluster)
     _holds_stay(books, before, after)
     known = after.override and before.override and after.override.to_digest == before.override.to_digest
     if after.override and not known:
-        _has_a_cause(after, before, fresh, asked=asked, reverted=reverted)
+        told = frozenset(hold.digest for hold in ledger.holds) if ledger else frozenset()
+        _has_a_cause(after, before, fresh, asked=asked, reverted=reverted or after.override.from_digest in told)
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     held = {tag_of(hold.digest) for hold in after.holds if hold.cause not in BY_GIT or tag_of(hold.digest) not in meant}
     held -= {tag_of(hold.digest) for hold in before.holds}
-    held -= {""} if after.override else {"", *later}
-    if held and before.epoch and not before.unrecalled:  # Not where the ledger gives a hold back.
+    if (
+        asked
+    ):  # Nobody can tell whether somebody merged it before an abort or after: no place to go back to, either way.
+        books = books._replace(left=books.left | (held & later))
+    judged = {tag_of(hold.digest) for hold in after.holds if hold.cause in JUDGED}
+    if books.expect and books.expect[0] in held & judged:
+        books = books._replace(expect=None)  # It failed by itself, later than somebody asked for it.
+    held -= {""} if _comes_first(after) else {"", *later}
+    if ledger:  # It gives these back.
+        held -= {tag_of(hold.digest) for hold in ledger.holds}
+    if held:
         books = books._replace(bad=books.bad | held, left=books.left | held)
         if asked:
             books = books._replace(stopped=books.stopped | held)
     return books
+
+
+def _comes_first(record: Record) -> bool:
+    """Whether an emergency counts before what main shows next: nobody can tell which of the two is older."""
+    return record.override is not None and record.override.awaits is not None
 
 
 def _ledger_tells_what_happened(books: Books, fresh: tuple[LedgerEntry, ...], cluster: Cluster) -> Books:
@@ -166,7 +185,7 @@ def _switched(  # one promise after the other
     if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
     back = action.lane is Lane.ROLLBACK and left not in ("", tag)
-    bad = books.bad | ({left} if override else {left} - later) if back else books.bad - {tag}
+    bad = books.bad | ({left} if override and _comes_first(record) else {left} - later) if back else books.bad - {tag}
     gone = (books.left | {left} if back else books.left) - {tag}
     owed = books.owed if books.owed[-1:] == ((left, tag),) or left == tag else (*books.owed, (left, tag))
     served = (*(one for one in books.served if one != tag), tag)
@@ -216,10 +235,13 @@ def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
     """What an operator has just stopped: what main asks for, and what does not serve yet."""
     if newest is None or before.override or not books.live:
         return books
-    coming = newest.primary if newest.primary not in ("", books.live) else newest.target
+    named = newest.primary not in ("", books.live)
+    coming = newest.primary if named else newest.target
     known = before.version(digest(coming)) if coming not in ("", "?") else None
     if known is None or known.retiring or coming in (books.live, *books.served):
         return books
+    if not named and known.stage is not Stage.CANDIDATE:
+        return books  # The target went back to it since the operator asked: nothing of it was on its way then.
     return books._replace(bad=books.bad | {coming}, left=books.left | {coming})
 
 

@@ -56,6 +56,8 @@ class Commit(NamedTuple):
     """The commit that ``primary.yaml`` says brought its snapshot."""
     says_good: str = ""
     """The version that somebody wants by it, whatever was said of it before: a promotion, a retry."""
+    took_back: str = ""
+    """The version whose promotion it reverts."""
     generation: int = 0
     """Of main's history: grows when somebody accepts a rewritten one."""
     suspended: bool = False
@@ -83,12 +85,15 @@ class Ledger(NamedTuple):
     primary_by: str = ""
 
 
+Branch = tuple[str, str, int, str, str]
+"""The promotion branch: tag, the tag of the primary that it starts from, number, source commit, what it asks for."""
+
+
 class Git(NamedTuple):
     """The remote."""
 
     main: int
-    branch: tuple[str, str, int, str] | None = None
-    """The promotion branch: tag, the tag of the primary that it starts from, number, source commit."""
+    branch: Branch | None = None
     ledger: Ledger = Ledger()
     up: bool = True
     protected: bool = False
@@ -147,7 +152,7 @@ class Agent(NamedTuple):
 
     main: int = -1
     """The main it has read; -1: nobody has looked yet."""
-    branch: tuple[str, str, int, str] | None = None
+    branch: Branch | None = None
     ledger: Ledger = Ledger()
     away: bool = False
     """The remote did not answer when it looked."""
@@ -158,7 +163,7 @@ class Agent(NamedTuple):
     """The number of its last look at main; from 0 again where no decision waits for the next."""
     process: str = ""
     wish: int = 0
-    """What its last decision wants of Git, and the commit of main that it was decided from."""
+    """What its last decision wants of Git, the commit of main that it was decided from, what the ledger says then."""
     halted: int = 0
     """What is left of its last pass, where the process stands still (SIGSTOP), and what it had checked by then."""
 
@@ -216,9 +221,9 @@ class Pools:
         self.agent: Pool[Agent] = Pool()
         self.books: Pool[Books] = Pool()
         self.old: Pool[tuple[int, int]] = Pool()
-        self.wish: Pool[tuple[tuple[GitAction, ...], str]] = Pool()
+        self.wish: Pool[tuple[tuple[GitAction, ...], str, Ledger]] = Pool()
         self.halted: Pool[tuple[tuple[ClusterAction, ...], int, int]] = Pool()
-        self.wish.number(((), ""))
+        self.wish.number(((), "", Ledger()))
         self.halted.number(((), 0, 0))
         self.old.number((-1, -1))
 

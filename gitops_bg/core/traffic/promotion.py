@@ -126,10 +126,11 @@ def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | 
 def _is_way_back(world: World, branch: PromotionBranch) -> bool:
     """A rollback that somebody offers where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
 
-    It comes before any promotion: in an emergency nobody races the agent for the branch.
+    It comes before any promotion: in an emergency nobody races the agent for the branch. What says that it asks for a
+    promotion is none, also where the record that would know whose it is was lost.
     """
     version = world.record.version(branch.digest)
-    if branch.digest == world.record.offered:
+    if branch.digest == world.record.offered or branch.asks_for == Event.PROMOTED:
         return False
     if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
         return False

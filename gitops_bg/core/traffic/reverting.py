@@ -62,12 +62,25 @@ def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
 
 def lift_by_older_revert(world: World) -> World:
     """One that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
-    told, primary = world.desired.provenance, world.desired.primary
-    return lift_by_revert(world) if told and primary and primary.changed_by.landed_after(told.source) else world
+    primary = world.desired.primary
+    followed = primary and primary.changed_by.commit == world.record.primary_by
+    return _lift_by_revert(world) if _is_older_than_primary(world) and not followed else world
 
 
 def lift_by_revert(world: World) -> World:
-    """The revert of a revert says that the version is wanted again: its hold ends, and every gate is before it."""
+    """The revert of a revert says that the version is wanted again: its hold ends, and every gate is before it.
+
+    Not the hold of a later change of ``primary.yaml``, whenever that was put.
+    """
+    return world if _is_older_than_primary(world) else _lift_by_revert(world)
+
+
+def _is_older_than_primary(world: World) -> bool:
+    told, primary = world.desired.provenance, world.desired.primary
+    return bool(told and primary and primary.changed_by.landed_after(told.source))
+
+
+def _lift_by_revert(world: World) -> World:
     told, version = world.desired.provenance, _named(world)
     if told is None or version is None or world.record.target_revert not in told.reverted:
         return world

@@ -58,8 +58,9 @@ def end_withdrawn(world: World) -> World:
 def take_up(world: World) -> World:
     """Begin where live traffic is, where the record is gone and every live Service of ours still shows it.
 
-    No traffic moves, so the ledger is told nothing. Only for a version whose pods are here and of which Git knows: it
-    served before by the ledger, or main names it. Else nothing serves, whatever a selector says (DESIGN §4.6).
+    No traffic moves: the ledger is told nothing, and what it says against the version that serves stays. Only for one
+    whose pods are here and of which Git knows: it served before by the ledger, or main names it. Else nothing serves,
+    whatever a selector says (DESIGN §4.6).
     """
     if world.record.traffic or world.record.switch:
         return world
@@ -70,8 +71,9 @@ def take_up(world: World) -> World:
         return world
     if serving.digest not in (*world.record.activations, world.primary_digest):
         return world
-    world = world.with_version(_activated(world, serving, Lane.FIRST))
-    return world.with_record(_moved(world.record, serving.digest, Lane.FIRST))
+    record, world = world.record, world.with_version(_activated(world, serving, Lane.FIRST))
+    moved = _moved(world.record, serving.digest, Lane.FIRST)
+    return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds))
 
 
 def _activated(world: World, version: Version, lane: Lane) -> Version:

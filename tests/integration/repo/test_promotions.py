@@ -272,6 +272,19 @@ class TestPromotionBranch:
         assert repository.files(WEB)["primary.yaml"] == SECOND.encode()
         assert repository.source(WEB, "primary.yaml").commit == offered  # type: ignore[union-attr]
 
+    def test_it_says_what_it_asks_for(self, repository: Repository, remote: GitRemote) -> None:
+        for event in (Event.PROMOTED, Event.ROLLED_BACK):
+            repository.offer([change(repository, event=event, version=5 + len(event))])
+            repository.poll()
+            assert repository.promotions()[WEB].asks_for == event
+        remote.pull()
+        remote.checkout(BRANCH)
+        remote.write(PRIMARY, SECOND)
+        remote.commit("By hand")
+        remote.push(permit=True)
+        repository.poll()
+        assert repository.promotions()[WEB].asks_for == "", "a commit of somebody who does not say so"
+
     def test_revert_of_the_merge_and_another_promotion_ten_times(
         self, repository: Repository, remote: GitRemote
     ) -> None:
