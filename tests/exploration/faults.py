@@ -395,6 +395,22 @@ FAULTS = (
         3,
     ),
     Fault(
+        "a main that nobody has read names nothing",
+        "world",
+        'return "" if self.desired.primary is Missing.ABSENT else self.record.primary',
+        'return ""',
+        "v2 on probation",
+        4,
+    ),
+    Fault(
+        "0 of 0 pods are enough to go forward",
+        "lifecycle.sizes",
+        "return max(1, full, serving)",
+        "return serving",
+        "v2 candidate ready",
+        4,
+    ),
+    Fault(
         "what an owner would take along is made while it goes",
         "decide",
         "if world.observed.app_going else actions",

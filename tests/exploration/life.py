@@ -501,6 +501,8 @@ class Life:
     def _save(self, state: State, agent: Agent, outcome: Outcome) -> State:
         before, after = self.record(state), self.pools.record[outcome.record]
         main = self.pools.main[agent.main] if agent.main >= 0 else ()
+        if not main:
+            promises.goes_on_unread(before, after, self.cluster(state))
         books = promises.saved(
             self.books(state),
             before,

@@ -29,6 +29,17 @@ def broken(promise: str) -> Violation:
 # --- a record that is saved ---------------------------------------------------------------------------------
 
 
+def goes_on_unread(before: Record, after: Record, cluster: Cluster) -> None:
+    """Who cannot read main concludes nothing from that: a way back that is decided goes on."""
+    switch, now = before.switch, after.switch
+    if switch is None or switch.withdrawn or switch.lane is not Lane.ROLLBACK or before.request != after.request:
+        return
+    there, here = (cluster.available(tag_of(one)) for one in (switch.to_digest, switch.from_digest))
+    given_up = after.traffic == before.traffic and (now is None or now.withdrawn)
+    if given_up and there and there >= here:
+        raise broken(f"the way back to {tag_of(switch.to_digest)} is given up by somebody who has not read main")
+
+
 def saved(
     books: Books,
     before: Record,
