@@ -6,7 +6,9 @@ import pytest
 
 from gitops_bg.core.desired import LedgerMemory, Missing
 from gitops_bg.core.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model import Source
 from gitops_bg.core.record import Cause, Hold, Lift, Record
+from gitops_bg.core.spec import Retry
 from gitops_bg.core.status.memory import restore_memory
 from gitops_bg.core.traffic.following import asks_what_passed, follow_primary, hear_what_passed
 from gitops_bg.core.traffic.holds import lift_all
@@ -275,3 +277,15 @@ def test_a_record_that_begins_asks_since_the_look_that_the_ledger_knows() -> Non
     begins = replace(looked_again(active(1)).desired, memory=LedgerMemory(primary_by="e" * 40))
     assert asks_what_passed(begins, Record()) == "e" * 40
     assert not asks_what_passed(begins, Record(primary_by=LATER))
+
+
+def test_a_record_that_begins_holds_nothing_that_a_later_retry_asks_for() -> None:
+    """What it takes for news was answered in its former life: the promotion taken back, and the retry after it."""
+    change = primary(1, commit=LATER, landed=8)
+    memory = LedgerMemory(active_digests=(digest(1), digest(2)), primary_by=primary(1).changed_by.commit)
+    for landed, held in ((9, False), (7, True)):
+        asked = Source("e" * 40, "ada", landed=landed)
+        desired = {"primary": change, "passed": (template("2"), template("1")), "memory": memory, "retried_by": asked}
+        spec = replace(manual(), retry=Retry(digest(2), 1))
+        state = world(active(1), rising(2), wants=2, spec=spec, desired=desired, record={"primary_by": "", "retry": 1})
+        assert bool(follow_primary(state).record.held(digest(2))) is held

@@ -73,7 +73,11 @@ ABORTS = {
     ),
     "a rollback on its way goes on: its destination is not what is aborted": (
         world(legacy(1), active(2), names_=1, observed=asked(Verb.ABORT), record={"primary": digest(2)}),
-        (set(), None),
+        (set(), back_to(1, away_from=2)),
+    ),
+    "a rollback that somebody asked for goes on as it is": (
+        world(legacy(1), active(2), names_=2, observed=asked(Verb.ABORT), record={"override": back_to(1, away_from=2)}),
+        (set(), back_to(1, away_from=2)),
     ),
     "a first deployment is held: there is nothing to go back to": (
         world(rising(1), observed=asked(Verb.ABORT)),

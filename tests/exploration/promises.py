@@ -58,7 +58,7 @@ def saved(
     what a revert of a promotion took back. ``ledger``: what it says where the record is gone.
     """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
-    books = _ledger_tells_what_happened(books, fresh, cluster)
+    books = _ledger_tells_what_happened(books, before, after, fresh, cluster)
     _holds_stay(books, before, after)
     known = after.override and before.override and after.override.to_digest == before.override.to_digest
     if after.override and not known:
@@ -89,7 +89,9 @@ def _comes_first(record: Record) -> bool:
     return record.override is not None and record.override.awaits is not None
 
 
-def _ledger_tells_what_happened(books: Books, fresh: tuple[LedgerEntry, ...], cluster: Cluster) -> Books:
+def _ledger_tells_what_happened(
+    books: Books, before: Record, after: Record, fresh: tuple[LedgerEntry, ...], cluster: Cluster
+) -> Books:
     """I4: one entry for each movement, in their order; also for one that somebody made by hand, when it was due."""
     owed, live, served, came = books.owed, books.live, books.served, books.came
     for entry in fresh:
@@ -102,6 +104,8 @@ def _ledger_tells_what_happened(books: Books, fresh: tuple[LedgerEntry, ...], cl
             if not owed or owed[0] != told:
                 raise broken(f"I4: the ledger tells of a movement that was not: {entry.event} {told[0]} -> {told[1]}")
             owed = owed[1:]
+    if before.switch and not after.switch and owed and owed[-1] == (cluster.active, live):
+        owed, live = owed[:-1], owed[-1][0]  # Somebody undid it before anybody looked again: it was none.
     books = books._replace(live=live, served=served, came=came)
     return books._replace(owed=owed, told=max([books.told, *(one.sequence for one in fresh)]))
 

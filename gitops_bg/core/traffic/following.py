@@ -8,7 +8,7 @@ from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Source, Stage, Version
 from gitops_bg.core.record import Cause, Event, Lift, Override, Record
 from gitops_bg.core.returning import leads_back
-from gitops_bg.core.traffic.holds import lift_hold, overrule_retry, put_hold
+from gitops_bg.core.traffic.holds import is_wanted_since, lift_hold, overrule_retry, put_hold
 from gitops_bg.core.traffic.naming import note_named
 from gitops_bg.core.world import World
 
@@ -99,7 +99,7 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
     Not what serves, nor what traffic may go back to.
     """
     for digest in digests:
-        if digest == world.record.traffic:
+        if digest == world.record.traffic or is_wanted_since(world, digest, change):
             continue
         world = _registered(world, digest)
         version = world.record.version(digest)

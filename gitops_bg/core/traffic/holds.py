@@ -49,6 +49,17 @@ def overrule_retry(world: World, digest: str, decided: Source) -> World:
     return world.with_record(replace(world.record, retry=retry.number)) if decided.landed_after(asked) else world
 
 
+def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
+    """Whether main let in a retry of a digest after a change that speaks against it, one that the record has answered.
+
+    A record that begins has answered all there are, and hears of the change only then.
+    """
+    retry, asked = world.spec.retry, world.desired.retried_by
+    if retry is None or asked is None or retry.digest != digest or retry.number > world.record.retry:
+        return False
+    return bool(asked.landed_after(decided))
+
+
 def is_answered_by(hold: Hold, retry: Retry) -> bool:
     """Whether a retry was made after a hold on its digest was put, and so lifts it.
 

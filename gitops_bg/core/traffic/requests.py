@@ -30,13 +30,15 @@ def answer_request(world: World) -> World:
 def _abort(world: World, request: Request) -> World:
     """Stop what is on its way, and leave what serves if it has not proven itself, for the last that had.
 
-    With nothing on its way it leaves also a version whose predecessor is still warm. A rollback on its way goes on: it
-    is what an abort asks for.
+    With nothing on its way it leaves also a version whose predecessor is still warm. A rollback on its way is what an
+    abort asks for: it goes on, now also where main names something else that nobody had seen (decision 17).
     """
     reason, active = request.reason or "aborted", world.active
     coming, candidate = world.moving_to, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is Lane.ROLLBACK:
-        return world
+        pending = world.record.override
+        known = pending is not None and (pending.awaits or pending.by)
+        return world if known else override(world, coming, cause=Cause.ABORTED, reason=reason, by=request.by)
     stopped = [one for one in (coming if active else None, candidate) if one]
     for version in dict.fromkeys(stopped):
         world = give_up(world, version, cause=Cause.ABORTED, reason=reason, by=request.by)
