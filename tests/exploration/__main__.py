@@ -62,6 +62,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=2)
     asked = parser.parse_args()
     jobs = [(one.name, asked.depth, asked.most) for one in SEEDS if not asked.seed or one.name in asked.seed]
+    jobs.reverse()  # The smallest come first there: no process is to be left with a large one at the end.
     began, new, done = time.monotonic(), 0, []
     for one in _explore(jobs, asked.processes):
         done.append(one)

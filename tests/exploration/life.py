@@ -512,6 +512,7 @@ class Life:
             reverted=bool(main) and bool(main[-1].reverts),
             later=self._said_since(state, agent, asked=before.request != after.request),
             meant=self._meant(state),
+            target=main[-1].target if main else "",
             ledger=agent.ledger if not before.epoch or before.unrecalled else None,
         )
         request = self.cluster(state).request

@@ -51,11 +51,13 @@ def saved(
     later: frozenset[str],
     meant: frozenset[str] = frozenset(),
     ledger: Ledger | None = None,
+    target: str = "",
 ) -> Books:
     """The books after a record was saved; ``asked``: an operator's request was answered in it.
 
     ``later``: versions that somebody wants by commits that the agent has not read; ``meant``: by commits later than
     what a revert of a promotion took back. ``ledger``: what it says where the record is gone.
+    ``target``: what main's target names, as far as the agent has read it.
     """
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, before, after, fresh, cluster)
@@ -65,6 +67,8 @@ def saved(
         told = frozenset(hold.digest for hold in ledger.holds) if ledger else frozenset()
         _has_a_cause(after, before, fresh, asked=asked, reverted=reverted or after.override.from_digest in told)
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
+    if target not in ("", "?"):
+        books = books._replace(bad=books.bad - _passed_over(before, after, target))
     held = {tag_of(hold.digest) for hold in after.holds if hold.cause not in BY_GIT or tag_of(hold.digest) not in meant}
     held -= {tag_of(hold.digest) for hold in before.holds}
     if (
@@ -82,6 +86,13 @@ def saved(
         if asked:
             books = books._replace(stopped=books.stopped | held)
     return books
+
+
+def _passed_over(before: Record, after: Record, target: str) -> frozenset[str]:
+    """What nothing spoke against but that it was taken back, until the target named another (decision 16)."""
+    mild = frozenset(tag_of(hold.digest) for hold in before.holds if hold.cause in MILD)
+    still = frozenset(tag_of(hold.digest) for hold in (*after.holds, *after.past_holds))
+    return mild - still - {target}
 
 
 def _comes_first(record: Record) -> bool:
