@@ -6,9 +6,12 @@ retry that a revert had answered would lift the hold of that revert. Decides not
 
 from typing import Any
 
+from gitops_bg.core.desired import PassedRetry
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.spec import Retry
 from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.appspec import retry_in
 from gitops_bg.spec.layout import APP_FILE
 from gitops_bg.spec.yamlio import read_one
 
@@ -48,3 +51,24 @@ class Askers:
             return bool(said == asked[0])
 
         return self._repository.said_since(app, APP_FILE, says, commit)
+
+    def retries(self, app: AppKey, since: int, now: Retry, commit: str) -> tuple[PassedRetry, ...]:
+        """The retries that main let in after the one of number ``since`` and before ``now``, oldest first.
+
+        None of them where nobody can tell now: then `of` has no commit either, and all of it is asked again.
+        """
+
+        def enough(data: bytes) -> bool:
+            retry = retry_in(data)
+            return retry is not None and retry.number <= since
+
+        try:
+            said = self._repository.said_before(app, APP_FILE, enough, commit)
+        except GitopsBgError:
+            return ()
+        found: dict[int, PassedRetry] = {}
+        for source, data in said:
+            retry = retry_in(data)
+            if retry and since < retry.number < now.number:
+                found[retry.number] = PassedRetry(retry, source)  # The oldest is read last: since then.
+        return tuple(found[number] for number in sorted(found))

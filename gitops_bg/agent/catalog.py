@@ -22,6 +22,7 @@ from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Record
 from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.traffic.following import asks_what_passed
+from gitops_bg.core.traffic.requests import asks_for_retries
 from gitops_bg.core.traffic.reverting import asks_for_provenance
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.ledger_file import Position
@@ -164,6 +165,9 @@ class Catalog:
             desired = replace(desired, suspended_by=self._askers.of(app, "suspend", desired.commit))
         if spec and spec.retry and spec.retry.number > record.retry:
             desired = replace(desired, retried_by=self._askers.of(app, "retry", desired.commit))
+        if spec and spec.retry and asks_for_retries(spec, record):
+            passed = self._askers.retries(app, record.retry, spec.retry, desired.commit)
+            desired = replace(desired, retries_passed=passed)
         return desired
 
     def _with_history(self, desired: Desired, entry: Entry, app: AppKey, record: Record) -> Desired:

@@ -10,6 +10,7 @@ from gitops_bg.core.looks import NO_LOOKS, Looks
 from gitops_bg.core.model import ServicePorts, Snapshot, Source
 from gitops_bg.core.printable import printable
 from gitops_bg.core.record import Hold
+from gitops_bg.core.spec import Retry
 
 
 class Missing(Enum):
@@ -69,6 +70,14 @@ class Provenance:
     """The versions that these commits brought."""
     unread: str = ""
     """Why nobody can tell now: the rest is empty then."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedRetry:
+    """A retry that a newer one replaced in ``app.yaml``, and who asked for it."""
+
+    retry: Retry
+    asked_by: Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +155,9 @@ class Desired:
     retried_by: Source | None = None
     """The same of the retry it asks for: a later change of anything else in that file makes it no newer. Without a
     commit where nobody can tell now."""
+    retries_passed: tuple[PassedRetry, ...] = ()
+    """Those between the one that the record answered last and the one that ``app.yaml`` asks for now, oldest first
+    (``core.traffic.requests.asks_for_retries``)."""
     ports: tuple[ServicePorts, ...] = ()
     """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
     passed: tuple[Snapshot, ...] | None = None

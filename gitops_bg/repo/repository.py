@@ -5,6 +5,7 @@
     source(app, file) sources(files)        which commit made it
     landings(files)                         which commit let it into main
     said_since(app, file, says)             which commit let that part of it into main
+    said_before(app, file, enough)          what it said until then
     last_change(app, files) taken_back(...) how it came to be so, and what that says it reverts
     contains(sha) lost(shas) accept(sha)    whether main still has what was seen
     commit_primaries(changes)               promotions and rollbacks, to main
@@ -44,7 +45,7 @@ from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
 from gitops_bg.repo.push import Pusher
 from gitops_bg.repo.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.since import Says, landing_of
+from gitops_bg.repo.since import Says, contents, landing_of
 from gitops_bg.repo.sources import LANDINGS, Sources
 from gitops_bg.repo.tree import AppIndex
 from gitops_bg.spec.layout import SETTINGS_FILE, app_file
@@ -246,10 +247,27 @@ class Repository:
         with self._guarded():
             at, path = commit or self._poller.head(), app_file(app, file)
             landing = landing_of(self._mirror, self._mainline, self._files, path, says, at)
-            made = self._reverts.last_change([path], landing) if landing else None
-            if made is None:
-                return None
-            return replace(self._sources.details([made.commit])[made.commit], landed=self._mainline.place(landing, at))
+            return self._made(path, landing, at) if landing else None
+
+    def said_before(
+        self, app: AppKey, file: str, enough: Callable[[bytes], bool], commit: str = ""
+    ) -> Sequence[tuple[Source, bytes]]:
+        """What a file has said on main, newest first, each with who made it so; up to what is ``enough``."""
+        with self._guarded():
+            at, path, found = commit or self._poller.head(), app_file(app, file), []
+            for landing, content in contents(self._mirror, self._mainline, self._files, path, at):
+                if content is None:
+                    continue
+                if enough(content):
+                    break
+                found.append((self._made(path, landing, at), content))
+            return found
+
+    def _made(self, path: str, landing: str, head: str) -> Source:
+        """Who made a file what it is at a commit of main's line; its place is that commit's."""
+        made = self._reverts.last_change([path], landing)
+        commit = made.commit if made else landing
+        return replace(self._sources.details([commit])[commit], landed=self._mainline.place(landing, head))
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never were."""

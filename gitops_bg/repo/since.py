@@ -23,13 +23,21 @@ Says = Callable[[bytes], bool | None]
 def landing_of(mirror: Mirror, mainline: Mainline, files: Files, path: str, says: Says, head: str) -> str:
     """The oldest commit of main since which a file has said so; empty where it does not, or nobody looked that far."""
     found = ""
-    for commit in _changes(mirror, mainline.line(head), path):
-        file = files.at(path, commit)
-        said = says(file.content) if file is not None and isinstance(file.content, bytes) else False
+    for commit, content in contents(mirror, mainline, files, path, head):
+        said = content is not None and says(content)
         if said is False:
             return found
         found = commit if said else found
     return found
+
+
+def contents(
+    mirror: Mirror, mainline: Mainline, files: Files, path: str, head: str
+) -> Iterator[tuple[str, bytes | None]]:
+    """Each commit of main's line that changed a file, newest first, and what it held; None where it was no file."""
+    for commit in _changes(mirror, mainline.line(head), path):
+        file = files.at(path, commit)
+        yield commit, file.content if file is not None and isinstance(file.content, bytes) else None
 
 
 def _changes(mirror: Mirror, line: tuple[str, ...], path: str) -> Iterator[str]:

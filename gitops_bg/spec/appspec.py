@@ -5,6 +5,7 @@ Applies the defaults that depend on more than one field. Validates nothing: `mod
 
 import copy
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -28,11 +29,11 @@ from gitops_bg.spec import models, pod_metadata
 from gitops_bg.spec.alerts import Alerting, alerts_of
 from gitops_bg.spec.analysis_block import FlaggerAnalysis
 from gitops_bg.spec.fields import NEVER, whole_seconds
-from gitops_bg.spec.layout import app_file
+from gitops_bg.spec.layout import APP_FILE, app_file
 from gitops_bg.spec.plans import Plans, unknown_plans
 from gitops_bg.spec.validation import validate
 from gitops_bg.spec.webhooks import to_hook
-from gitops_bg.spec.yamlio import Document
+from gitops_bg.spec.yamlio import Document, read_one
 
 NO_ALERTING = Alerting()
 TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
@@ -127,6 +128,18 @@ def _suspension(suspend: models.Suspend | None) -> Suspension | None:
 
 def _retry(retry: models.Retry | None) -> Retry | None:
     return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
+
+
+def retry_in(data: bytes) -> Retry | None:
+    """The retry of an ``app.yaml`` of the past; one of number 0 where it asks for none, None where nobody can tell."""
+    document, _ = read_one(APP_FILE, data)
+    spec = document.value.get("spec") if document else None
+    if document is None or not isinstance(spec, dict):
+        return None
+    if spec.get("retry") is None:
+        return Retry("", 0)
+    model, _ = validate(models.Retry, replace(document, value=spec["retry"]))
+    return _retry(model)
 
 
 def without_nulls(value: Any) -> Any:

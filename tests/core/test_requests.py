@@ -4,14 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory, Primary
+from gitops_bg.core.desired import LedgerMemory, PassedRetry, Primary
 from gitops_bg.core.looks import Awaited
 from gitops_bg.core.model import Probation, Source
 from gitops_bg.core.observed import Request, Verb
 from gitops_bg.core.record import Cause, Event, Hold, Override, Record
 from gitops_bg.core.spec import Retry, Suspension
 from gitops_bg.core.traffic.following import follow_primary
-from gitops_bg.core.traffic.requests import aborting, answer_older_retry, answer_request, answer_retry, destination
+from gitops_bg.core.traffic.requests import (
+    aborting,
+    answer_older_retry,
+    answer_request,
+    answer_retry,
+    asks_for_retries,
+    destination,
+)
 from gitops_bg.core.traffic.switching import decide_switch
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
@@ -292,6 +299,31 @@ def test_retry_and_the_revert_of_a_promotion_count_in_the_order_of_main(name) ->
         state = step(state)
     state = answer_retry(replace(state, spec=replace(spec, suspend=None)))
     assert {hold.digest for hold in state.record.holds} == {digest(number) for number in held}
+
+
+PASSED = {
+    "after a revert: it lifts its hold, though another is retried since": (9, None, set(), 4),
+    "before it: it lifts nothing of it": (4, None, {2}, 4),
+    "not while the app is suspended": (9, SUSPENDED, {2}, 0),
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_retry_that_another_replaced_before_anybody_looked(name) -> None:
+    """Found so: of two retries in one look the first was not heard, and its version stayed on hold."""
+    landed, suspend, held, answered = PASSED[name]
+    spec = replace(manual(), retry=retry(3, 4), suspend=suspend)
+    passed = (PassedRetry(retry(2, 3), Source("e" * 40, "Bob", landed=landed)),)
+    last = Source("f" * 40, "Bob", landed=10)
+    desired = {"primary": REVERTED, "retried_by": last, "retries_passed": passed}
+    seen = {"primary": digest(2), "primary_by": "d" * 40}
+    state = world(active(1), rising(2), candidate(3), wants=3, spec=spec, desired=desired, record=seen)
+    for step in (answer_older_retry, follow_primary, answer_retry):
+        state = step(state)
+    assert {hold.digest for hold in state.record.holds} == {digest(number) for number in held}
+    assert state.record.retry == answered
+    assert asks_for_retries(spec, Record(retry=2))
+    assert not asks_for_retries(spec, Record(retry=3))
 
 
 def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version() -> None:

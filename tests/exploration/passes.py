@@ -17,7 +17,7 @@ from gitops_bg.core.analysis.judging import measurements_due
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
+from gitops_bg.core.desired import Desired, LedgerMemory, Missing, PassedRetry, Primary, Problem, Provenance, Target
 from gitops_bg.core.digest import short
 from gitops_bg.core.knowledge import Knowledge
 from gitops_bg.core.looks import Looks
@@ -188,6 +188,9 @@ class Passes:
         if since := asks_what_passed(known, record):
             passed = what_passed(self.pools.main[agent.main], since)
             key, known = self._kept((*key, passed), lambda: replace(known, passed=passed))
+        if head and head.retry[1] > record.retry + 1:
+            retries = retries_passed(self.pools.main[agent.main], record.retry)
+            key, known = self._kept((*key, retries), lambda: replace(known, retries_passed=retries))
         if asks_for_provenance(known, record):
             told = self.pools.main[agent.main]
             key, known = self._kept((*key, "provenance"), lambda: replace(known, provenance=provenance(told)))
@@ -262,6 +265,16 @@ def let_in(main: Main, says: Callable[[Commit], object]) -> Source:
     said = [says(one) for one in main]
     place = next((place for place in range(len(main) - 1, 0, -1) if said[place] != said[place - 1]), 0)
     return _source(main[place].id, "settings", main)
+
+
+def retries_passed(main: Main, since: int) -> tuple[PassedRetry, ...]:
+    """The retries after a number that another one has replaced."""
+    found = {}
+    for one in main:
+        tag, number = one.retry
+        if since < number < main[-1].retry[1] and number not in found:
+            found[number] = PassedRetry(Retry(digest(tag), number, "ada"), _source(one.id, "settings", main))
+    return tuple(found.values())
 
 
 def what_passed(main: Main, since: str) -> tuple[Snapshot, ...]:

@@ -65,7 +65,13 @@ def saved(
     known = after.override and before.override and after.override.to_digest == before.override.to_digest
     if after.override and not known:
         told = frozenset(hold.digest for hold in ledger.holds) if ledger else frozenset()
-        _has_a_cause(after, before, fresh, asked=asked, reverted=reverted or after.override.from_digest in told)
+        _has_a_cause(
+            after,
+            before,
+            fresh,
+            asked=asked,
+            reverted=reverted or bool(told & {after.override.from_digest, after.traffic}),
+        )
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
         books = books._replace(bad=books.bad - _passed_over(before, after, target))

@@ -17,8 +17,9 @@ from gitops_bg.core.world import World
 def resume_emergency(world: World) -> World:
     """Go on with an emergency that Git has not followed, where the record of it is gone.
 
-    The ledger holds what main names, main was not changed since, and live traffic is elsewhere: nobody has answered it.
-    Where main has named what serves since the ledger was written, it did follow, and what it names now came later.
+    The ledger holds what serves, or what main names while traffic is elsewhere, and main was not changed since: nobody
+    has answered it. Where main has named what serves since the ledger was written, it did follow, and what it names now
+    came later.
     """
     memory, primary, active = world.desired.memory, world.desired.primary, world.active
     if memory is None or not primary or active is None:
@@ -26,13 +27,14 @@ def resume_emergency(world: World) -> World:
     if active.digest in map(world.resolve, world.desired.passed or ()):
         holds = tuple(replace(hold, awaits=None) for hold in world.record.holds)
         return world.with_record(replace(world.record, holds=holds))
-    hold = world.record.held(world.primary_digest)
-    if hold is None or active.digest == hold.digest or hold.cause in (Cause.EXPIRED, Cause.CLOSED):
+    left, named = world.record.held(active.digest), world.record.held(world.primary_digest)
+    hold, back = (left, world.last_good) if left else (named, active)
+    if hold is None or back is None or hold.cause in (Cause.EXPIRED, Cause.CLOSED):
         return world
     if memory.primary_by != primary.changed_by.commit:
         return world
     world = world.with_record(note_named(world.record, (world.primary_digest,))[0])
-    return override(world, active, cause=hold.cause, reason=hold.reason, by="", from_git=True)
+    return override(world, back, cause=hold.cause, reason=hold.reason, by="", from_git=True)
 
 
 def note_look(world: World) -> World:

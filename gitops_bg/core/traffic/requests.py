@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.analysis.judging import measure_again, retry_live
+from gitops_bg.core.desired import PassedRetry
 from gitops_bg.core.hooks.hook import OpenGate
 from gitops_bg.core.lifecycle.versions import start_rollout
 from gitops_bg.core.looks import awaited
 from gitops_bg.core.model import Stage, Version
 from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Cause, Event, Lane, Lift
+from gitops_bg.core.record import Cause, Event, Lane, Lift, Record
 from gitops_bg.core.returning import leads_back
+from gitops_bg.core.spec import AppSpec
 from gitops_bg.core.traffic.following import override
 from gitops_bg.core.traffic.giving_up import give_up
 from gitops_bg.core.traffic.holds import is_answered_by, lift_hold
@@ -143,8 +145,29 @@ _ANSWERS: dict[Verb, Callable[[World, Request], World]] = {
 def answer_older_retry(world: World) -> World:
     """A retry that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
     primary, asked = world.desired.primary, world.desired.retried_by
-    older = primary and asked and primary.changed_by.landed_after(asked)
-    return answer_retry(world) if older else world
+    if not primary or asked is None:
+        return world
+    passed = world.desired.retries_passed
+    older = tuple(one for one in passed if primary.changed_by.landed_after(one.asked_by))
+    world = _hear_passed(world, older)
+    return answer_retry(world) if primary.changed_by.landed_after(asked) else world
+
+
+def asks_for_retries(spec: AppSpec, record: Record) -> bool:
+    """Whether retries passed between two looks at main: each was a decision, though another took its place."""
+    return spec.retry is not None and spec.retry.number > record.retry + 1
+
+
+def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
+    """What was retried may be promoted again, also where another digest is retried by now."""
+    for retry in () if world.frozen else (one.retry for one in passed):
+        hold = world.record.held(retry.digest)
+        if retry.number <= world.record.retry:
+            continue
+        world = world.with_record(replace(world.record, retry=retry.number))
+        if hold is None or is_answered_by(hold, retry):
+            world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
+    return world
 
 
 def _is_of_unknown_order(world: World) -> bool:
@@ -158,6 +181,7 @@ def answer_retry(world: World) -> World:
     retry = world.spec.retry
     if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):
         return world
+    world = _hear_passed(world, world.desired.retries_passed)
     hold = world.record.held(retry.digest)
     world = world.with_record(replace(world.record, retry=retry.number))
     if hold and not is_answered_by(hold, retry):

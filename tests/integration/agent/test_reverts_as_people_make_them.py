@@ -97,7 +97,7 @@ def test_revert_of_the_revert_of_a_push_lifts_the_hold_and_of_that_one_goes_back
 
 def test_a_promotion_that_nobody_looked_at_says_that_its_version_is_wanted(web: App) -> None:
     """v2 was rolled back; it is promoted again, then v3 in its place, then v3's push is reverted: all in one look."""
-    world, remote, path = web.scenario, web.scenario.remote, f"{web.folder}/primary.yaml"
+    world = web.scenario
     rollback = web.revert(web.promote("v2"))
     web.wait_live("v1")
     web.wait_told("rolled-back")
@@ -105,9 +105,7 @@ def test_a_promotion_that_nobody_looked_at_says_that_its_version_is_wanted(web: 
     web.revert(rollback)
     assert web.primary_digest() == web.digest("v2")
     pushed = web.push_image("v3")
-    third = {**yaml.safe_load(remote.show("main", path) or ""), "version": 3, "digest": web.digest("v3")}
-    third |= {"template": web.pod_template("v3"), "source": {"commit": pushed, "author": "Ada"}}
-    world.publish("promote v3", {path: yaml.safe_dump(third)})
+    _promote(web, "v3", pushed)
     web.revert(pushed)
     world.start()
 
@@ -142,3 +140,34 @@ def test_a_retry_is_older_than_a_revert_whatever_changed_app_yaml_later(web: App
     web.spec["retry"] = {"digest": web.digest("v2"), "number": 2, "by": "ada"}
     web.configure()
     web.wait_offered("v2")
+
+
+def test_two_retries_in_one_look_are_both_heard(web: App) -> None:
+    """v2 was rolled back; it is retried, v3 promoted and retried, then v3's push is reverted: all in one look."""
+    world = web.scenario
+    web.revert(web.promote("v2"))
+    web.wait_phase("Held")
+    world.stop()
+    _retry(web, "v2", 1)
+    pushed = web.push_image("v3")
+    _promote(web, "v3", pushed)
+    _retry(web, "v3", 2)
+    web.revert(pushed)
+    world.start()
+
+    web.wait_live("v2")
+    web.wait_primary("v2")
+    assert [hold.digest for hold in web.record.holds] == [web.digest("v3")]
+
+
+def _retry(web: App, tag: str, number: int) -> None:
+    web.spec["retry"] = {"digest": web.digest(tag), "number": number, "by": "ada"}
+    web.configure()
+
+
+def _promote(web: App, tag: str, pushed: str) -> None:
+    """By hand, as version 3."""
+    world, path = web.scenario, f"{web.folder}/primary.yaml"
+    named = {**yaml.safe_load(world.remote.show("main", path) or ""), "version": 3, "digest": web.digest(tag)}
+    named |= {"template": web.pod_template(tag), "source": {"commit": pushed, "author": "Ada"}}
+    world.publish(f"promote {tag}", {path: yaml.safe_dump(named)})

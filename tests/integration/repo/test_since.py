@@ -92,3 +92,16 @@ def test_of_a_file_that_main_began_with(repository: Repository, remote: GitRemot
     found = since(repository, b"BlueGreenDeployment")
     assert found is not None
     assert found.landed == 1
+
+
+def test_what_it_said_before_newest_first_and_by_whom(repository: Repository, remote: GitRemote) -> None:
+    first = change(remote, "", "# 1\n")
+    second = change(remote, "# 1\n", "# 2\n")
+    third = change(remote, "# 2\n", "# 3\n")
+    remote.push()
+    repository.poll()
+    said = repository.said_before(WEB, "app.yaml", lambda data: b"# 1" in data)
+    assert [(source.commit, data[-4:]) for source, data in said] == [(third, b"# 3\n"), (second, b"# 2\n")]
+    everything = repository.said_before(WEB, "app.yaml", lambda _: False)
+    assert [source.commit for source, _ in everything][:3] == [third, second, first]
+    assert everything[0][0].landed_after(everything[1][0]) is True
