@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.desired import Provenance
+from gitops_bg.core.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Hold
+from gitops_bg.core.record import Cause, Hold
+from gitops_bg.core.traffic.looking import note_look
 from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_older_revert, lift_by_revert, why_not_back
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
@@ -279,4 +281,29 @@ def test_revert_of_a_revert_lifts_no_hold_of_a_later_change_of_primary_yaml(name
         record={**held(2), "target_revert": "d" * 40, **({"primary_by": seen} if seen else {})},
     )
     after = lift_by_revert(lift_by_older_revert(state)).record
+    assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}
+
+
+AWAITED = {
+    "the first look after the abort shows it: it is no answer": (Looks("agent", 4, 4), {2}),
+    "it came after that look": (None, set()),
+}
+
+
+@pytest.mark.parametrize("name", AWAITED)
+def test_revert_of_a_revert_that_nobody_had_seen_does_not_lift_the_hold_of_an_abort(name: str) -> None:
+    """Found so by exploration: it was let in before somebody aborted, and was taken for an answer to that."""
+    looks, held_after = AWAITED[name]
+    hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=Awaited("agent", 3) if looks else None)
+    state = reverted(
+        active(1),
+        legacy(2),
+        to=2,
+        takes_back=(1,),
+        source=replace(REVERT_OF_REVERT, landed=8),
+        reverts=("d" * 40,),
+        desired={"primary": primary(1, landed=7), "looks": looks or NO_LOOKS},
+        record={"holds": (hold,), "target_revert": "d" * 40},
+    )
+    after = lift_by_revert(note_look(state)).record
     assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}

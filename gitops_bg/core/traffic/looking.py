@@ -41,7 +41,7 @@ def note_look(world: World) -> World:
     """Take what main says as known to the decisions that no look has followed yet; then let them wait no more."""
     if not world.record.awaits_look:
         return world
-    world = _overrule(_know_primary(_know_retry(world)))
+    world = _overrule(_know_primary(_know_revert(_know_retry(world))))
     record = world.record
     holds = tuple(replace(hold, awaits=_still(world, hold.awaits)) for hold in record.holds)
     return world.with_record(replace(record, holds=holds, override=_based(world, record.override)))
@@ -54,6 +54,14 @@ def _know_retry(world: World) -> World:
     if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:
         return world
     return world.with_record(replace(world.record, retry=retry.number))
+
+
+def _know_revert(world: World) -> World:
+    """The revert of a revert is nobody's answer to a hold that is newer than it, either."""
+    told, hold = world.desired.provenance, world.record.held(world.target_digest)
+    if told is None or not told.named or hold is None or hold.awaits is None:
+        return world
+    return world.with_record(replace(world.record, target_revert=told.source.commit))
 
 
 def _overrule(world: World) -> World:
