@@ -134,7 +134,7 @@ class Catalog:
         The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
         process, nothing is known of main, and nothing is concluded from that.
         """
-        followed, companions, entry = reading.followed, config.companions, reading.entries.get(app)
+        followed, companions, entry = reading.followed, config.companions, reading.found(app)
         never_described = entry is not None and entry.config.spec is None and not record.traffic
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(

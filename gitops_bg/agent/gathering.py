@@ -100,5 +100,5 @@ def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
 
 
 def _unless_too_many_left(reading: Reading, live: frozenset[AppKey], spec: AppSpec) -> AppSpec:
-    gone = len(live - reading.apps)
+    gone = sum(reading.found(app) is None for app in live)
     return kept(spec) if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent) else spec

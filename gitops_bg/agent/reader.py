@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from gitops_bg.agent.boundaries import quietly, tell
-from gitops_bg.agent.reading import Entry, Reading
+from gitops_bg.agent.reading import Entry, Reading, hides, unreadable
 from gitops_bg.agent.sharing import Sharing
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InternalError, guarded
@@ -18,7 +18,6 @@ from gitops_bg.repo.files import File
 from gitops_bg.repo.offers import Promotion
 from gitops_bg.repo.polling import Poll
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.companions import UNKNOWN
 from gitops_bg.spec.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
@@ -29,7 +28,7 @@ from gitops_bg.spec.layout import (
     folder_of,
     is_manifest,
 )
-from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.spec.load import load_app
 from gitops_bg.spec.primary import read_primary
 from gitops_bg.spec.settings import default_settings, read_settings
 from gitops_bg.spec.yamlio import read_one
@@ -50,6 +49,7 @@ class Reader:
         self._unread = _NO_POLL
         self._entries: dict[AppKey, Entry] = {}
         self._broken: dict[AppKey, InternalError] = {}
+        self._hidden: Mapping[str, Problem] = {}
         self._sharing = Sharing()
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
@@ -67,6 +67,7 @@ class Reader:
             alerting=self._sharing.alerting,
             promotions=self._promotions,
             broken=dict(self._broken),
+            hidden=self._hidden,
         )
 
     def note(self, poll: Poll) -> None:
@@ -90,6 +91,7 @@ class Reader:
         removed = {app for app in poll.removed if self._cares_for(app)}
         if poll.settings_changed:
             self._read_settings()
+        self._hidden = poll.hidden
         changed |= (self._read_shared(poll) | self._broken.keys()) - removed
         self._read_apps(changed, removed)
         self._unread = _NO_POLL
@@ -125,10 +127,12 @@ class Reader:
         for app in removed:
             self._broken.pop(app, None)
             self._enter(app, None)
-        if not changed:
-            return
-        for app, entry in self._read_entries(changed).items():
-            self._enter(app, entry)
+        hidden = {app: problem for app in changed if (problem := hides(self._hidden, app))}
+        for app, problem in hidden.items():
+            self._enter(app, unreadable(app, problem))
+        if changed - hidden.keys():
+            for app, entry in self._read_entries(changed - hidden.keys()).items():
+                self._enter(app, entry)
 
     def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
         """Those of all apps at once; where that meets a bug, each by itself: it strikes only whose files they are."""
@@ -147,7 +151,7 @@ class Reader:
         except InternalError as error:
             tell(error, app)
             self._broken[app] = error
-            return _unreadable(app, error)
+            return _struck(app, error)
 
     def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
         files = self._repository.files_of(apps)
@@ -237,11 +241,10 @@ def _both(before: Poll, now: Poll) -> Poll:
     )
 
 
-def _unreadable(app: AppKey, error: InternalError) -> Entry:
-    """What stands for an app whose files meet a bug: what runs goes on, as with files that are broken."""
-    problem = Problem(folder_of(app), str(error), remedy="report it, with the traceback in the agent's log")
-    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
-    return Entry(config, has_primary=False, has_target=True)
+def _struck(app: AppKey, error: InternalError) -> Entry:
+    """What stands for an app whose files meet a bug."""
+    remedy = "report it, with the traceback in the agent's log"
+    return unreadable(app, Problem(folder_of(app), str(error), remedy=remedy))
 
 
 def _making_versions(files: Mapping[str, File]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model import AppKey
 from gitops_bg.core.observed import PromotionBranch
 from gitops_bg.spec.alerts import Alerting
+from gitops_bg.spec.companions import UNKNOWN
 from gitops_bg.spec.load import AppConfig
 from gitops_bg.spec.models import Settings
 from gitops_bg.spec.settings import default_settings
@@ -43,6 +44,8 @@ class Reading:
     settings_problems: tuple[Problem, ...] = ()
     alerting: Alerting = field(default_factory=Alerting)
     promotions: Mapping[AppKey, PromotionBranch] = field(default_factory=dict)
+    hidden: Mapping[str, Problem] = field(default_factory=dict)
+    """The namespaces of which nobody can tell what apps main has, and why; under the empty name: all of them."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
     """The bug that keeps the files of an app from being read; they are tried again with every poll."""
     look: int = 0
@@ -55,4 +58,21 @@ class Reading:
 
     def entry(self, app: AppKey) -> Entry | None:
         """The app as main has it, or None; also where nothing that main says counts."""
-        return None if self.followed.blind else self.entries.get(app)
+        return None if self.followed.blind else self.found(app)
+
+    def found(self, app: AppKey) -> Entry | None:
+        """The app as main has it, whether that counts or not."""
+        known = self.entries.get(app)
+        problem = None if known else hides(self.hidden, app)
+        return unreadable(app, problem) if problem else known
+
+
+def hides(hidden: Mapping[str, Problem], app: AppKey) -> Problem | None:
+    """Why nobody can tell whether main has an app; None where everybody can."""
+    return hidden.get("") or hidden.get(app.namespace)
+
+
+def unreadable(app: AppKey, problem: Problem) -> Entry:
+    """What stands for an app of which nothing can be read: unknown is not absent, and what runs goes on."""
+    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
+    return Entry(config, has_primary=True, has_target=True)

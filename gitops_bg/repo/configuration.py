@@ -22,8 +22,11 @@ def configuration(settings: RepositorySettings, url: str) -> str:
         },
         "gc": {"auto": "0"},
         "repack": {"writeBitmaps": "false"},
+        # What the remote has is marked folder by folder, not path by path: of these there may be any number (`trees`).
+        "pack": {"useSparse": "false"},
         "maintenance": {"auto": "false"},
-        "fetch": {"writeCommitGraph": "false", "recurseSubmodules": "false"},
+        # Who walks the history reads parents and folders from the graph: a commit's message may have any length.
+        "fetch": {"writeCommitGraph": "true", "recurseSubmodules": "false"},
         "push": {"default": "nothing", "recurseSubmodules": "no", "followTags": "false", "gpgSign": "false"},
         "protocol": {"version": "2"},
         "credential": {"helper": ""},

@@ -1,32 +1,30 @@
 """The files of apps at a commit, as bytes; what must not be read (links, submodules, what is too much) is a Problem."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.blobs import LARGEST_BYTES, Blobs
-from gitops_bg.repo.layout import app_of_folder
-from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.tree import LINK, SUBMODULE, listing
+from gitops_bg.repo.tree import moved_between
+from gitops_bg.repo.trees import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees
 from gitops_bg.spec.layout import (
     APP_FILE,
-    APPS_FOLDER,
     DEFAULT_TARGET_FILE,
     PRIMARY_FILE,
-    app_of,
     folder_of,
     is_manifest,
 )
 
 MOST_FILES = 1000
+MOST_FOLDERS, DEEPEST = 1000, 20
+"""Of what apps share: so many folders are looked into, and so deep."""
 LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
 _BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
 _FEW = 50
 _NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
-_TREE = "040000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +62,33 @@ class File:
 class Files:
     """Reads files by app. Only manifests of the folder itself are looked at; keys are file names."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
-        self._mirror = mirror
+    def __init__(self, trees: Trees, blobs: Blobs) -> None:
+        self._trees = trees
         self._blobs = blobs
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
         """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
         found = {app: _Folder(folder_of(app)) for app in apps}
-        paths = [folder_of(app) for app in found] if len(found) <= _FEW else [f"{APPS_FOLDER}/"]
-        if not found:
-            return {}
-        for mode, blob, path in listing(self._mirror.told("ls-tree", "-r", "-z", commit, *paths)):
-            place, instead = app_of(path), app_of_folder(path)
-            if instead in found and mode in (LINK, SUBMODULE):
-                found[instead].replaced(Entry(path, mode, blob))
-            elif place is not None and place[0] in found and (is_manifest(path) or mode == SUBMODULE):
-                found[place[0]].add(place[1], Entry(path, mode, blob))
+        by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
+        for app, node in self._nodes(found, commit).items():
+            if node.folder:
+                by_tree[node.folder].append(found[app])
+            elif node.mode in (LINK, SUBMODULE):
+                found[app].replaced(Entry(folder_of(app), node.mode, node.id))
+        for tree, name, node in self._trees.listed(by_tree):
+            if not node.folder and (is_manifest(name) or node.mode == SUBMODULE):
+                for folder in by_tree[tree]:
+                    folder.add(name, Entry(f"{folder.path}/{name}", node.mode, node.id))
         return {app: folder.entries() for app, folder in found.items()}
+
+    def _nodes(self, apps: Collection[AppKey], commit: str) -> dict[AppKey, Node]:
+        """What stands where the folders of these apps should be."""
+        if len(apps) <= _FEW:
+            there = self._trees.at(commit, map(folder_of, apps)) if apps else {}
+            return {app: there[folder_of(app)] for app in apps if folder_of(app) in there}
+        pair = ("", self._trees.root(commit))
+        there_all = moved_between(self._trees, [pair])[pair].folders()
+        return {app: change.after for app, change in there_all if app in apps}
 
     def read(self, entries: Iterable[Entry]) -> dict[str, File]:
         """The contents of entries, by path."""
@@ -104,19 +112,36 @@ class Files:
 
     def at(self, path: str, commit: str) -> File | None:
         """One file anywhere in the repository, or None."""
-        for mode, blob, found in listing(self._mirror.told("ls-tree", "-z", commit, path)):
-            if found == path and mode != _TREE:
-                return self.read([Entry(path, mode, blob)])[path]
-        return None
+        node = self._trees.at(commit, [path]).get(path, NOTHING)
+        return None if node.folder or not node.id else self.read([Entry(path, node.mode, node.id)])[path]
 
     def below(self, path: str, commit: str) -> dict[str, File]:
         """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
-        told = self._mirror.told("ls-tree", "-r", "-z", commit, f"{path}/")
         found = _Folder(path)
-        for mode, blob, name in listing(told):
-            if is_manifest(name):
-                found.add(name, Entry(name, mode, blob))
+        level = {path: self._trees.at(commit, [path]).get(path, NOTHING).folder}
+        level = {place: folder for place, folder in level.items() if folder}
+        deep = many = 0
+        while level:
+            deep, many = deep + 1, many + len(level)
+            if deep > DEEPEST or many > MOST_FOLDERS:
+                found.nested()
+                break
+            level = self._below(level, found)
         return self.read(found.entries().values())
+
+    def _below(self, level: Mapping[str, str], found: "_Folder") -> dict[str, str]:
+        """Add the files of these folders, by their paths, to what was found; the folders in them, likewise by path."""
+        places: defaultdict[str, list[str]] = defaultdict(list)
+        for place, folder in level.items():
+            places[folder].append(place)
+        deeper: dict[str, str] = {}
+        for tree, name, node in self._trees.listed(places):
+            for path in (f"{place}/{name}" for place in places[tree]):
+                if node.folder and len(deeper) <= MOST_FOLDERS:
+                    deeper[path] = node.folder
+                elif not node.folder and is_manifest(name):
+                    found.add(path, Entry(path, node.mode, node.id))
+        return deeper
 
     @staticmethod
     def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:
@@ -137,7 +162,8 @@ class _Folder:
     """Collects the entries of a folder, and counts those that are too many."""
 
     def __init__(self, path: str) -> None:
-        self._path = path
+        self.path = path
+        self._nested = False
         self._entries: dict[str, Entry] = {}
         self._count = 0
 
@@ -150,13 +176,22 @@ class _Folder:
         """Something else stands in its place, so that none of its files can be read."""
         self._entries = dict.fromkeys(_BY_NAME, entry)
 
+    def nested(self) -> None:
+        """It holds too many folders in one another, which are not looked into."""
+        self._nested = True
+
     def entries(self) -> dict[str, Entry]:
         """All by name; where they are too many, some, none of which is read: those that are looked for are there."""
-        if self._count <= MOST_FILES:
+        if self._count <= MOST_FILES and not self._nested:
             return self._entries
         message = f"has {self._count} YAML files; at most {MOST_FILES} are read"
-        crowd = Problem(self._path, message, remedy="move what is not of it elsewhere")
-        return {name: replace(entry, crowd=crowd) for name, entry in self._entries.items()}
+        if self._nested:
+            message = (
+                f"has more than {MOST_FOLDERS} folders in it, or more than {DEEPEST} in one another; no more are read"
+            )
+        crowd = Problem(self.path, message, remedy="move what is not of it elsewhere")
+        some = self._entries or {self.path: Entry(self.path, FOLDER, "")}
+        return {name: replace(entry, crowd=crowd) for name, entry in some.items()}
 
 
 def _too_large(entries: Iterable[Entry], sizes: Mapping[str, int]) -> dict[str, Problem]:

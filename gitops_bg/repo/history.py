@@ -74,7 +74,7 @@ class History:
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
-        revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"{since}..{commit}")
+        revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit)
         blobs = [blob for _, blob in revisions[:_PAGE]]
         contents = self._blobs.read(list(dict.fromkeys(blobs)))
         return [content for content in map(contents.__getitem__, blobs) if content is not None]

@@ -4,7 +4,7 @@ Traffic never waits for it and correctness never depends on it (DESIGN §5); ent
 ``publish`` says that Git has them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gitops_bg.core.desired import LedgerMemory, Problem
@@ -18,9 +18,9 @@ from gitops_bg.repo.ledger_file import Document, LedgerBatch, Position, parse, r
 from gitops_bg.repo.messages import of_entry, telling
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.push import Pusher, Update, Verdict
-from gitops_bg.repo.tree import differences, listing
+from gitops_bg.repo.trees import NOTHING, Node, Trees
 
-_ORDINARY, _ABSENT = "100644", "000000"
+_ORDINARY = "100644"
 _REMEDY = "it is written anew with the next event of the app; only the agent may write this branch"
 
 
@@ -57,8 +57,9 @@ class _Branch:
 class Ledger:
     """The state branch of this cluster."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs, committer: Committer, pusher: Pusher) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, committer: Committer, pusher: Pusher) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._blobs = blobs
         self._committer = committer
         self._pusher = pusher
@@ -120,24 +121,27 @@ class Ledger:
         """The branch at a commit; costs what differs from where it was."""
         before = self._branch
         known = bool(before.commit) and self._mirror.has(before.commit)
-        if known:
-            branch = before.copy(commit)
-            entries = differences(self._mirror.told("diff-tree", "-r", "-z", "--no-renames", before.commit, commit))
-        else:
-            branch = _Branch(commit)
-            entries = listing(self._mirror.told("ls-tree", "-r", "-z", commit))
+        branch = before.copy(commit) if known else _Branch(commit)
         moved: dict[AppKey, str] = {}
-        for mode, blob, path in entries:
-            app = _app_of(path)
-            if app is None:
-                continue
+        for app, node in self._changed(before.commit if known else "", commit):
             branch.drop(app)
-            if mode == _ORDINARY and path == _path(app):
-                moved[app] = blob
-            elif mode != _ABSENT:
+            if node.mode == _ORDINARY:
+                moved[app] = node.id
+            elif node != NOTHING:
                 branch.damaged[app] = Problem(_path(app), "not a ledger file: it is no ordinary file", remedy=_REMEDY)
         self._take_in(branch, moved)
         return branch
+
+    def _changed(self, before: str, commit: str) -> Iterator[tuple[AppKey, Node]]:
+        """What stands now where the files of apps are, for those that are not as they were."""
+        roots = (self._trees.root(before) if before else "", self._trees.root(commit))
+        spaces = self._trees.differences([roots])[roots]
+        within = self._trees.differences(each.folders for each in spaces)
+        for space in spaces:
+            for change in within[space.folders]:
+                app = _app_of(space.name, change.name)
+                if app is not None:
+                    yield app, change.after
 
     def _take_in(self, branch: _Branch, moved: Mapping[AppKey, str]) -> None:
         contents = self._blobs.read(moved.values())
@@ -190,8 +194,7 @@ def _path(app: AppKey) -> str:
     return f"{app.namespace}/{app.name}.json"
 
 
-def _app_of(path: str) -> AppKey | None:
-    """The app whose file this is; what lies below a folder in the place of the file belongs to it, too."""
-    namespace, file = (*path.split("/", 2), "")[:2]
+def _app_of(namespace: str, file: str) -> AppKey | None:
+    """The app whose file this is."""
     name = file.removesuffix(".json")
     return AppKey(namespace, name) if name != file and is_app(namespace, name) else None

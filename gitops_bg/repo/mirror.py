@@ -4,6 +4,7 @@ It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_b
 """
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 
@@ -25,6 +26,8 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.transport import transport_for
 
 _HEADS = "refs/heads/"
+_REMEMBERED = 10_000
+"""So many answers of git to which commit contains which other are kept."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
 # git has one exit status for all of it; the words only choose which of two errors of a *read* is shown.
 _DENIED = re.compile(
@@ -42,6 +45,7 @@ class Mirror:
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
         self._tracked: dict[str, str] | None = None
+        self._ancestry: OrderedDict[tuple[str, str], bool] = OrderedDict()
         self._directory.claim()
         try:
             self.git = self._opened()
@@ -64,6 +68,7 @@ class Mirror:
     def rebuild(self) -> None:
         """Throw the mirror away and begin an empty one; the next fetch fills it."""
         self._tracked = None
+        self._ancestry.clear()
         self._directory.wipe()
         self.git = self._opened()
 
@@ -187,8 +192,11 @@ class Mirror:
         return self._directory.trouble() or MirrorBroken(str(error))
 
     def has(self, commit: str) -> bool:
-        """Whether the mirror has this commit. False for anything that is no full commit id."""
-        return is_commit_id(commit) and self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}").status == 0
+        """Whether the mirror has this commit. False for anything that is no full commit id. Nothing of it is read."""
+        if not is_commit_id(commit):
+            return False
+        told = self.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=f"{commit}\n".encode())
+        return told.output == b"commit\n"
 
     def commit(self, name: str) -> str:
         """The full id of a commit that is here, from it or an abbreviation that is unique; empty without one."""
@@ -201,9 +209,18 @@ class Mirror:
             return True
         if not is_commit_id(ancestor) or not is_commit_id(descendant):
             return False
+        known = self._ancestry.get((ancestor, descendant))
+        return self._asked_ancestry(ancestor, descendant) if known is None else known
+
+    def _asked_ancestry(self, ancestor: str, descendant: str) -> bool:
+        """What git answers never changes: it reads both commits for that, with all that they say."""
         finished = self.git.attempt("merge-base", "--is-ancestor", ancestor, descendant)
         if finished.status > 1 and self.has(ancestor) and self.has(descendant):
             raise self.broken(GitFailed("merge-base", finished))
+        if finished.status in (0, 1):
+            self._ancestry[ancestor, descendant] = finished.status == 0
+            if len(self._ancestry) > _REMEMBERED:
+                self._ancestry.popitem(last=False)
         return finished.status == 0
 
     def seen(self) -> str:

@@ -11,6 +11,7 @@ from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
 from gitops_bg.repo.messages import event_in
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.output import lines, text
+from gitops_bg.repo.trees import Trees
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file, folder_of
 
 _MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
@@ -42,8 +43,9 @@ class Promotion:
 class Offers:
     """Reads the promotion branches."""
 
-    def __init__(self, mirror: Mirror, blobs: Blobs, files: Files) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._blobs = blobs
         self._files = files
         self._key: dict[str, str] = {}
@@ -95,14 +97,13 @@ class Offers:
         if not heads:
             return {}
         bases = self._bases(heads.values(), main)
-        names = [
-            f"{commit}:{folder_of(app)}" for app, head in heads.items() for commit in (head, bases[head]) if commit
-        ]
+        roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
+        names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
         trees = self._blobs.trees(names)
         id_bytes = len(main or next(iter(heads.values()))) // 2
 
         def primary(app: AppKey, commit: str) -> str | None:
-            return blobs_in_tree(trees.get(f"{commit}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
+            return blobs_in_tree(trees.get(f"{roots.get(commit)}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
 
         return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
 

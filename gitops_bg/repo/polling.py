@@ -7,12 +7,14 @@ last successful one ended.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.sources import Sources
 from gitops_bg.repo.touched import promoted_between
-from gitops_bg.repo.tree import AppIndex, listing
+from gitops_bg.repo.tree import AppIndex
+from gitops_bg.repo.trees import Trees
 from gitops_bg.spec.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
 
 
@@ -30,6 +32,8 @@ class Poll:
     settings_changed: bool = False
     others_changed: frozenset[str] = frozenset()
     """Other top-level folders that are different: ``groups``, ``analysis``, ``policies``."""
+    hidden: Mapping[str, Problem] = field(default_factory=dict)
+    """The namespaces of which nobody knows what apps they have (`AppIndex.hidden`)."""
     rewritten: str = ""
     """The commit seen before that main no longer contains; until it is accepted, or comes back."""
     moved: bool = True
@@ -50,8 +54,9 @@ class _Reported:
 class Poller:
     """Keeps what was reported last, to tell what moved."""
 
-    def __init__(self, mirror: Mirror, index: AppIndex, sources: tuple[Sources, ...]) -> None:
+    def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex, sources: tuple[Sources, ...]) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._index = index
         self._sources = sources
         self._last: _Reported | None = None
@@ -107,7 +112,8 @@ class Poller:
 
     @staticmethod
     def _quiet(last: _Reported) -> Poll:
-        return Poll(last.poll.commit, last.poll.apps, rewritten=last.poll.rewritten, moved=False)
+        poll = last.poll
+        return Poll(poll.commit, poll.apps, hidden=poll.hidden, rewritten=poll.rewritten, moved=False)
 
     def _compared(self, advertised: bytes, branches: Mapping[str, str]) -> _Reported:
         last = self._last or _Reported(Poll("", 0), b"", {}, {})
@@ -116,7 +122,7 @@ class Poller:
         trees = self._index.at(head)
         top = last.top if head == last.poll.commit else self._top(head)
         changed, removed = _difference(last.trees, trees)
-        changed |= promoted_between(self._mirror, last.poll.commit, head) & trees.keys()
+        changed |= promoted_between(self._mirror, self._trees, last.poll.commit, head) & trees.keys()
         for sources in self._sources:
             sources.forget(folder_of(app) for app in changed)
         folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
@@ -127,6 +133,7 @@ class Poller:
             removed=removed,
             settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
             others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
+            hidden=self._index.hidden(head),
             rewritten=self._rewritten(head),
             moved=last.branches != branches,
         )
@@ -142,7 +149,7 @@ class Poller:
 
     def _top(self, head: str) -> dict[str, str]:
         """The entries of the root folder."""
-        return {path: blob for _, blob, path in listing(self._mirror.told("ls-tree", "-z", head))}
+        return {name: node.id for _, name, node in self._trees.listed([self._trees.root(head)])}
 
 
 def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:

@@ -20,6 +20,7 @@ from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.offers import Offers
 from gitops_bg.repo.push import Answer, Pusher, Update, Verdict
 from gitops_bg.repo.touched import touched_between
+from gitops_bg.repo.trees import Trees
 from gitops_bg.repo.trunk import Trunk
 from gitops_bg.spec.configuration_changes import configuration_changes, configuration_in
 from gitops_bg.spec.layout import PRIMARY_FILE, app_file
@@ -61,8 +62,11 @@ class PrimaryOutcome:
 class Promotions:
     """Writes ``primary.yaml``."""
 
-    def __init__(self, mirror: Mirror, files: Files, committer: Committer, pusher: Pusher, offers: Offers) -> None:
+    def __init__(
+        self, mirror: Mirror, trees: Trees, files: Files, committer: Committer, pusher: Pusher, offers: Offers
+    ) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._files = files
         self._committer = committer
         self._pusher = pusher
@@ -150,7 +154,7 @@ class Promotions:
         stale: set[AppKey] = set()
         for commit in {change.decided_from for change in changes} - {base}:
             apps = {change.app for change in changes if change.decided_from == commit}
-            touched = touched_between(self._mirror, commit, base)
+            touched = touched_between(self._mirror, self._trees, commit, base)
             stale |= apps if touched is None else apps & touched
         return stale
 

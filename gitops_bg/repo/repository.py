@@ -46,8 +46,9 @@ from gitops_bg.repo.push import Pusher
 from gitops_bg.repo.reverts import Change, Reverts, TakenBack
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.since import Says, contents, landing_of
-from gitops_bg.repo.sources import LANDINGS, Sources
+from gitops_bg.repo.sources import LANDINGS, Details, Sources
 from gitops_bg.repo.tree import AppIndex
+from gitops_bg.repo.trees import Trees
 from gitops_bg.spec.layout import SETTINGS_FILE, app_file
 
 
@@ -73,19 +74,21 @@ class Repository:
         self._lock = threading.RLock()
         self._suspect = False
         self._mirror = mirror = Mirror(settings)
-        self._index = AppIndex(mirror)
-        self._sources, self._landings = Sources(mirror), Sources(mirror, LANDINGS)
+        self._trees = trees = Trees(mirror)
+        self._index = AppIndex(mirror, trees)
+        self._details = details = Details(mirror)
+        self._sources, self._landings = Sources(mirror, details), Sources(mirror, details, LANDINGS)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, self._mainline)
-        self._poller = Poller(mirror, self._index, (self._sources, self._landings))
+        self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
         blobs = Blobs(mirror)
-        self._files = Files(mirror, blobs)
-        self._offers = Offers(mirror, blobs, self._files)
+        self._files = Files(trees, blobs)
+        self._offers = Offers(mirror, trees, blobs, self._files)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
-        self._promotions = Promotions(mirror, self._files, committer, pusher, self._offers)
+        self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers)
         self._edits = Edits(mirror, self._files, committer, pusher)
-        self._ledger = Ledger(mirror, blobs, committer, pusher)
+        self._ledger = Ledger(mirror, trees, blobs, committer, pusher)
         self._history = History(mirror, blobs)
 
     def __enter__(self) -> "Repository":
@@ -238,7 +241,7 @@ class Repository:
             let_in = made
         elif self._mainline.place(let_in.commit, head) is None:
             landing = self._mainline.landing(let_in.commit, head)
-            let_in = self._sources.details([landing])[landing] if landing else let_in
+            let_in = self._details.of([landing])[landing] if landing else let_in
         place = self._mainline.place(let_in.commit, head)
         return replace(made, landed=place), replace(let_in, landed=place)
 
@@ -267,7 +270,7 @@ class Repository:
         """Who made a file what it is at a commit of main's line; its place is that commit's."""
         made = self._reverts.last_change([path], landing)
         commit = made.commit if made else landing
-        return replace(self._sources.details([commit])[commit], landed=self._mainline.place(landing, head))
+        return replace(self._details.of([commit])[commit], landed=self._mainline.place(landing, head))
 
     def last_change(self, app: AppKey, files: Iterable[str], start: str) -> Change | None:
         """The commit that made these files of an app what they are at ``start``; None for files that never were."""
@@ -279,7 +282,7 @@ class Repository:
         with self._guarded():
             head = self._poller.head()
             landed = self._mainline.place(self._mainline.landing(commit, head), head)
-            return replace(self._sources.details([commit])[commit], landed=landed)
+            return replace(self._details.of([commit])[commit], landed=landed)
 
     def taken_back(self, app: AppKey, files: Iterable[str], change: Change) -> TakenBack:
         """What a change of these files says it reverts, looked up in main's history."""

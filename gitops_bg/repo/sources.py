@@ -5,8 +5,8 @@ a merge is named only where it changed the file itself (an "evil" merge), otherw
 into the branch: the merge is named, because whoever merged a promotion approved it.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from gitops_bg.core.model import Source
@@ -16,6 +16,8 @@ from gitops_bg.repo.output import text
 from gitops_bg.repo.runner import GitFailed
 
 _FEW = 100
+_REMEMBERED = 1000
+"""So many commits are known without asking."""
 _SUBMODULE = b"160000"
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
 LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
@@ -28,11 +30,47 @@ Wanted = Mapping[str, str]
 """Paths with the blob ids that they have now."""
 
 
+class Details:
+    """Who made commits, and when. Git reads a commit once for that: it says the same for ever."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._known: OrderedDict[str, Source] = OrderedDict()
+
+    def of(self, commits: Iterable[str]) -> dict[str, Source]:
+        """Those of these commits, by their ids."""
+        wanted = set(commits)
+        found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
+        found |= self._read(wanted - found.keys())
+        self._known.update(found)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+    def _read(self, commits: Collection[str]) -> dict[str, Source]:
+        if not commits:
+            return {}
+        walked = self._mirror.told(
+            "log",
+            "-z",
+            "--encoding=UTF-8",
+            "--no-walk=unsorted",
+            _DETAILS,
+            "--stdin",
+            stdin="".join(f"{commit}\n" for commit in commits).encode(),
+            longest=_LONGEST,
+        )
+        told = list(map(text, walked))
+        sources = (_source(*told[at : at + 5]) for at in range(0, len(told), _PARTS))
+        return {source.commit: source for source in sources}
+
+
 class Sources:
     """Answers from memory for a path whose content is as it was when asked before."""
 
-    def __init__(self, mirror: Mirror, walk: tuple[str, ...] = WALK) -> None:
+    def __init__(self, mirror: Mirror, details: Details, walk: tuple[str, ...] = WALK) -> None:
         self._mirror = mirror
+        self._details = details
         self._walk = walk
         self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
 
@@ -53,7 +91,7 @@ class Sources:
 
     def _learn(self, unknown: Wanted, commit: str) -> None:
         origins = self._origins(unknown, commit)
-        details = self.details(set(origins.values()) | {commit})
+        details = self._details.of(set(origins.values()) | {commit})
         for path, blob in unknown.items():
             # A file without an origin would be a history we cannot read; its head is the best true answer.
             self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
@@ -71,22 +109,6 @@ class Sources:
         except GitFailed as error:
             raise self._mirror.broken(error) from error
         return found
-
-    def details(self, commits: Iterable[str]) -> dict[str, Source]:
-        """Who made these commits, and when, by their ids."""
-        walked = self._mirror.told(
-            "log",
-            "-z",
-            "--encoding=UTF-8",
-            "--no-walk=unsorted",
-            _DETAILS,
-            "--stdin",
-            stdin="".join(f"{commit}\n" for commit in commits).encode(),
-            longest=_LONGEST,
-        )
-        told = list(map(text, walked))
-        sources = (_source(*told[at : at + 5]) for at in range(0, len(told), _PARTS))
-        return {source.commit: source for source in sources}
 
 
 def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:

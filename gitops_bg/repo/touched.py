@@ -1,26 +1,28 @@
-"""Whose files the commits between two heads of main touched: what is again as it was, was decided on all the same."""
+"""Whose files the commits between two heads of main touched: what is again as it was, was decided on all the same.
 
-from collections.abc import Iterator
+Folders are compared by their ids, as deep as apps are and no deeper (`repo.trees`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_bg.core.model import AppKey
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import text
-from gitops_bg.repo.sources import WALK, changes
-from gitops_bg.spec.layout import APPS_FOLDER, PRIMARY_FILE, app_of
-
-_FOLDER_PARTS = 4
-"""Of a path: ``apps``, namespace, name, and what lies in the app's folder."""
+from gitops_bg.repo.output import lines, text
+from gitops_bg.repo.tree import Moved, moved_between
+from gitops_bg.repo.trees import Change, Pair, Trees
+from gitops_bg.spec.layout import PRIMARY_FILE
 
 
-def promoted_between(mirror: Mirror, before: str, head: str) -> frozenset[AppKey]:
+def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey]:
     """The apps whose ``primary.yaml`` a commit changed; none where ``head`` does not contain ``before``."""
     if before in ("", head) or not mirror.is_ancestor(before, head):
         return frozenset()
-    found = map(app_of, _changed(mirror, before, head))
-    return frozenset(place[0] for place in found if place and place[1] == PRIMARY_FILE)
+    touched = list(_touched(mirror, trees, before, head))
+    files = trees.differences(change.folders for _, changes in touched for change in changes)
+    return frozenset(app for app, changes in touched if all(_is_promoted(files, change) for change in changes))
 
 
-def touched_between(mirror: Mirror, before: str, head: str) -> frozenset[AppKey] | None:
+def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
     """The apps of which a commit changed any file; None where ``head`` does not contain ``before``.
 
     A merge that takes one side whole is no change of its own, and may leave out what the other side brought: so what
@@ -28,13 +30,34 @@ def touched_between(mirror: Mirror, before: str, head: str) -> frozenset[AppKey]
     """
     if not mirror.is_ancestor(before, head):
         return None
-    differing = mirror.told("diff-tree", "-r", "-z", "--no-renames", "--name-only", before, head, "--", APPS_FOLDER)
-    paths = (*_changed(mirror, before, head), *map(text, differing))
-    owners = (app_of("/".join(path.split("/")[:_FOLDER_PARTS])) for path in paths)
-    return frozenset(place[0] for place in owners if place)
+    pair = (trees.root(before), trees.root(head))
+    differing = moved_between(trees, [pair])[pair].folders()
+    return frozenset((*(app for app, _ in _touched(mirror, trees, before, head)), *(app for app, _ in differing)))
 
 
-def _changed(mirror: Mirror, before: str, head: str) -> Iterator[str]:
-    """The path of every change on the way, whatever became of it later."""
-    walked = mirror.told(*WALK, "--full-history", f"{before}..{head}", "--", APPS_FOLDER)
-    return (path for _, path, _ in changes(walked))
+def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[AppKey, Sequence[Change]]]:
+    """Each app that a commit on the way changed, whatever became of it later, with the difference from each parent.
+
+    A merge changes an app only where it makes it another one than all of its parents have.
+    """
+    told = lines(mirror.local("rev-list", "--parents", f"^{before}", head, "--"))
+    family = {commit: parents for commit, *parents in (text(line).split(" ") for line in told)}
+    roots = trees.roots((*family, *(parent for parents in family.values() for parent in parents)))
+    pairs = {
+        commit: [(roots[parent], roots[commit]) for parent in parents] or [("", roots[commit])]
+        for commit, parents in family.items()
+    }
+    moved = moved_between(trees, (pair for several in pairs.values() for pair in several))
+    for several in pairs.values():
+        yield from _by_all(moved, several)
+
+
+def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[Change]]]:
+    each = [dict(moved[pair].folders()) for pair in pairs]
+    for app in each[0]:
+        if all(app in changes for changes in each):
+            yield app, [changes[app] for changes in each]
+
+
+def _is_promoted(files: Mapping[Pair, Sequence[Change]], change: Change) -> bool:
+    return any(file.name == PRIMARY_FILE for file in files.get(change.folders, ()))

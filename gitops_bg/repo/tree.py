@@ -1,92 +1,145 @@
-"""Which apps a commit has, and which of them differ from another commit: by subtree ids, without reading a file."""
+"""Which apps a commit has, and which differ from another commit: by their folders' ids, without reading a file."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from gitops_bg.core.desired import Problem
 from gitops_bg.core.model import AppKey
-from gitops_bg.repo.layout import app_of_folder
+from gitops_bg.repo.layout import is_app
 from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.output import text
+from gitops_bg.repo.trees import FOLDER, LINK, SUBMODULE, Change, Node, Pair, Trees
 from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label, is_manifest
 
-_TREE, LINK, SUBMODULE = "040000", "120000", "160000"
-FOLDERS = (_TREE, LINK, SUBMODULE)
+UNKNOWN = "unknown"
+"""In place of the id of an app's folder, where nobody can tell whether there still is one."""
+FOLDERS = (FOLDER, LINK, SUBMODULE)
 """What stands for an app: also what somebody put into the place of its folder, so that it is not taken for removed."""
 
 
-class AppIndex:
-    """The subtree id of every app at one commit, moved from commit to commit by their difference."""
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What is different below ``apps/`` between two commits, as deep as apps are."""
 
-    def __init__(self, mirror: Mirror) -> None:
+    apps: Change | None
+    """The folder itself."""
+    namespaces: tuple[Change, ...] = ()
+    inside: tuple[tuple[str, Change], ...] = ()
+    """With the namespace that each is in."""
+
+    def folders(self) -> Iterator[tuple[AppKey, Change]]:
+        """What is different of apps."""
+        for namespace, change in self.inside:
+            if is_app(namespace, change.name):
+                yield AppKey(namespace, change.name), change
+
+
+def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
+    """What is different between each two roots: three commands, however many they are."""
+    pairs = list(dict.fromkeys(roots))
+    tops = {pair: _apps_of(changes) for pair, changes in trees.differences(pairs).items()}
+    spaces = trees.differences(top.folders for top in tops.values() if top)
+    within = trees.differences(each.folders for changes in spaces.values() for each in changes)
+    found = {}
+    for pair in pairs:
+        top = tops.get(pair)
+        namespaces = tuple(spaces.get(top.folders, ())) if top else ()
+        inside = ((each.name, one) for each in namespaces for one in within.get(each.folders, ()))
+        found[pair] = Moved(top, namespaces, tuple(inside))
+    return found
+
+
+def _apps_of(changes: Iterable[Change]) -> Change | None:
+    return next((each for each in changes if each.name == APPS_FOLDER), None)
+
+
+class AppIndex:
+    """The folder id of every app at one commit, moved from commit to commit by their difference."""
+
+    def __init__(self, mirror: Mirror, trees: Trees) -> None:
         self._mirror = mirror
+        self._trees = trees
         self._commit = ""
-        self._trees: Mapping[AppKey, str] = {}
+        self._found: Mapping[AppKey, str] = {}
+        self._hidden: Mapping[str, Problem] = {}
 
     def at(self, commit: str) -> Mapping[AppKey, str]:
-        """All apps at a commit with their tree ids; costs what differs from the last one asked for.
+        """All apps at a commit with the ids of their folders; costs what differs from the last one asked for.
+
+        Those that something else hides, in place of their namespace's folder, stay with the id `UNKNOWN`.
 
         The same mapping, not only an equal one, where nothing differs: nobody may change it.
         """
+        self._follow(commit)
+        return self._found
+
+    def hidden(self, commit: str) -> Mapping[str, Problem]:
+        """The namespaces in whose place there is something that is not followed: nobody knows what apps they have.
+
+        Under the empty name where that is so of all.
+        """
+        self._follow(commit)
+        return self._hidden
+
+    def _follow(self, commit: str) -> None:
         if commit == self._commit:
-            return self._trees
+            return
         known = bool(self._commit) and self._mirror.has(self._commit)
-        trees = self._moved(commit) if known else self._listed(commit)
-        self._commit, self._trees = commit, trees
-        return self._trees
+        before = self._trees.root(self._commit) if known else ""
+        pair = (before, self._trees.root(commit))
+        moved = moved_between(self._trees, [pair])[pair]
+        if not known:
+            self._found, self._hidden = {}, {}
+        self._take(moved)
+        self._commit = commit
 
-    def _listed(self, commit: str) -> dict[AppKey, str]:
-        told = self._mirror.told("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
-        return {
-            app: found
-            for mode, found, path in listing(told)
-            if mode in FOLDERS and (app := app_of_folder(path)) is not None
-        }
+    def _take(self, moved: Moved) -> None:
+        self._hidden = self._hidden_after(moved)
+        changes = dict(moved.folders())
+        there = {app: change.after.id for app, change in changes.items() if change.after.mode in FOLDERS}
+        there |= {app: UNKNOWN for app in changes.keys() - there.keys() if app in self._found and self._hides(app)}
+        shown = {app for app, tree in self._found.items() if tree == UNKNOWN and not self._hides(app)}
+        if changes or shown:
+            left = {app: tree for app, tree in self._found.items() if app not in changes and app not in shown}
+            self._found = left | there
 
-    def _moved(self, commit: str) -> dict[AppKey, str]:
-        gone: set[AppKey] = set()
-        found: dict[AppKey, str] = {}
-        walk = ("diff-tree", "-r", "-t", "-z", "--no-renames")
-        for mode, tree, path in differences(self._mirror.told(*walk, self._commit, commit, "--", APPS_FOLDER)):
-            app = app_of_folder(path)
-            if app is not None and mode in FOLDERS:
-                found[app] = tree
-            elif app is not None:
-                gone.add(app)  # also where a link takes the place of a folder, which is told apart from it
-        return {app: tree for app, tree in self._trees.items() if app not in gone} | found
+    def _hidden_after(self, moved: Moved) -> Mapping[str, Problem]:
+        spaces = {"": moved.apps} if moved.apps else {}
+        spaces |= {each.name: each for each in moved.namespaces if is_dns_label(each.name)}
+        odd = {name: _misplaced(each.after, _path(name)) for name, each in spaces.items() if _is_odd(each.after)}
+        kept = {name: problem for name, problem in self._hidden.items() if name not in spaces}
+        return kept | {name: problem for name, problem in odd.items() if problem}
+
+    def _hides(self, app: AppKey) -> bool:
+        return "" in self._hidden or app.namespace in self._hidden
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
         """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
-        told = self._mirror.told("ls-tree", "-r", "-t", "-z", commit, f"{APPS_FOLDER}/")
-        found = (_misplaced(mode, path) for mode, _, path in listing(told) if path.count("/") in (1, 2))
-        return tuple(problem for problem in found if problem is not None)
+        pair = ("", self._trees.root(commit))
+        moved = moved_between(self._trees, [pair])[pair]
+        found = [(_path(each.name), each.after) for each in moved.namespaces]
+        found += [(_path(namespace, each.name), each.after) for namespace, each in moved.inside]
+        problems = (_misplaced(node, path) for path, node in sorted(found, key=lambda one: one[0]))
+        return tuple(problem for problem in problems if problem is not None)
 
 
-def listing(told: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
-    """Mode, object id and path of each part of ``ls-tree -z``."""
-    for part in told:
-        facts, _, path = part.partition(b"\t")
-        mode, _, blob = text(facts).split(" ")
-        yield mode, blob, text(path)
+def _path(*names: str) -> str:
+    return "/".join((APPS_FOLDER, *filter(None, names)))
 
 
-def differences(told: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
-    """New mode, new id and path of each two parts of ``diff-tree -z --raw``."""
-    following = iter(told)
-    for facts, path in zip(following, following, strict=True):
-        _, mode, _, blob, _ = text(facts).split(" ")
-        yield mode, blob, text(path)
+def _is_odd(node: Node) -> bool:
+    return node.mode in (LINK, SUBMODULE)
 
 
-def _misplaced(mode: str, path: str) -> Problem | None:
+def _misplaced(node: Node, path: str) -> Problem | None:
     name = path.rpartition("/")[2]
-    if mode == _TREE:
+    if node.mode == FOLDER:
         remedy = "use lower case letters, digits and dashes, as Kubernetes does"
         return (
             None if is_dns_label(name) else Problem(path, "cannot be the name of a namespace or an app", remedy=remedy)
         )
-    if mode == LINK:
+    if node.mode == LINK:
         return Problem(path, "is a symbolic link; links are not followed", remedy="commit the folder itself")
-    if mode == SUBMODULE:
+    if node.mode == SUBMODULE:
         return Problem(path, "is a submodule; submodules are not read", remedy="commit the folder itself")
     if is_manifest(name):
         return Problem(path, "belongs to no app", remedy=f"move it into {APPS_FOLDER}/<namespace>/<app>/")

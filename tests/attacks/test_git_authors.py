@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 
 import pytest
 
-from tests.attacks.conftest import Siege, memory_stays
+from tests.attacks.conftest import LARGE, Siege, memory_stays
 from tests.support.raw_git import RawGit
+from tests.support.scenario import App
 
 _NUMBERS = count(1)
 HUGE = 20 * 1024 * 1024
@@ -94,6 +97,50 @@ def test_message_that_is_huge_is_read_as_far_as_it_is_shown(siege: Siege) -> Non
         siege.world.wake()
         web.wait(lambda: web.preview_tag() == live, "it is taken back", timeout=GIT_READS_IT)
     siege.bystander_goes_on(GIT_READS_IT)
+
+
+@contextmanager
+def _readings(siege: Siege, commit: bytes) -> Iterator[list[float]]:
+    """How long git takes to read a commit, before and after what is done meanwhile: the machine may be busy."""
+    seconds: list[float] = []
+
+    def read() -> None:
+        begun = time.monotonic()
+        siege.git.run("rev-parse", commit + b"^{tree}")
+        seconds.append(time.monotonic() - begun)
+
+    read()
+    yield seconds
+    read()
+
+
+def _comes_up(siege: Siege, app: App, tag: str, commit: bytes) -> float:
+    """How long the agent takes for a push."""
+    siege.git.push(commit)
+    begun = time.monotonic()
+    siege.world.wake()
+    app.wait(lambda: tag in app.versions(), f"{app.name}:{tag} comes up", timeout=GIT_READS_IT)
+    return time.monotonic() - begun
+
+
+def test_message_that_is_huge_is_read_a_few_times_and_for_later_pushes_hardly_at_all(siege: Siege) -> None:
+    """Found: about twenty commands of git read it whole, and fifteen for each push that came next."""
+
+    def staged(app: App, message: bytes = b"web") -> tuple[App, str, bytes]:
+        tag = f"t{next(_NUMBERS)}"
+        siege.world.pull()
+        siege.world.remote.write(f"{app.folder}/target.yaml", app.target_yaml(tag))
+        return app, tag, siege.git.commit(message)
+
+    usual = max(_comes_up(siege, *staged(app)) for app in (siege.web, siege.api))
+    app, tag, commit = staged(siege.web, b"web\n\n" + b"x" * LARGE)
+    with _readings(siege, commit) as seconds:
+        itself = _comes_up(siege, app, tag, commit)
+    assert itself < usual + 14 * max(seconds), (itself, usual, seconds)
+    siege.world.wait_idle()
+    with _readings(siege, commit) as seconds:
+        another = _comes_up(siege, *staged(siege.api))
+    assert another < 2 * usual + 5 * max(seconds), (another, usual, seconds)
 
 
 BRANCHES = {

@@ -68,6 +68,36 @@ def test_what_is_no_file_is_its_apps_problem_and_traffic_stays(kind: str, siege:
     assert (web.live_tag(), web.primary_digest()) == (live, primary)
 
 
+HIDING = {
+    "the namespace is a link": (LINK, "apps/{}", "is a symbolic link"),
+    "the namespace is a submodule": (SUBMODULE, "apps/{}", "is a submodule"),
+    "the folder of all apps is a link": (LINK, "apps", "is a symbolic link"),
+}
+
+
+@pytest.mark.parametrize("kind", HIDING)
+def test_what_hides_apps_does_not_remove_them(kind: str, siege: Siege) -> None:
+    """Unknown is not absent, also for an agent that never saw the folder."""
+    mode, place, said = HIDING[kind]
+    path = place.format(siege.world.namespace)
+    blob = NOWHERE if mode == SUBMODULE else siege.git.blob(b"elsewhere")
+    apps = (siege.web, siege.api)
+    live = [(app.live_tag(), app.primary_digest()) for app in apps]
+    with _pushed(siege, (mode, path.encode(), blob), without=(path.encode(),)):
+        for restarted in (False, True):
+            if restarted:
+                siege.world.restart(fresh_mirror=True)
+                siege.world.wait_idle()
+            for app in apps:
+                assert f"{path}: {said}" in app.wait_condition("InvalidSpec")["message"]
+                assert app.condition("GitReachable")["reason"] == "Reachable", "it has not left main"
+            assert [app.live_tag() for app in apps] == [tag for tag, _ in live]
+    for app in apps:
+        app.wait_condition("InvalidSpec", "False")
+    assert [(app.live_tag(), app.primary_digest()) for app in apps] == live
+    siege.bystander_goes_on()
+
+
 FOLDERS = (
     b"WEB",
     b"Web",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.attacks.conftest import LARGE, Siege, memory_stays
+from tests.attacks.conftest import LARGE, USUAL_SECONDS, Siege, memory_stays
 
 MANY = 100_000
 OWN = 3
@@ -75,3 +76,70 @@ def test_files_that_are_no_manifests_of_an_app_are_nobodys_business(siege: Siege
         siege.web.push_image("beside")
         siege.web.wait_offered("beside")
         siege.bystander_goes_on()
+
+
+LEVELS = WIDTH = 10
+FILE, FOLDER = b"100644", b"40000"
+
+
+def _bomb(siege: Siege, blob: bytes) -> bytes:
+    """Ten folders in one another with ten entries each, all the same: ten thousand million files in some kilobytes."""
+    tree = siege.git.tree(*((FILE, b"%d.yaml" % number, blob) for number in range(WIDTH)))
+    for _ in range(LEVELS - 1):
+        tree = siege.git.tree(*((FOLDER, b"%d" % number, tree) for number in range(WIDTH)))
+    return tree
+
+
+def _with(siege: Siege, tree: bytes, path: str, mode: bytes, blob: bytes) -> bytes:
+    """A tree with one more entry, made by hand: an index would hold all of them."""
+    name, _, rest = path.encode().partition(b"/")
+    held: dict[bytes, tuple[bytes, bytes]] = {}
+    for line in siege.git.run("ls-tree", "-z", tree).split(b"\0") if tree else ():
+        facts, _, known = line.partition(b"\t")
+        if known:
+            held[known] = (facts.split(b" ")[0].lstrip(b"0"), facts.split(b" ")[2])
+    below = held.get(name, (FOLDER, b""))[1]
+    held[name] = (FOLDER, _with(siege, below, rest.decode(), mode, blob)) if rest else (mode, blob)
+    ordered = sorted(held, key=lambda one: one + b"/" if held[one][0] == FOLDER else one)
+    return siege.git.tree(*((held[one][0], one, held[one][1]) for one in ordered))
+
+
+def _pushed_alone(siege: Siege, tree: bytes) -> None:
+    """A commit of this tree on top of main, which no work tree ever has."""
+    siege.git.run("fetch", "--quiet", "origin", "main")
+    head = siege.git.run("rev-parse", "FETCH_HEAD")
+    commit = siege.git.commit(b"by hand", tree=tree, parents=(head,))
+    siege.git.run("-c", "pack.useSparse=false", "push", "--quiet", "origin", commit + b":refs/heads/main")
+    siege.world.wake()
+
+
+BOMBED = ("apps/{}/web/bomb", "apps/{}/web/bomb/1", "apps/{}/bomb", "apps/bomb", "bomb", "analysis")
+
+
+def test_folders_in_one_another_are_listed_no_deeper_than_they_are_read(siege: Siege) -> None:
+    """Where they come, change and go, and for an agent that begins there; the remote is one that can serve them."""
+    siege.git.run("--git-dir", str(siege.world.remote.bare), "config", "pack.useSparse", "false")
+    siege.world.pull()
+    clean = siege.git.run("write-tree")
+    with memory_stays():
+        for number, place in enumerate(BOMBED):
+            bomb = _bomb(siege, siege.git.blob(b"#%d\n" % (number // 2) + OBJECT))
+            tree = _with(siege, clean, place.format(siege.world.namespace), FOLDER, bomb)
+            _another_goes_on(siege, tree, f"bomb-{number}")
+        siege.world.restart(fresh_mirror=True)
+        _another_goes_on(siege, tree, "bomb-again")
+    agent = siege.world.agent
+    assert agent is not None
+    problem = agent.repository.files_below("analysis")["analysis"].content
+    assert "analysis: has more than 1000 folders" in str(problem)
+    _pushed_alone(siege, clean)
+    siege.world.pull()
+    siege.bystander_goes_on()
+
+
+def _another_goes_on(siege: Siege, tree: bytes, tag: str) -> None:
+    target = siege.git.blob(siege.api.target_yaml(tag).encode())
+    begun = time.monotonic()
+    _pushed_alone(siege, _with(siege, tree, f"{siege.api.folder}/target.yaml", FILE, target))
+    siege.api.wait(lambda: tag in siege.api.versions(), f"api:{tag} comes up", timeout=USUAL_SECONDS)
+    assert time.monotonic() - begun < USUAL_SECONDS

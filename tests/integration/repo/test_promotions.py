@@ -14,6 +14,7 @@ from gitops_bg.repo.mirror import Mirror
 from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
 from gitops_bg.repo.push import Pusher, Update
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.trees import Trees
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change
 from tests.support.gitremote import GitRemote
@@ -393,9 +394,9 @@ def _walks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     asked: list[str] = []
     real = promotion.touched_between
 
-    def counted(mirror: Mirror, before: str, head: str) -> frozenset[AppKey] | None:
+    def counted(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
         asked.append(before)
-        return real(mirror, before, head)
+        return real(mirror, trees, before, head)
 
     monkeypatch.setattr(promotion, "touched_between", counted)
     return asked
