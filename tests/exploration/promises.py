@@ -74,7 +74,7 @@ def saved(
         )
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
-        books = books._replace(bad=books.bad - _passed_over(before, after, target))
+        books = books._replace(bad=books.bad - (books.mild & _passed_over(before, after, target)))
     held = {tag_of(hold.digest) for hold in after.holds if hold.cause not in BY_GIT or tag_of(hold.digest) not in meant}
     held -= {tag_of(hold.digest) for hold in before.holds}
     if (
@@ -88,6 +88,8 @@ def saved(
     if ledger:  # It gives these back.
         held -= {tag_of(hold.digest) for hold in ledger.holds}
     if held:
+        mild = {tag_of(hold.digest) for hold in after.holds if hold.cause in MILD} & held - books.left
+        books = books._replace(mild=books.mild - held | mild)
         books = books._replace(bad=books.bad | held, left=books.left | held)
         if asked:
             books = books._replace(stopped=books.stopped | held)
@@ -95,7 +97,7 @@ def saved(
 
 
 def _passed_over(before: Record, after: Record, target: str) -> frozenset[str]:
-    """What nothing spoke against but that it was taken back, until the target named another (decision 16)."""
+    """What was only taken back, or expired, until the target named another (decision 16)."""
     mild = frozenset(tag_of(hold.digest) for hold in before.holds if hold.cause in MILD)
     still = frozenset(tag_of(hold.digest) for hold in (*after.holds, *after.past_holds))
     return mild - still - {target}
@@ -225,7 +227,9 @@ def _switched(  # one promise after the other
     expect = books.expect
     if expect and expect[0] != tag and record.override and not record.override.by:
         expect = None  # An emergency that no person asked for came later.
-    books = books._replace(live=tag, bad=bad, left=gone, stopped=books.stopped - {tag}, owed=owed)
+    books = books._replace(
+        live=tag, bad=bad, left=gone, mild=books.mild - {left, tag}, stopped=books.stopped - {tag}, owed=owed
+    )
     return books._replace(served=served, came=came, expect=expect)
 
 
@@ -274,7 +278,7 @@ def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
         return books
     if not named and known.stage is not Stage.CANDIDATE:
         return books  # The target went back to it since the operator asked: nothing of it was on its way then.
-    return books._replace(bad=books.bad | {coming}, left=books.left | {coming})
+    return books._replace(bad=books.bad | {coming}, left=books.left | {coming}, mild=books.mild - {coming})
 
 
 def told_all(record: Record, ledger: Ledger) -> None:

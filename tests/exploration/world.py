@@ -179,6 +179,8 @@ class Books(NamedTuple):
     """The same in the order in which they came forward first."""
     bad: frozenset[str] = frozenset()
     """Rolled back, failed or aborted, and nobody has said since that they are good."""
+    mild: frozenset[str] = frozenset()
+    """Of these, what nothing speaks against but that it was taken back or expired."""
     stopped: frozenset[str] = frozenset()
     """An operator stopped these, and nobody has said since that they are good."""
     left: frozenset[str] = frozenset()
