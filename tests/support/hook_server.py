@@ -70,7 +70,7 @@ class HookServer:
         payload = json.loads(handler.rfile.read(length) or b"{}")
         self.asked.append(Asked(handler.path, dict(handler.headers), payload))
         if handler.path in self._hanging:
-            self.released.wait(30)
+            self.released.wait(120)
         status, body = self._replies.get(handler.path, (200, b""))
         handler.send_response(status)
         if status != 204:
