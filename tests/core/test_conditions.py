@@ -239,6 +239,10 @@ CONDITIONS = {
         world(active(1), observed={"git": GitView(main_refused="protected branch")}),
         ("GitReachable", True, "Reachable", "the remote answers"),
     ),
+    "Conflict: another agent claims the app": (
+        world(active(1), observed={"app_claimed": "west claims it, too"}),
+        ("Conflict", True, "ClaimedTwice", "west claims it, too"),
+    ),
     "GitReachable: yes, but the app is gone": (
         world(active(1), desired={"in_git": False}),
         ("GitReachable", True, "Orphaned", "the app's folder has left main; it keeps serving"),

@@ -11,7 +11,13 @@ from gitops_bg.core.desired import Problem
 from gitops_bg.core.observed import GitView
 from gitops_bg.core.record import Hold, Override
 from gitops_bg.core.spec import OnExpire, PromoteVia, Suspension
-from gitops_bg.core.traffic.gates import all_open, gates_before_commit, gates_before_switch, gates_to_show
+from gitops_bg.core.traffic.gates import (
+    all_open,
+    gates_before_commit,
+    gates_before_switch,
+    gates_to_show,
+    shut_after_commit,
+)
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
@@ -25,6 +31,7 @@ from tests.core.worlds import (
     pods,
     rising,
     service,
+    target,
     world,
 )
 
@@ -253,6 +260,11 @@ BEFORE_SWITCH = {
         (False, "main was rewritten: ffffffffff is gone; `gitops-bg accept-history` goes on", None),
     ),
     "pause: a merge cuts it short": (coming(spec=timed(60)), GateKind.PAUSE, None),
+    "availability: 0 of 0 pods prove nothing": (
+        coming(sets=(pods(1, 0), pods(2, 0)), desired={"target": target(2, 0)}, record={"replicas": 0}),
+        GateKind.AVAILABILITY,
+        (False, "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas", None),
+    ),
 }
 
 
@@ -291,6 +303,20 @@ def test_a_promotion_is_stopped_before_the_switch_by(name):
     }[name]
     state = coming(**changes)
     assert not all_open(gates_before_switch(state, state.record.numbered(2)))
+
+
+STOPS_A_COMMIT = {
+    "nothing": (waiting(), []),
+    "not the countdown: a person cuts it short": (waiting(spec=timed(60)), []),
+    "pods that are not there": (world(active(1), rising(2), sets=(pods(1), pods(2, 3, 2))), [GateKind.AVAILABILITY]),
+    "a suspension": (waiting(spec=SUSPENDED), [GateKind.SUSPENSION]),
+}
+
+
+@pytest.mark.parametrize("name", STOPS_A_COMMIT)
+def test_what_traffic_waits_for_once_a_promotion_is_committed_is(name):
+    state, kinds = STOPS_A_COMMIT[name]
+    assert [gate.kind for gate in shut_after_commit(state, state.record.numbered(2))] == kinds
 
 
 OLD_TAG = "it served before, and is never promoted by itself: merge the promotion branch"

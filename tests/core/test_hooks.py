@@ -597,6 +597,14 @@ def test_hooks_that_leave_the_file_hold_up_nothing():
     assert (world.live, world.record.hooks) == ("2", ())
 
 
+def test_what_a_hook_that_left_the_file_was_to_be_told_is_forgotten():
+    world = pushed(hook(POST_ROLLOUT, name="stays"), hook(POST_ROLLOUT, name="goes"))
+    assert called(world) == ["stays", "goes"]
+    world.spec = hooked(automatic(), hook(POST_ROLLOUT, name="stays"))
+    world.settle()
+    assert [one.hook for one in world.record.deliveries] == ["stays"]
+
+
 def test_gates_say_the_answer_and_when_it_is_asked_again():
     world = pushed(hook(CONFIRM_PROMOTION, interval=90))
     world.answer({"confirm-promotion": (409, "not now\nreally")})

@@ -39,3 +39,8 @@ def test_the_longest_of_several_secrets_is_hidden_whole() -> None:
 def test_nothing_is_hidden_where_nothing_is_secret() -> None:
     assert hidden("as it was", []) == "as it was"
     assert hidden("as it was", ["", "  "]) == "as it was"
+
+
+@pytest.mark.parametrize("length", range(4, len("s3cr3t-token")))
+def test_the_beginning_of_a_secret_is_hidden_where_the_text_was_cut(length: int) -> None:
+    assert hidden("Bearer " + "s3cr3t-token"[:length], ["s3cr3t-token"]) == "Bearer ***"

@@ -15,7 +15,7 @@ from gitops_bg.cli.main import app as command_line
 from gitops_bg.core.analysis.metrics import Finding
 from gitops_bg.core.decision import Condition, Phase
 from gitops_bg.core.model import AppKey
-from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, NOBODY, Meaning, is_calm, meaning_of, troubles
+from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, NOBODY, Meaning, demands, is_calm, meaning_of, troubles
 
 ROOT = Path(gitops_bg.__file__).parent
 WIDEST = 70
@@ -169,6 +169,15 @@ def test_only_what_phase_and_gates_do_not_tell_is_worth_a_line() -> None:
 def test_a_degraded_app_has_its_reason_as_a_line_where_no_other_condition_says_it() -> None:
     assert list(troubles([DEGRADED, PAUSED])) == [DEGRADED]
     assert list(troubles([DEGRADED, HELD])) == [HELD]
+
+
+def test_somebody_is_asked_about_what_has_a_remedy_and_about_what_nobody_knows() -> None:
+    unknown = Condition("Eclipsed", True, "Moon", "the moon is in the way")
+    told_of = [(key, meaning) for key, meaning in MEANINGS.items() if not is_calm(*key) and ANY not in key]
+    asks = next(key for key, meaning in told_of if meaning.asks)
+    nobodys = next(key for key, meaning in told_of if not meaning.asks)
+    told = [unknown, Condition(nobodys[0], True, nobodys[1], ""), Condition(asks[0], True, asks[1], "")]
+    assert list(demands(told)) == [told[0], told[2]]
 
 
 def test_a_meaning_names_the_app_in_its_command() -> None:

@@ -9,7 +9,7 @@ from gitops_bg.core.spec import Suspension
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.traffic.probation import watch_active
 from tests.core.simulation import Simulation, automatic, deployed, manual
-from tests.core.worlds import NOW, SECOND, active, archived, digest, legacy, pods, target, world
+from tests.core.worlds import NOW, SECOND, active, archived, candidate, digest, legacy, pods, target, world
 
 LONG_AGO = NOW - 600 * SECOND
 JUST_NOW = NOW - 599 * SECOND
@@ -173,3 +173,7 @@ def test_another_version_that_is_ready_takes_over_from_a_live_one_that_fails():
     app.merge()
     app.settle()
     assert app.live == "3"
+
+
+def test_where_nothing_serves_nothing_is_unproven():
+    assert not world(candidate(1)).unproven

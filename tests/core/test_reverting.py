@@ -50,6 +50,8 @@ def reverted(*versions, to: int = 1, takes_back: tuple[int, ...] = (2,), **chang
 
 
 TWO = (legacy(1), active(2))
+BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
+"""Main sends traffic back to version 2, the target to version 1."""
 REVERTS = {
     "marker and content: traffic goes back": (reverted(*TWO), 1),
     "also to one that is archived": (reverted(archived(1), active(2)), 1),
@@ -86,6 +88,11 @@ REVERTS = {
         "primary.yaml was changed after",
     ),
     "an order that nobody knows is none": (reverted(*TWO, source=replace(UNDOING, landed=None)), "nobody can tell"),
+    "the very push that a way back, not begun, leads to: it is cancelled": (BACK_TO_2, 1),
+    "another push of what a way back leads to: it goes on": (
+        replace(BACK_TO_2, desired=replace(BACK_TO_2.desired, primary=replace(primary(2), source=source(9)))),
+        "",
+    ),
     "an older author's date is no order": (reverted(*TWO, source=replace(UNDOING, date=EARLIER.replace(2020))), 1),
 }
 
