@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from tests.mutants.__main__ import ROOT, mutants, survivors
+from tests.mutants.__main__ import survivors
+from tests.mutants.mutation import ROOT, mutants
 
 MANY = 4
 """Each costs seconds; `make mutants SAMPLE=n` tries more."""

@@ -1,0 +1,149 @@
+"""Tries mutants: which tests of `tests/core` run the changed statement, and whether one of them fails.
+
+One process collects the tests and runs them once under coverage. Each mutant is a fork of it in which one function has
+other code, so nothing is imported or collected again. What a test computed while it was imported is not changed.
+"""
+
+import functools
+import gc
+import mmap
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from types import FunctionType
+
+import coverage
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants.mutation import CORE, ROOT, Mutant, code_of
+
+CPU_SECONDS = 60
+"""Then a mutant counts as noticed: it loops without end."""
+
+_SURVIVED, _KILLED, _BROKEN = range(3)
+_TESTS = ("tests/core", "tests/test_doctests.py", "--ignore=tests/core/test_invariants.py")
+"""The tables and the examples, without the slow random histories."""
+_QUIET = ("-q", "--no-header", "--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov")
+
+
+def survivors_of(chosen: Sequence[Mutant], processes: int, told: Callable[[Mutant], None]) -> None:
+    """Tells of those that no test notices, as they are found.
+
+    Raises RuntimeError if a test fails without any change.
+    """
+    trial = _Trial(chosen, processes, told)
+    pytest.main([*_QUIET, *_TESTS], plugins=[trial])
+    if trial.failed:
+        raise RuntimeError(f"fails without any change: {trial.failed}")
+
+
+class _Trial:
+    """A plugin of pytest: runs each test once, to know which lines it runs, and then those that a change concerns.
+
+    All of it happens while the session lasts; afterwards no test can be run.
+    """
+
+    def __init__(self, chosen: Sequence[Mutant], processes: int, told: Callable[[Mutant], None]) -> None:
+        self._chosen, self._processes, self._told = chosen, processes, told
+        self.failed = "the collection"
+        self._items: list[pytest.Item] = []
+        self._seconds: list[float] = []
+        self._runners: dict[str, dict[int, list[int]]] = {}
+        """By file and line, the tests by number."""
+        self._functions: dict[tuple[str, str], list[FunctionType]] = {}
+        self._witnesses = mmap.mmap(-1, 1)
+        """By number, 1 for each test that has noticed a change; shared by all processes."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._items = session.items
+        self._witnesses = mmap.mmap(-1, len(self._items))
+        self.failed = self._run_all()
+        if not self.failed:
+            self._try_all()
+            witnesses = (item for number, item in enumerate(self._items) if self._witnesses[number])
+            self.failed = next((item.nodeid for item in witnesses if not _passes(item)), "")
+        return True
+
+    def _run_all(self) -> str:
+        """Without any change. The one that fails, if one does."""
+        traced = coverage.Coverage(data_file=None, source=[str(CORE)], branch=False, config_file=False)
+        traced.start()
+        for number, item in enumerate(self._items):
+            traced.switch_context(str(number))
+            began = time.process_time()
+            if not _passes(item):
+                return item.nodeid
+            self._seconds.append(time.process_time() - began)
+        traced.stop()
+        data = traced.get_data()
+        for file in data.measured_files():
+            by_line = data.contexts_by_lineno(file)
+            self._runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
+        return ""
+
+    def _try_all(self) -> None:
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(CORE)):
+                self._functions.setdefault((one.__code__.co_filename, one.__code__.co_qualname), []).append(one)
+        gc.collect()
+        gc.freeze()
+        sys.stdout.flush()
+        running: dict[int, Mutant] = {}
+        for mutant in self._chosen:
+            if len(running) == self._processes:
+                self._wait(running)
+            running[self._fork(mutant)] = mutant
+        while running:
+            self._wait(running)
+
+    def _wait(self, running: dict[int, Mutant]) -> None:
+        """For one of them. One that a signal ended, such as that of the timer, was noticed."""
+        child, status = os.wait()
+        mutant, code = running.pop(child), os.waitstatus_to_exitcode(status)
+        if code == _BROKEN:
+            raise RuntimeError(f"cannot be tried: {mutant}")
+        if code == _SURVIVED:
+            self._told(mutant)
+
+    def _fork(self, mutant: Mutant) -> int:
+        child = os.fork()
+        if child == 0:
+            status = _BROKEN
+            try:
+                status = self._try(mutant)
+            except Exception:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        return child
+
+    def _try(self, mutant: Mutant) -> int:
+        code = code_of(mutant)
+        for function in self._functions[str(ROOT / mutant.file), mutant.owner.function]:
+            function.__code__ = code
+        for one in gc.get_objects():
+            if isinstance(one, functools._lru_cache_wrapper):
+                one.cache_clear()
+        signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+        failing = next((one for one in self._tests_of(mutant) if not _passes(self._items[one])), None)
+        if failing is None:
+            return _SURVIVED
+        self._witnesses[failing] = 1
+        return _KILLED
+
+    def _tests_of(self, mutant: Mutant) -> Collection[int]:
+        """Those that run the changed statement, the quick ones first."""
+        by_line = self._runners.get(str(ROOT / mutant.file), {})
+        found = {number for line in mutant.owner.lines for number in by_line.get(line, ())}
+        own = f"test_{Path(mutant.file).stem}.py"
+        return sorted(found, key=lambda number: (self._items[number].path.name != own, self._seconds[number]))
+
+
+def _passes(item: pytest.Item) -> bool:
+    return not any(report.failed for report in runtestprotocol(item, nextitem=None, log=False))
