@@ -239,6 +239,28 @@ CONDITIONS = {
         world(active(1), observed={"git": GitView(main_refused="protected branch")}),
         ("GitReachable", True, "Reachable", "the remote answers"),
     ),
+    "ClockSynchronized: yes": (
+        world(active(1), observed={"clock_skew": 0}),
+        ("ClockSynchronized", True, "Synchronized", "the clocks of the agent and of the cluster agree"),
+    ),
+    "ClockSynchronized: the API server is ahead": (
+        world(active(1), observed={"clock_skew": 7}),
+        (
+            "ClockSynchronized",
+            False,
+            "ApiServerAhead",
+            "the API server's clock is some seconds or more ahead of the agent's",
+        ),
+    ),
+    "ClockSynchronized: the API server is behind": (
+        world(active(1), observed={"clock_skew": -7}),
+        (
+            "ClockSynchronized",
+            False,
+            "ApiServerBehind",
+            "the API server's clock is some seconds or more behind the agent's",
+        ),
+    ),
     "Conflict: another agent claims the app": (
         world(active(1), observed={"app_claimed": "west claims it, too"}),
         ("Conflict", True, "ClaimedTwice", "west claims it, too"),

@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
 from gitops_bg.core.analysis.runs import Measured
 from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.hooks.hook import Answer, Called, Hook, HookRun, HookType, due_at, expires_at, take
+from gitops_bg.core.hooks.hook import Answer, Called, Hook, HookRun, HookType, Severity, due_at, expires_at, take
 from gitops_bg.core.hooks.telling import FLAGGER_PHASES
 from gitops_bg.core.observed import Verb
 from gitops_bg.core.spec import AppSpec
@@ -595,6 +595,29 @@ def test_hooks_that_leave_the_file_hold_up_nothing():
     world.spec = automatic()
     world.settle()
     assert (world.live, world.record.hooks) == ("2", ())
+
+
+def test_what_is_not_taken_is_given_up_at_the_deadline_and_not_a_moment_later():
+    world = pushed(hook(POST_ROLLOUT, deadline=600))
+    for _ in range(20):
+        assert called(world) == ["post-rollout"]
+        world.later(seconds=30)
+    world.settle()
+    assert (called(world), world.events().count("hook-undelivered")) == ([], 1)
+
+
+@pytest.mark.parametrize(("bad", "severity"), [(False, Severity.INFO), (True, Severity.ERROR)])
+def test_a_phase_is_an_error_where_it_is_degraded(bad, severity):
+    world = pushed(hook(HookType.EVENT), spec=replace(manual(), progress_deadline_seconds=60))
+    world.answer({"event": 200})
+    if bad:
+        world.bad_tags.add("3")
+    world.push("3")
+    world.settle()
+    world.later(seconds=120)
+    world.settle()
+    told = [one for one in world.record.deliveries if one.message.startswith("phase ")]
+    assert told[-1].severity is severity
 
 
 def test_what_a_hook_that_left_the_file_was_to_be_told_is_forgotten():

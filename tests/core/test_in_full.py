@@ -91,6 +91,15 @@ def test_other_gates_stand(hinder):
     assert world.live == "1"
 
 
+def test_asked_for_again_it_is_told_once():
+    world = analysed(manual(), pre=PLAN)
+    world.push("2")
+    world.settle()
+    in_full(world)
+    in_full(world)
+    assert world.events().count("skipped") == 1
+
+
 def test_is_over_once_promoted():
     world = analysed(pre=PLAN)
     world.push("2")

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,14 +19,13 @@ from gitops_bg.core.decide import decide
 from gitops_bg.core.decision import Phase
 from gitops_bg.core.hooks.confirmation import awaits_confirmation
 from gitops_bg.core.hooks.hook import Hook, HookType
-from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model import NO_METADATA, PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, Lane
+from gitops_bg.core.record import Event
 from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
-from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, deployed, manual, template
+from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, manual, template
 
 TAGS = ["1", "2+a", "3+a", "3+b", "bad"]
 """Of some, the image differs; of others, only what their ConfigMap holds (`simulation.template`)."""
@@ -476,58 +474,6 @@ def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, event
 
 def _world(sim: Simulation) -> World:
     return World(sim.spec, sim.desired(), sim.observed(), sim.record, sim.now)
-
-
-def _switch(world: World, digest: str, lane: Lane = Lane.PROMOTION) -> act.SwitchTraffic:
-    return act.SwitchTraffic("web", (), 1, world.record.traffic, 2, digest, lane, 0)
-
-
-class TestTheCheckItself:
-    """Each invariant is broken on purpose once: a check that cannot fail proves nothing."""
-
-    def candidate(self) -> Simulation:
-        sim = deployed(manual())
-        sim.push("2")
-        sim.settle()
-        return sim
-
-    def test_i1_switch_to_fewer_pods(self):
-        sim = self.candidate()
-        sim.pods_fail("2", available=1)
-        with pytest.raises(InvariantBroken, match="I1"):
-            check(_world(sim), (_switch(_world(sim), template("2").digest),))
-
-    def test_i2_scaling_down_what_is_live(self):
-        sim = self.candidate()
-        digest = template("1").digest
-        with pytest.raises(InvariantBroken, match="I2"):
-            check(_world(sim), (act.ScaleReplicaSet(digest, 1, 3, 0, "bug"),))
-        with pytest.raises(InvariantBroken, match="I2"):
-            check(_world(sim), (act.DeleteReplicaSet("web", digest, "bug"),))
-
-    def test_i2_deleting_a_copy_that_is_used(self):
-        sim = deployed(manual(), "1+a")
-        with pytest.raises(InvariantBroken, match=r"I2: delete ConfigMap settings-\w+: .*, which a ReplicaSet uses"):
-            check(_world(sim), (act.DeleteConfiguration("ConfigMap", *sim.copies),))
-
-    def test_i3_switch_nobody_asked_for(self):
-        sim = self.candidate()
-        with pytest.raises(InvariantBroken, match="I3"):
-            check(_world(sim), (_switch(_world(sim), template("2").digest),))
-
-    def test_i4_two_switches_in_one_decision(self):
-        sim = self.candidate()
-        switch = _switch(_world(sim), template("2").digest)
-        with pytest.raises(InvariantBroken, match="I4"):
-            check(_world(sim), (switch, switch))
-
-    def test_i7_switch_the_record_has_not_decided(self):
-        sim = self.candidate()
-        sim.set_primary("2")
-        with pytest.raises(InvariantBroken, match="I7"):
-            check(_world(sim), (_switch(_world(sim), template("2").digest),))
-        with pytest.raises(InvariantBroken, match=r"I7.*first deployment"):
-            check(_world(sim), (_switch(_world(sim), template("2").digest, Lane.FIRST),))
 
 
 def test_moves_are_the_events_that_move_traffic():

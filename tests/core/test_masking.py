@@ -13,23 +13,20 @@ from gitops_bg.core.masking import hidden
 SECRET = 'p"ss wörd/+\\'
 
 FORMS = {
-    "as it is": SECRET,
-    "repr": repr(SECRET),
-    "JSON": json.dumps({"token": SECRET}),
-    "JSON in UTF-8": json.dumps({"token": SECRET}, ensure_ascii=False),
-    "a path": quote(SECRET),
-    "a query": quote_plus(SECRET),
-    "base64": base64.b64encode(SECRET.encode()).decode(),
+    "as it is": (SECRET, "***"),
+    "repr": (repr(SECRET), "'***'"),
+    "JSON": (json.dumps({"token": SECRET}), '{"token": "***"}'),
+    "JSON in UTF-8": (json.dumps({"token": SECRET}, ensure_ascii=False), '{"token": "***"}'),
+    "a path": (quote(SECRET), "***"),
+    "a query": (quote_plus(SECRET), "***"),
+    "base64": (base64.b64encode(SECRET.encode()).decode().rstrip("="), "***"),
 }
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_secret_is_hidden_in_the_form_of(form: str) -> None:
-    told = hidden(f"before {FORMS[form]} after", [SECRET])
-    assert told.startswith("before ")
-    assert told.endswith(" after")
-    assert "***" in told
-    assert "rd" not in told
+    written, told = FORMS[form]
+    assert hidden(f"before {written} after", [SECRET]) == f"before {told} after"
 
 
 def test_the_longest_of_several_secrets_is_hidden_whole() -> None:

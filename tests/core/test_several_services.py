@@ -231,6 +231,7 @@ NOTED = {
         renamed(None, desired={"ports": (ServicePorts("web", ""),)}),
         (FormerService("web"),),
     ),
+    "its manifest has come back": (renamed(desired={"ports": (ServicePorts("web", ""),)}), (FormerService("web"),)),
     "nobody knows whether it is": (renamed(None, desired={"whole": False}), (FormerService("web"),)),
     "somebody deleted it": (renamed(view=None), ()),
     "it is somebody else's by now": (renamed(service={"ours": False}), ()),

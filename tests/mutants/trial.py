@@ -1,26 +1,32 @@
 """Tries mutants: which tests of `tests/core` run the changed statement, and whether one of them fails.
 
-One process collects the tests and runs them once under coverage. Each mutant is a fork of it in which one function has
-other code, so nothing is imported or collected again. What a test computed while it was imported is not changed.
+One process collects the tests and runs none. One fork of it runs all of them under coverage; each mutant is a fork in
+which one function has other code. So nothing is imported or collected again, and no world that a test module made at
+its import remembers an answer. What a test computed while it was imported is not changed.
 """
 
 import functools
 import gc
 import mmap
 import os
+import pickle
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import FunctionType
+from typing import TypeVar
 
 import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 
 from tests.mutants.mutation import CORE, ROOT, Mutant, code_of
+
+T = TypeVar("T")
 
 CPU_SECONDS = 60
 """Then a mutant counts as noticed: it loops without end."""
@@ -55,6 +61,7 @@ class _Trial:
         self._seconds: list[float] = []
         self._runners: dict[str, dict[int, list[int]]] = {}
         """By file and line, the tests by number."""
+        self._caches: list[functools._lru_cache_wrapper[object]] = []
         self._functions: dict[tuple[str, str], list[FunctionType]] = {}
         self._witnesses = mmap.mmap(-1, 1)
         """By number, 1 for each test that has noticed a change; shared by all processes."""
@@ -62,30 +69,36 @@ class _Trial:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = session.items
+        self._caches = [one for one in gc.get_objects() if isinstance(one, functools._lru_cache_wrapper)]
         self._witnesses = mmap.mmap(-1, len(self._items))
-        self.failed = self._run_all()
+        self.failed, self._seconds, self._runners = _apart(self._run_all)
         if not self.failed:
             self._try_all()
-            witnesses = (item for number, item in enumerate(self._items) if self._witnesses[number])
-            self.failed = next((item.nodeid for item in witnesses if not _passes(item)), "")
+            self.failed = _apart(self._hear_witnesses)
         return True
 
-    def _run_all(self) -> str:
-        """Without any change. The one that fails, if one does."""
+    def _run_all(self) -> tuple[str, list[float], dict[str, dict[int, list[int]]]]:
+        """Without any change: the one that fails, if one does; how long each took; which run a line of a file."""
+        seconds = []
         traced = coverage.Coverage(data_file=None, source=[str(CORE)], branch=False, config_file=False)
         traced.start()
         for number, item in enumerate(self._items):
             traced.switch_context(str(number))
             began = time.process_time()
-            if not _passes(item):
-                return item.nodeid
-            self._seconds.append(time.process_time() - began)
+            if not self._passes(item):
+                return item.nodeid, [], {}
+            seconds.append(time.process_time() - began)
         traced.stop()
-        data = traced.get_data()
+        data, runners = traced.get_data(), {}
         for file in data.measured_files():
             by_line = data.contexts_by_lineno(file)
-            self._runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
-        return ""
+            runners[file] = {line: [int(one) for one in tests if one] for line, tests in by_line.items()}
+        return "", seconds, runners
+
+    def _hear_witnesses(self) -> str:
+        """A test that has noticed a change, and fails without one as well."""
+        witnesses = (item for number, item in enumerate(self._items) if self._witnesses[number])
+        return next((item.nodeid for item in witnesses if not self._passes(item)), "")
 
     def _try_all(self) -> None:
         for one in gc.get_objects():
@@ -127,11 +140,8 @@ class _Trial:
         code = code_of(mutant)
         for function in self._functions[str(ROOT / mutant.file), mutant.owner.function]:
             function.__code__ = code
-        for one in gc.get_objects():
-            if isinstance(one, functools._lru_cache_wrapper):
-                one.cache_clear()
         signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
-        failing = next((one for one in self._tests_of(mutant) if not _passes(self._items[one])), None)
+        failing = next((one for one in self._tests_of(mutant) if not self._passes(self._items[one])), None)
         if failing is None:
             return _SURVIVED
         self._witnesses[failing] = 1
@@ -144,6 +154,27 @@ class _Trial:
         own = f"test_{Path(mutant.file).stem}.py"
         return sorted(found, key=lambda number: (self._items[number].path.name != own, self._seconds[number]))
 
+    def _passes(self, item: pytest.Item) -> bool:
+        """With nothing remembered: a function that answers from a cache runs no line."""
+        for cache in self._caches:
+            cache.cache_clear()
+        return not any(report.failed for report in runtestprotocol(item, nextitem=None, log=False))
 
-def _passes(item: pytest.Item) -> bool:
-    return not any(report.failed for report in runtestprotocol(item, nextitem=None, log=False))
+
+def _apart(ask: Callable[[], T]) -> T:
+    """What it answers in a fork, of which nothing else remains."""
+    with tempfile.TemporaryFile() as answer:
+        child = os.fork()
+        if child == 0:
+            try:
+                pickle.dump(ask(), answer)
+                answer.flush()
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise RuntimeError("the tests cannot be run without any change")
+        answer.seek(0)
+        return pickle.load(answer)  # type: ignore[no-any-return]
