@@ -6,8 +6,8 @@ import sys
 from tests.mutants.__main__ import survivors
 from tests.mutants.mutation import ROOT, mutants
 
-MANY = 4
-"""Each costs seconds; `make mutants SAMPLE=n` tries more."""
+MANY = 30
+"""Each costs a second, beside one run of all tests; `make mutants SAMPLE=n` tries more."""
 
 
 def test_sample_of_mutants_is_killed():
