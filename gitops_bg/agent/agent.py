@@ -18,35 +18,35 @@ from datetime import UTC, datetime, timedelta
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from gitops_bg.agent.alarms import Alarms
-from gitops_bg.agent.alerting import alert_composer
-from gitops_bg.agent.backoff import Backoff
-from gitops_bg.agent.beside import Beside
-from gitops_bg.agent.boundaries import quietly
-from gitops_bg.agent.catalog import Catalog
-from gitops_bg.agent.closed_refs import ClosedRefs
-from gitops_bg.agent.failures import Failures
-from gitops_bg.agent.git_loop import GitLoop, Listener
-from gitops_bg.agent.leadership import Leadership
-from gitops_bg.agent.lineage import main_of
-from gitops_bg.agent.logs import mask
-from gitops_bg.agent.measuring import Measurements
-from gitops_bg.agent.memory import collect_less_often
-from gitops_bg.agent.metrics import Metrics
-from gitops_bg.agent.reconciler import Reconciler
-from gitops_bg.agent.secret_reading import secret_reader
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.closed_refs import ClosedRefs
+from gitops_bg.agent.desired.git_loop import GitLoop, Listener
+from gitops_bg.agent.desired.lineage import main_of
+from gitops_bg.agent.observability.logs import mask
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.alert_composer import alert_composer
+from gitops_bg.agent.reconcile.background import Background
+from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.agent.reconcile.reconciler import Reconciler
+from gitops_bg.agent.reconcile.secret_reading import secret_reader
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.boundaries import quietly
+from gitops_bg.agent.runtime.failures import Failures
+from gitops_bg.agent.runtime.gc_tuning import collect_less_often
+from gitops_bg.agent.runtime.leadership import Leadership
+from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.workqueue import WorkQueue
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.agent.workqueue import WorkQueue
-from gitops_bg.analysis.hooks import HookCaller
-from gitops_bg.cluster.client import Client
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.lease import Lease, identity
-from gitops_bg.cluster.ownership import Allegiance
+from gitops_bg.cluster.observation.ownership import Allegiance
 from gitops_bg.core.errors import GitopsBgError, Transient, guarded
-from gitops_bg.core.hooks.hook import HookType
-from gitops_bg.core.knowledge import Main
-from gitops_bg.core.model import AppKey
-from gitops_bg.repo.address import repository_name
+from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.main import Main
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.repo.git.address import repository_name
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Agent:
             executors={"default": ThreadPoolExecutor(2)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        self._alarms = Alarms(self._scheduler, clock, self.queue.add)
+        self._alarms = Timers(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
         # The machine's clock, whatever ``clock`` is: a test that sets that forward has no cluster that follows.
         self.cluster = Cluster.watching(
@@ -105,7 +105,7 @@ class Agent:
         self.git.may_write = lambda: self.leadership.holds
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
-        self.measurements = Measurements(
+        self.measurements = MeasurementRunner(
             cluster=self.cluster,
             alarms=self._alarms,
             metrics=self.metrics,
@@ -119,7 +119,7 @@ class Agent:
             git=self.git,
             alarms=self._alarms,
             metrics=self.metrics,
-            beside=Beside(self.measurements, self.hooks),
+            beside=Background(self.measurements, self.hooks),
             clock=clock,
         )
         self._workers = [

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.lease import LeaseSettings
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.lease import LeaseSettings
 from gitops_bg.repo.settings import RepositorySettings
 
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from gitops_bg.analysis.secrets import Secrets
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.secrets import Secrets
+
+__all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Value"]
 
 ENTRY_POINTS = "gitops_bg.metric_providers"
-
-
-class MeasuringFailed(Exception):
-    """The backend could not be asked, or its answer makes no sense: an error, neither good nor bad."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,15 @@ import threading
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 
-from gitops_bg.analysis.cloudwatch import CloudWatch
-from gitops_bg.analysis.datadog import Datadog
-from gitops_bg.analysis.graphite import Graphite
-from gitops_bg.analysis.influxdb import Influxdb
-from gitops_bg.analysis.newrelic import NewRelic
-from gitops_bg.analysis.prometheus import Prometheus
-from gitops_bg.analysis.provider import ENTRY_POINTS, MeasuringFailed, Provider
-from gitops_bg.analysis.web import Web
+from gitops_bg.analysis.provider import ENTRY_POINTS, Provider
+from gitops_bg.analysis.providers.cloudwatch import CloudWatch
+from gitops_bg.analysis.providers.datadog import Datadog
+from gitops_bg.analysis.providers.graphite import Graphite
+from gitops_bg.analysis.providers.influxdb import Influxdb
+from gitops_bg.analysis.providers.newrelic import NewRelic
+from gitops_bg.analysis.providers.prometheus import Prometheus
+from gitops_bg.analysis.providers.web import Web
+from gitops_bg.outbound.errors import MeasuringFailed
 
 OURS: Mapping[str, Callable[[], Provider]] = {
     "prometheus": Prometheus,
@@ -22,7 +23,7 @@ OURS: Mapping[str, Callable[[], Provider]] = {
     "graphite": Graphite,
     "influxdb": Influxdb,
 }
-"""The providers that measure over HTTP; Jobs are another matter (`gitops_bg.cluster.jobs`)."""
+"""The providers that measure over HTTP; Jobs are another matter (`gitops_bg.cluster.execution.jobs`)."""
 
 
 class Registry:

@@ -3,19 +3,19 @@
 from gitops_bg.core.errors import GitopsBgError
 
 
-class NotSo(GitopsBgError):
+class CommandFailed(GitopsBgError):
     """What was asked for is not so, or cannot be done as things are."""
 
-    reason = "NotSo"
+    reason = "CommandFailed"
 
 
-class NoSuch(GitopsBgError):
+class ObjectNotFound(GitopsBgError):
     """Neither Git nor the cluster has what was named."""
 
-    reason = "NoSuch"
+    reason = "ObjectNotFound"
 
 
-class Unclear(GitopsBgError):
+class UsageError(GitopsBgError):
     """Something must be said that was not."""
 
     reason = "Unclear"

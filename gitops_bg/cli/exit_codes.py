@@ -1,9 +1,9 @@
 """What the exit codes mean, and which error ends in which: the only place that knows. `--help` shows `TABLE`."""
 
-from gitops_bg.cli.errors import NoSuch, NotSo, Unclear
-from gitops_bg.cluster.errors import NoAccess, NotFound
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cluster.api.errors import NoAccess, NotFound
 from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused, Transient
-from gitops_bg.repo.errors import BranchMissing, HistoryNotAccepted
+from gitops_bg.repo.git.errors import BranchMissing, HistoryNotAccepted
 
 OK = 0
 NOT_SO = 1
@@ -29,9 +29,9 @@ TABLE = {
 }
 
 _CODES: tuple[tuple[type[GitopsBgError], int], ...] = (
-    (NotSo, NOT_SO),
-    (Unclear, USAGE),
-    (NoSuch, NOT_FOUND),
+    (CommandFailed, NOT_SO),
+    (UsageError, USAGE),
+    (ObjectNotFound, NOT_FOUND),
     (NotFound, NOT_FOUND),
     (NoAccess, USAGE),
     (BranchMissing, NOT_FOUND),

@@ -2,20 +2,12 @@
 
 import typer
 
-from gitops_bg.cli.option_groups import with_option_groups
-from gitops_bg.cli.verbs import (
+from gitops_bg.cli.commands import agent, demo, init
+from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
+from gitops_bg.cli.commands.operate import (
     abort,
     accept_history,
-    agent,
-    check,
-    demo,
-    diff,
-    explain,
     gate,
-    get,
-    history,
-    init,
-    plan,
     promote,
     reconcile,
     restart,
@@ -23,11 +15,10 @@ from gitops_bg.cli.verbs import (
     retry,
     rollback,
     set_image,
-    status,
     suspend,
-    tree,
     undo,
 )
+from gitops_bg.cli.options.option_groups import with_option_groups
 
 START, LOOK, DECIDE = "Start", "Look", "Decide"
 

@@ -3,10 +3,10 @@
 import sys
 import traceback
 
-from gitops_bg.cli.options import OutputOptions
-from gitops_bg.cli.output import clean, console_for, said
-from gitops_bg.core.desired import Problem
+from gitops_bg.cli.options.options import OutputOptions
+from gitops_bg.cli.views.output import clean, console_for, said
 from gitops_bg.core.errors import GitopsBgError, InvalidInput
+from gitops_bg.core.model.desired import Problem
 
 
 def problem_line(problem: Problem) -> str:

@@ -5,40 +5,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gitops_bg.cluster.act import Actor
-from gitops_bg.cluster.caches import Caches
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.companions import Companions
-from gitops_bg.cluster.connection import Access, Count
-from gitops_bg.cluster.desired import service_names
-from gitops_bg.cluster.errors import NotFound
-from gitops_bg.cluster.events import EventWriter, Happening
-from gitops_bg.cluster.jobs import Jobs
-from gitops_bg.cluster.kept import Kept
-from gitops_bg.cluster.kinds import APPS, SECRETS, Object
-from gitops_bg.cluster.observe import Sources, gather, observe
-from gitops_bg.cluster.ownership import NOBODYS, Allegiance, app_owner_of
-from gitops_bg.cluster.pods import Pods
-from gitops_bg.cluster.reader import LiveReader, Memory, Reader
-from gitops_bg.cluster.requests import annotation_of
-from gitops_bg.cluster.settled import Settled
-from gitops_bg.cluster.skew import Skew
-from gitops_bg.cluster.slices import SliceKind
-from gitops_bg.cluster.states import AppState
-from gitops_bg.cluster.status import differs_in_process_view_only, load, since, status_of, with_condition
-from gitops_bg.cluster.watch import Pace
-from gitops_bg.cluster.writer import Writer
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access, Count
+from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.cluster.api.kinds import APPS, SECRETS, Object
+from gitops_bg.cluster.api.skew import Skew
+from gitops_bg.cluster.api.watch import Pace
+from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
+from gitops_bg.cluster.execution.executor import Executor
+from gitops_bg.cluster.execution.jobs import Jobs
+from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.services import service_names
+from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.informers import Informers
+from gitops_bg.cluster.observation.observe import Sources, gather, observe
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of
+from gitops_bg.cluster.observation.pods import Pods
+from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThrough
+from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
+from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
+from gitops_bg.cluster.reporting.status import differs_in_process_view_only, load, since, status_of, with_condition
 from gitops_bg.core import names
-from gitops_bg.core.actions import ClusterAction
-from gitops_bg.core.analysis.runs import Measure, Measured
-from gitops_bg.core.decision import Condition, Decision
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
-from gitops_bg.core.foreign_json import reread_json
-from gitops_bg.core.model import AppKey, ConfigurationRef
-from gitops_bg.core.observed import Observed, Request
-from gitops_bg.core.record import Record
-from gitops_bg.spec.configuration import Configuration
-from gitops_bg.spec.load import AppConfig
+from gitops_bg.core.model.actions import ClusterAction
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.decision import Condition, Decision
+from gitops_bg.core.model.observed import Observed, Request
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey, ConfigurationRef
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.configuration import Configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ class Cluster:
         client: Client,
         sources: Sources,
         writer: Writer,
-        actor: Actor,
-        settled: Settled,
+        actor: Executor,
+        settled: AppliedStates,
         jobs: Jobs | None = None,
         us: Allegiance = NOBODYS,
     ) -> None:
@@ -77,10 +77,10 @@ class Cluster:
         self._writer = writer
         self._actor = actor
         self._settled = settled
-        self._kept = Kept()
+        self._kept = PrunedStatus()
         self._decided: dict[AppKey, str] = {}
-        self._caches = sources.reader if isinstance(sources.reader, Caches) else None
-        self._events = EventWriter(client)
+        self._caches = sources.reader if isinstance(sources.reader, Informers) else None
+        self._events = EventSink(client)
 
     @classmethod
     def watching(  # noqa: PLR0913 - the wiring, by keyword
@@ -105,7 +105,7 @@ class Cluster:
         """
         skew = Skew(clock) if clock else None
         client = Client(access, skew, may_write, count)
-        caches = Caches(client, SliceKind(client), namespaces, on_change, pace)
+        caches = Informers(client, EndpointSliceVersion(client), namespaces, on_change, pace)
         jobs = Jobs(client, namespaces, on_change, pace, on_crash)
         made = cls._of(client, caches, caches, jobs, us)
         made.skew = skew
@@ -115,16 +115,16 @@ class Cluster:
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
         """Without caches: everything is read when asked for."""
         client = Client(access)
-        reader = LiveReader(client, SliceKind(client), tuple(namespaces))
+        reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
         return cls._of(client, reader, reader)
 
     @classmethod
     def _of(
-        cls, client: Client, reader: Reader, memory: Memory, jobs: Jobs | None = None, us: Allegiance = NOBODYS
+        cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Allegiance = NOBODYS
     ) -> "Cluster":
-        writer, settled = Writer(client, memory), Settled()
-        sources = Sources(reader, Pods(client), Companions(client), writer.anchors)
-        actor = Actor(reader, memory, writer, settled, sources.pods, sources.companions, us)
+        writer, settled = Writer(client, memory), AppliedStates()
+        sources = Sources(reader, Pods(client), AuxiliaryObjects(client), writer.anchors)
+        actor = Executor(reader, memory, writer, settled, sources.pods, sources.companions, us)
         return cls(client, sources, writer, actor, settled, jobs, us)
 
     def start(self) -> None:
@@ -266,11 +266,11 @@ class Cluster:
         self._annotate(app, names.CLAIMED_BY, str(self._us))
         return True
 
-    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[Measured, ...]:
+    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
         """What the Jobs came to that the record waits for, see `Jobs.measured`."""
         return self._jobs.measured(app, record, now) if self._jobs is not None else ()
 
-    def measure(self, app: AppKey, record: Record, measures: Sequence[Measure], now: datetime) -> None:
+    def measure(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
         """Have Jobs started for the measurements of the provider ``job``, and others ended, see `Jobs.take`."""
         state = self._reader.app(app)
         if self._jobs is not None and state is not None:
@@ -285,7 +285,7 @@ class Cluster:
         """Have a Kubernetes Event written about the app; never fails, never waits."""
         state = self._reader.app(app)
         if state is not None:
-            self._events.tell(Happening(app, state.meta.uid, reason, message, warning, now))
+            self._events.tell(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
 
     def request(self, app: AppKey, request: Request) -> None:
         """Leave an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""

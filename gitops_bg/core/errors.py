@@ -12,8 +12,8 @@ GitopsBgError
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.printable import printable
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.text.printable import printable
 
 _LONGEST_WORDS = 300
 

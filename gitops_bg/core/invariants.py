@@ -5,7 +5,8 @@ I4, I5 and I6 speak of histories, not of one decision; the property tests check 
 
 from collections.abc import Iterator
 
-from gitops_bg.core.actions import (
+from gitops_bg.core.checks.restart import PodGroup, is_up
+from gitops_bg.core.model.actions import (
     Action,
     DeleteConfiguration,
     DeleteReplicaSet,
@@ -13,9 +14,8 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.lifecycle.restarting import Flock, is_up
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.names import configuration_name
-from gitops_bg.core.record import Lane
 from gitops_bg.core.world import World
 
 
@@ -64,14 +64,14 @@ def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
     decided = world.record.switch
     if decided is None or decided.to_digest != switch.digest or decided.lane is not switch.lane:
         yield f"I7: {switch}, which the record has not decided"
-    if switch.lane is Lane.FIRST and world.record.traffic:
+    if switch.lane is SwitchKind.FIRST and world.record.traffic:
         yield f"I7: {switch} as a first deployment, while something serves"
 
 
 def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
     """A restart is no scale-down: of each version, as many pods stay available as ``maxUnavailable`` asks for."""
     for version in world.record.versions if evictions else ():
-        flock, uids = Flock.of(world, version), {each.uid for each in evictions}
+        flock, uids = PodGroup.of(world, version), {each.uid for each in evictions}
         going = sum(is_up(world, pod) for pod in flock.pods if pod.uid in uids)
         if going and flock.available - going < flock.replicas - flock.most_missing:
             yield f"I2: {going} of the {flock.available} available pods of v{version.number} are evicted at once"

@@ -3,9 +3,9 @@
 import hashlib
 import re
 
-from gitops_bg.core.analysis.runs import MeasurementId
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import AppKey, ConfigurationRef
+from gitops_bg.core.model.analysis_runs import MeasurementId
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import AppKey, ConfigurationRef
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -94,7 +94,7 @@ def pod_base(app: AppKey, digest: str) -> str:
 def job_name(app: AppKey, measurement: MeasurementId) -> str:
     """The name of the Job of a measurement: always the same, so that it is found again and never made twice.
 
-    >>> from gitops_bg.core.analysis.metrics import AnalysisStage
+    >>> from gitops_bg.core.model.metrics import AnalysisStage
     >>> job_name(AppKey("shop", "web"), MeasurementId("e1", 3, AnalysisStage.PRE, 1, "Smoke test", 0))
     'web-pre-smoke-test-d20c69ec03'
     """

@@ -9,15 +9,15 @@ from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from gitops_bg.core.analysis.metrics import AnalysisStage
-from gitops_bg.core.companions import Companion
-from gitops_bg.core.desired import Desired, Missing, Target
-from gitops_bg.core.digest import is_genuine, same_snapshot, short
-from gitops_bg.core.model import Snapshot, Source, Stage, Version
-from gitops_bg.core.observed import CompanionView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.record import Event, FormerService, Lane, LedgerEntry, Record
-from gitops_bg.core.returning import leads_back, may_return_without_gates
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.desired import Desired, Missing, Target
+from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Record, SwitchKind
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
+from gitops_bg.core.way_back import leads_back, may_return_without_gates
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -112,14 +112,14 @@ class World:
         return self.record.version(self.goal)
 
     @cached_property
-    def lane(self) -> Lane:
+    def lane(self) -> SwitchKind:
         """Why traffic would move to ``moving_to``: forward unless it returns to where it may go without gates."""
         active, coming = self.active, self.moving_to
         if active is None:
-            return Lane.FIRST
+            return SwitchKind.FIRST
         if coming and (self.record.override or leads_back(self.record, coming)):
-            return Lane.ROLLBACK
-        return Lane.PROMOTION
+            return SwitchKind.ROLLBACK
+        return SwitchKind.PROMOTION
 
     @cached_property
     def candidate(self) -> Version | None:
@@ -202,7 +202,7 @@ class World:
                 return view
         return None
 
-    def companion(self, companion: Companion) -> CompanionView | None:
+    def companion(self, companion: AuxiliaryObject) -> AuxiliaryView | None:
         """A companion as it was seen; None where there is none."""
         return next((view for view in self.observed.companions if view.companion == companion), None)
 

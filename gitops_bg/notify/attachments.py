@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gitops_bg.core.hooks.hook import Alert, Severity
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert, Severity
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.message import Destination, title_of
 
 WORDS = {Severity.INFO: "good", Severity.WARN: "warning", Severity.ERROR: "danger"}

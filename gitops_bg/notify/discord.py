@@ -5,8 +5,8 @@ https://discord.com/developers/docs/resources/webhook#execute-slackcompatible-we
 
 from urllib.parse import urlsplit, urlunsplit
 
-from gitops_bg.core.hooks.hook import Alert
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import Destination, Message
 

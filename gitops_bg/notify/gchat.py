@@ -6,8 +6,8 @@ https://developers.google.com/workspace/chat/quickstart/webhooks
 import html
 from typing import Any
 
-from gitops_bg.core.hooks.hook import Alert
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.message import HEX, Destination, Message, title_of
 
 

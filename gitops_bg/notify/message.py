@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gitops_bg.core.hooks.hook import Alert, Severity
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert, Severity
+from gitops_bg.core.model.version import AppKey
 
 
 @dataclass(frozen=True, slots=True)

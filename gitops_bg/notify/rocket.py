@@ -3,8 +3,8 @@
 https://docs.rocket.chat/docs/integrations
 """
 
-from gitops_bg.core.hooks.hook import Alert
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import HEX, Destination, Message
 

@@ -3,9 +3,9 @@
 https://api.slack.com/messaging/webhooks, https://api.slack.com/methods/chat.postMessage
 """
 
-from gitops_bg.core.foreign_json import read_json
-from gitops_bg.core.hooks.hook import Alert
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.notify.attachments import payload
 from gitops_bg.notify.message import Destination, Message
 

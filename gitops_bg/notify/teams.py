@@ -7,8 +7,8 @@ address takes is told by its host, as Flux's notification-controller does.
 from typing import Any
 from urllib.parse import urlsplit
 
-from gitops_bg.core.hooks.hook import Alert, Severity
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert, Severity
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.message import HEX, Destination, Message, title_of
 
 CARD_VERSION = "1.4"

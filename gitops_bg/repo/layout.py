@@ -2,8 +2,8 @@
 
 import re
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.spec.layout import APPS_FOLDER, is_dns_label
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import APPS_FOLDER, is_dns_label
 
 PROMOTION_PREFIX = "gitops-bg/promote/"
 STATE_PREFIX = "gitops-bg/state/"

@@ -26,30 +26,30 @@ from datetime import UTC, datetime
 from itertools import islice
 from types import TracebackType
 
-from gitops_bg.core.desired import LedgerMemory, Problem
-from gitops_bg.core.model import AppKey, Source
-from gitops_bg.repo.blobs import Blobs
-from gitops_bg.repo.commits import Committer
-from gitops_bg.repo.edits import Edited, EditOrNew, Edits
-from gitops_bg.repo.errors import MirrorBroken
-from gitops_bg.repo.files import Entry, File, Files
-from gitops_bg.repo.history import Committed, History
-from gitops_bg.repo.ledger import Ledger, Published
-from gitops_bg.repo.ledger_file import LedgerBatch, Position
-from gitops_bg.repo.mainline import Mainline
-from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.offers import Offers, Promotion
-from gitops_bg.repo.output import lines, text
-from gitops_bg.repo.polling import Poll, Poller
-from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, Promotions
-from gitops_bg.repo.push import Pusher
-from gitops_bg.repo.reverts import Change, Reverts, TakenBack
+from gitops_bg.core.model.desired import LedgerMemory, Problem
+from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.repo.git.blobs import Blobs
+from gitops_bg.repo.git.errors import MirrorBroken
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.push import Pusher
+from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.files import Entry, File, Files
+from gitops_bg.repo.read.history import Committed, History
+from gitops_bg.repo.read.mainline import Mainline
+from gitops_bg.repo.read.polling import Poll, Poller
+from gitops_bg.repo.read.promotion_branches import Promotion, PromotionBranches
+from gitops_bg.repo.read.provenance import LANDINGS, Details, Sources
+from gitops_bg.repo.read.reverts import Change, Reverts, TakenBack
+from gitops_bg.repo.read.since import Says, contents, landing_of
+from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.since import Says, contents, landing_of
-from gitops_bg.repo.sources import LANDINGS, Details, Sources
-from gitops_bg.repo.tree import AppIndex
-from gitops_bg.repo.trees import Trees
-from gitops_bg.spec.layout import SETTINGS_FILE, app_file
+from gitops_bg.repo.write.commits import Committer
+from gitops_bg.repo.write.edits import Edited, EditOrNew, Edits
+from gitops_bg.repo.write.ledger import Ledger, Published
+from gitops_bg.repo.write.ledger_file import LedgerBatch, Position
+from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Promotions
+from gitops_bg.spec.app.layout import SETTINGS_FILE, app_file
 
 
 def _now() -> datetime:
@@ -83,7 +83,7 @@ class Repository:
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
         blobs = Blobs(mirror)
         self._files = Files(trees, blobs)
-        self._offers = Offers(mirror, trees, blobs, self._files)
+        self._offers = PromotionBranches(mirror, trees, blobs, self._files)
         self._committer = committer = Committer(mirror, clock)
         pusher = Pusher(mirror, sleep)
         self._promotions = Promotions(mirror, trees, self._files, committer, pusher, self._offers)

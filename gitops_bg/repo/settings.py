@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
 
 # A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character gets through.
 _BRANCH = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event, Lock
 
-from gitops_bg.sandbox.calls import Call
-from gitops_bg.sandbox.errors import ApiError, forbidden
-from gitops_bg.sandbox.store import Backup, Store
+from gitops_bg.sandbox.http.calls import Call
+from gitops_bg.sandbox.http.errors import ApiError, forbidden
+from gitops_bg.sandbox.objects.store import Backup, Store
 
 Hook = Callable[[Call], None]
 

@@ -15,19 +15,19 @@ from gitops_bg.sandbox.controllers.jobs import Jobs
 from gitops_bg.sandbox.controllers.kubelet import Kubelet
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.replicasets import ReplicaSets
-from gitops_bg.sandbox.definitions import Definitions
-from gitops_bg.sandbox.errors import ApiError
 from gitops_bg.sandbox.faults import Faults
-from gitops_bg.sandbox.kinds import NAMESPACES, Kinds
-from gitops_bg.sandbox.objects import Manifest, copy_of, to_json
-from gitops_bg.sandbox.requests import Requests
-from gitops_bg.sandbox.server import ApiServer
-from gitops_bg.sandbox.store import Store
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.requests import Requests
+from gitops_bg.sandbox.http.server import ApiServer
+from gitops_bg.sandbox.http.wire import Acceptor
+from gitops_bg.sandbox.objects.definitions import Definitions
+from gitops_bg.sandbox.objects.kinds import NAMESPACES, Kinds
+from gitops_bg.sandbox.objects.objects import Manifest, copy_of, to_json
+from gitops_bg.sandbox.objects.store import Store
 from gitops_bg.sandbox.traffic.pods import PodServers
 from gitops_bg.sandbox.traffic.proxy import ServiceProxy
 from gitops_bg.sandbox.traffic.routes import LateRoutes
-from gitops_bg.sandbox.wire import Acceptor
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _OWN = Options(manager="sandbox")
 

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.spec.paths import Path, written
-from gitops_bg.spec.yamlio import kind_of
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.yaml.paths import Path, written
+from gitops_bg.spec.yaml.reader import kind_of
 
 Value = TypeVar("Value")
 Encode = Callable[[Any], Any]
@@ -43,7 +43,7 @@ class _Wrong(Exception):
 def to_json(value: Any) -> dict[str, Any]:
     """A dataclass of the core as a JSON object.
 
-    >>> from gitops_bg.core.model import AppKey, Source
+    >>> from gitops_bg.core.model.version import AppKey, Source
     >>> to_json(AppKey("shop", "web")), to_json(Source(commit="9be1"))
     ({'namespace': 'shop', 'name': 'web'}, {'commit': '9be1'})
     """

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.core.names import GROUP, KIND, PLURAL
-from gitops_bg.spec.emit import to_yaml
-from gitops_bg.spec.models import AppSpec
+from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.yaml.emit import to_yaml
 
 HEADER = """\
-# Generated from gitops_bg/spec/models.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
+# Generated from gitops_bg/spec/app/models.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
 """
 
 Schema = dict[str, Any]

@@ -4,8 +4,8 @@ import errno
 import os
 import socket
 
-from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput, Refused
+from gitops_bg.core.model.desired import Problem
 
 
 class CannotListen(Refused):

@@ -6,8 +6,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from gitops_bg.agent.logs import masked
-from gitops_bg.web.view import AgentView
+from gitops_bg.agent.observability.logs import masked
+from gitops_bg.web.agent_port import AgentView
 
 
 def routes(view: AgentView) -> list[Route]:

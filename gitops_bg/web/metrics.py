@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from gitops_bg.web.view import AgentView
+from gitops_bg.web.agent_port import AgentView
 
 _OPEN_METRICS = "application/openmetrics-text"
 

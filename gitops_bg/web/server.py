@@ -14,7 +14,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gitops_bg.agent.logs import fields
+from gitops_bg.agent.observability.logs import fields
 from gitops_bg.web.address import format_address, listen
 from gitops_bg.web.connections import Connection
 

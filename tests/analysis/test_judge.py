@@ -7,14 +7,19 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.analysis.judge import judge
+from gitops_bg.analysis.conditions import evaluate
 from gitops_bg.analysis.provider import NoData, Value
-from gitops_bg.core.analysis.metrics import Finding, Metric
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric
 
-GOOD, BAD, UNCLEAR, BROKEN = Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR
+GOOD, BAD, UNCLEAR, BROKEN = (
+    AnalysisPhase.SUCCESSFUL,
+    AnalysisPhase.FAILED,
+    AnalysisPhase.INCONCLUSIVE,
+    AnalysisPhase.ERROR,
+)
 YES, NO, ODD = "result == 1", "result == 2", "result.missing == 1"
 
-TABLE: list[tuple[str, str, Any, Finding]] = [
+TABLE: list[tuple[str, str, Any, AnalysisPhase]] = [
     # success, failure, result, finding
     ("", "", 1, GOOD),
     (YES, "", 1, GOOD),
@@ -48,12 +53,12 @@ TABLE: list[tuple[str, str, Any, Finding]] = [
 
 
 @pytest.mark.parametrize(("success", "failure", "result", "finding"), TABLE)
-def test_the_conditions_say_what_a_value_means(success: str, failure: str, result: Any, finding: Finding) -> None:
-    found, why = judge(Metric("rate", "web", "{}", success, failure), Value(result))
+def test_the_conditions_say_what_a_value_means(success: str, failure: str, result: Any, finding: AnalysisPhase) -> None:
+    found, why = evaluate(Metric("rate", "web", "{}", success, failure), Value(result))
     assert found is finding, why
     assert bool(why) is (finding is not GOOD)
 
 
 @pytest.mark.parametrize("conditions", [("", ""), ("true", ""), ("", "true"), ("true", "true")])
 def test_no_data_is_inconclusive_whatever_the_conditions(conditions: tuple[str, str]) -> None:
-    assert judge(Metric("rate", "web", "{}", *conditions), NoData("empty")) == (UNCLEAR, "no data: empty")
+    assert evaluate(Metric("rate", "web", "{}", *conditions), NoData("empty")) == (UNCLEAR, "no data: empty")

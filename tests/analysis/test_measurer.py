@@ -12,18 +12,18 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.analysis.measurer import LONGEST, Measurer
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
-from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
-from gitops_bg.core.model import AppKey
+from gitops_bg.analysis.pool import LONGEST, MeasurementPool
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.version import AppKey
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 TIMEOUT = 10
 
 
-def measure(name: str, index: int = 0) -> Measure:
-    return Measure(MeasurementId("epoch", 1, AnalysisStage.PRE, 1, name, index), Metric(name, "web"))
+def measure(name: str, index: int = 0) -> MeasurementRequest:
+    return MeasurementRequest(MeasurementId("epoch", 1, AnalysisStage.PRE, 1, name, index), Metric(name, "web"))
 
 
 class World:
@@ -35,21 +35,21 @@ class World:
         self.woken: queue.SimpleQueue[AppKey] = queue.SimpleQueue()
         self.gates: dict[str, threading.Event] = {}
         self.lock = threading.Lock()
-        self.measurer = Measurer(self.run, self.woken.put, lambda: self.now, size)
+        self.measurer = MeasurementPool(self.run, self.woken.put, lambda: self.now, size)
 
     def gate(self, name: str) -> threading.Event:
         with self.lock:
             return self.gates.setdefault(name, threading.Event())
 
-    def run(self, app: AppKey, asked: Measure) -> Measured:
+    def run(self, app: AppKey, asked: MeasurementRequest) -> MeasurementResult:
         name = f"{app.name}.{asked.id.metric}.{asked.id.index}"
         self.begun.put(name)
         assert self.gate(name).wait(TIMEOUT)
         if asked.id.metric == "bug":
             raise RuntimeError("what a Secret holds")
-        return Measured(asked.id, Finding.SUCCESSFUL, self.now, value=name)
+        return MeasurementResult(asked.id, AnalysisPhase.SUCCESSFUL, self.now, value=name)
 
-    def take(self, app: AppKey, *measures: Measure) -> datetime | None:
+    def take(self, app: AppKey, *measures: MeasurementRequest) -> datetime | None:
         return self.measurer.take(app, measures)
 
     def begins(self, count: int = 1) -> set[str]:
@@ -161,7 +161,7 @@ def test_what_takes_too_long_is_an_error_and_its_place_is_given_to_others() -> N
     world.take(WEB, measure("stuck"))
     assert world.woken.get(timeout=TIMEOUT) == WEB
     (found,) = world.measurer.results(WEB)
-    assert (found.finding, found.at) == (Finding.ERROR, world.now)
+    assert (found.finding, found.at) == (AnalysisPhase.ERROR, world.now)
     assert "no answer within 330 s" in found.message
     world.take(WEB, measure("stuck", 1))
     assert world.begins() == {"web.stuck.1"}
@@ -203,7 +203,7 @@ def test_bug_is_an_error_of_its_measurement_and_the_thread_measures_the_next(cap
         world.end("api.after.0")
         assert world.values(API) == ["api.after.0"]
         [found] = world.measurer.results(WEB)
-        assert found.finding is Finding.ERROR
+        assert found.finding is AnalysisPhase.ERROR
         assert "a bug of the agent: RuntimeError" in found.message
         assert "what a Secret holds" not in found.message + caplog.text
     finally:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.analysis.provider import MeasuringFailed
 from gitops_bg.analysis.registry import OURS, Registry
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.spec.providers import BLOCKS
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.spec.analysis.providers import BLOCKS
 from tests.integration.analysis.measured import measured
 
 CODE = """
@@ -63,9 +63,9 @@ def asked(what: str) -> dict[str, str]:
 @pytest.mark.usefixtures("package")
 def test_a_provider_of_another_package_measures_like_ours() -> None:
     found = measured(NAME, asked("value"), SECRETS, success="result.app == 'shop/web' && result.key == 'k3y-123'")
-    assert found.finding is Finding.SUCCESSFUL
+    assert found.finding is AnalysisPhase.SUCCESSFUL
     assert found.value == '{"app": "shop/web", "at": "2026-11-21T12:00:00+00:00", "key": "***"}'
-    assert measured(NAME, asked("nothing"), SECRETS).finding is Finding.INCONCLUSIVE
+    assert measured(NAME, asked("nothing"), SECRETS).finding is AnalysisPhase.INCONCLUSIVE
 
 
 @pytest.mark.usefixtures("package")
@@ -79,7 +79,7 @@ def test_a_provider_of_another_package_measures_like_ours() -> None:
 )
 def test_what_goes_wrong_in_it_is_an_error(what: str, message: str, caplog: pytest.LogCaptureFixture) -> None:
     found = measured(NAME, asked(what), SECRETS)
-    assert (found.finding, found.message) == (Finding.ERROR, message)
+    assert (found.finding, found.message) == (AnalysisPhase.ERROR, message)
     assert ("Traceback" in caplog.text) is (what == "break")
     assert "k3y" not in caplog.text
 

@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent import git_writes, reader, reconciler
-from gitops_bg.agent.measuring import Measurements
-from gitops_bg.analysis import hooks
-from gitops_bg.analysis.hooks import HookCaller
-from gitops_bg.analysis.measuring import Measuring
+from gitops_bg.agent.desired import git_writes, reader
+from gitops_bg.agent.reconcile import reconciler
+from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.cluster import cluster as cluster_module
-from gitops_bg.cluster.jobs import Jobs
-from gitops_bg.repo.ledger import Ledger
-from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.promotion import Promotions
+from gitops_bg.cluster.execution.jobs import Jobs
+from gitops_bg.hooks import caller
+from gitops_bg.hooks.caller import HookCaller
+from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.ledger import Ledger
+from gitops_bg.repo.write.promotion import Promotions
 from tests.attacks.conftest import Siege
 from tests.support.analysis import analysed, publish_templates
 from tests.support.hook_server import hook_server
@@ -68,8 +69,8 @@ BOUNDARIES = {
     "writing primary.yaml": Boundary(git_writes, "_change"),
     "offering a promotion": Boundary(Promotions, "offer"),
     "writing the ledger": Boundary(Ledger, "publish"),
-    "asking what was measured": Boundary(Measurements, "results"),
-    "ordering measurements": Boundary(Measurements, "take"),
+    "asking what was measured": Boundary(MeasurementRunner, "results"),
+    "ordering measurements": Boundary(MeasurementRunner, "take"),
     "ordering calls": Boundary(HookCaller, "take"),
 }
 
@@ -150,7 +151,7 @@ def test_file_that_git_lost_between_two_commands_is_that_polls(
 
 
 def test_bug_in_a_watch_makes_it_list_anew(siege: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gitops_bg.cluster.cache import Scope
+    from gitops_bg.cluster.observation.informer import Scope
 
     failed = _failing_once(monkeypatch, Scope, "put")
     siege.web.push_image("watched")
@@ -161,11 +162,11 @@ def test_bug_in_a_watch_makes_it_list_anew(siege: Siege, monkeypatch: pytest.Mon
 def test_bug_in_an_event_or_a_timer_is_logged_and_that_is_all(
     siege: Siege, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from gitops_bg.cluster.events import EventWriter
+    from gitops_bg.cluster.reporting.events import EventSink
 
     agent = siege.world.agent
     assert agent is not None
-    told = _failing_once(monkeypatch, EventWriter, "write")
+    told = _failing_once(monkeypatch, EventSink, "write")
     rechecked = _failing_once(monkeypatch, cluster_module.Cluster, "recheck")
     agent._resync()
     siege.web.push_image("told")
@@ -196,7 +197,7 @@ def test_bug_in_a_job_is_an_error_of_the_measurement(siege: Siege) -> None:
 def test_bug_in_a_measurement_is_its_error(siege: Siege) -> None:
     siege.world.publish("A template", {"analysis/asked.yaml": WEB_TEMPLATE})
     siege.web.strategy |= ASKED
-    with _gone_afterwards(siege, "prePromotionAnalysis"), Boundary(Measuring, "_reading").broken():
+    with _gone_afterwards(siege, "prePromotionAnalysis"), Boundary(MetricEvaluator, "_reading").broken():
         siege.web.push_image("by-provider")
         siege.web.wait(lambda: "RuntimeError" in _said(siege.web), "the status says what went wrong")
         siege.bystander_goes_on()
@@ -210,7 +211,7 @@ def test_bug_in_a_hook_is_its_answer_and_it_is_asked_again(
     with hook_server() as backend:
         siege.web.strategy["webhooks"] = [{"name": "ask", "type": "pre-rollout", "url": backend.url("/ask")}]
         with _gone_afterwards(siege, "webhooks"):
-            failed = _failing_once(monkeypatch, hooks, name)
+            failed = _failing_once(monkeypatch, caller, name)
             siege.web.push_image(f"by-hook{name}")
             assert failed.wait(20)
             siege.bystander_goes_on()

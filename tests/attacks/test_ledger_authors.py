@@ -11,11 +11,20 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event, LedgerEntry
-from gitops_bg.repo import dashboard
-from gitops_bg.repo.ledger_file import AppState, Document, LedgerBatch, Position, Told, VersionState, parse, render
-from gitops_bg.repo.messages import of_entry, telling
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.write import state_readme
+from gitops_bg.repo.write.ledger_file import (
+    AppState,
+    Document,
+    LedgerBatch,
+    Position,
+    Told,
+    VersionState,
+    parse,
+    render,
+)
+from gitops_bg.repo.write.messages import of_entry, telling
 from tests.attacks.conftest import LARGE, Siege, memory_stays
 from tests.support.scenario import STATE_BRANCH
 from tests.support.waiting import eventually
@@ -74,7 +83,7 @@ def _use(document: Document) -> None:
     now, entries = document.taking(fresh)
     assert parse(render(now)).position == now.position
     assert document.memory is not None
-    dashboard.render({app: dashboard.row_of(document)}, "test").decode()
+    state_readme.render({app: state_readme.row_of(document)}, "test").decode()
     telling([of_entry(app, entry) for entry in (*entries, *(told.entry for told in document.history))], "test").encode()
 
 

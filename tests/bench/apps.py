@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import AppKey, Color, Source, Stage, Version
-from gitops_bg.spec.primary import render_primary
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.spec.app.primary import render_primary
 from tests.fixtures.repos import texts
 
 FIRST = "1.0.0"

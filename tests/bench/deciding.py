@@ -5,9 +5,9 @@ from __future__ import annotations
 import timeit
 from collections.abc import Iterator
 
-from gitops_bg.core.decide import decide
-from gitops_bg.core.model import Stage
-from gitops_bg.core.record import Record
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.bench.rows import Row
 from tests.core import worlds

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from gitops_bg.core import names
-from gitops_bg.core.digest import short
+from gitops_bg.core.model.digest import short
 from tests.bench.apps import FIRST, NEVER_READY, NEXT, BenchApp
 from tests.bench.channel import Child
 from tests.bench.rows import Row, percentile, spread

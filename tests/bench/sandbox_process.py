@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_bg.core import names
 from gitops_bg.sandbox import Sandbox
-from gitops_bg.sandbox.objects import to_json
+from gitops_bg.sandbox.objects.objects import to_json
 from tests.bench.apps import MODELS, BenchApp
 from tests.bench.channel import serve, settings_of_child
 from tests.bench.stamping import Stamp, is_about

@@ -12,10 +12,10 @@ from typing import get_args, get_origin
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from gitops_bg.spec.alerts import ProviderSpec
-from gitops_bg.spec.models import AppSpec
-from gitops_bg.spec.providers import Provider
-from gitops_bg.spec.templates import TemplateSpec
+from gitops_bg.spec.analysis.providers import Provider
+from gitops_bg.spec.analysis.templates import TemplateSpec
+from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 
 
 def _models_in(annotation: object) -> Iterator[type[BaseModel]]:

@@ -6,8 +6,8 @@ import itertools
 from datetime import UTC, datetime
 
 from gitops_bg.core import names
-from gitops_bg.core.digest import short
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.paths import pods
 from tests.support.rawapi import Json
 from tests.support.scenario import App
@@ -17,12 +17,12 @@ _IDS = itertools.count(1)
 
 def abort(app: App, reason: str = "smells") -> None:
     """`gitops-bg abort`."""
-    app.ask(Request(f"abort-{next(_IDS)}", Verb.ABORT, "ada", datetime.now(UTC), reason))
+    app.ask(Request(f"abort-{next(_IDS)}", OperatorCommand.ABORT, "ada", datetime.now(UTC), reason))
 
 
 def promote_full(app: App) -> None:
     """`gitops-bg promote --full`."""
-    app.ask(Request(f"full-{next(_IDS)}", Verb.PROMOTE_FULL, "ada", datetime.now(UTC)))
+    app.ask(Request(f"full-{next(_IDS)}", OperatorCommand.PROMOTE_FULL, "ada", datetime.now(UTC)))
 
 
 def retry(app: App, tag: str) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 import yaml
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 
@@ -167,7 +167,7 @@ def test_L19_abort_holds_the_candidate_and_leaves_traffic_alone(web: App) -> Non
     web.push_image("v2")
     web.wait_offered("v2")
 
-    web.ask(Request("1", Verb.ABORT, "ada", datetime.now(UTC), "smells"))
+    web.ask(Request("1", OperatorCommand.ABORT, "ada", datetime.now(UTC), "smells"))
 
     web.wait_phase("Held")
     web.wait(lambda: not web.offered(), "the offer is withdrawn")

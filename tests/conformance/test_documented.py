@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.record import Ending
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.record import RolloutOutcome
 from tests.conformance import fields, survey
 from tests.conformance.document import COMMAND, pages
 from tests.conformance.reference import EVERY, SECTIONS, Scenario
@@ -52,7 +52,7 @@ def test_field_that_stands_for_one_of_theirs_is_there(theirs: tuple[fields.Their
 
 def test_every_phase_and_outcome_has_its_words() -> None:
     assert set(PHASES) == set(Phase)
-    assert set(ENDINGS) == set(Ending)
+    assert set(ENDINGS) == set(RolloutOutcome)
 
 
 def test_every_field_is_mentioned_by_a_test() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.record import Ending
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.record import RolloutOutcome
 
 PHASES = {
     Phase.INVALID: ("Degraded (InvalidSpec)", "an event only"),
@@ -24,11 +24,11 @@ PHASES = {
 """Of each phase: Argo Rollouts' phase with its reason, Flagger's phase."""
 
 ENDINGS = {
-    Ending.PROMOTED: "Promoted",
-    Ending.FAST_PROMOTED: "FastPromoted",
-    Ending.ABORTED: "Aborted",
-    Ending.SUPERSEDED: "Superseded",
-    Ending.CANCELLED: "RolledBack: the template is the stable one again",
-    Ending.ROLLED_BACK: "Aborted, after the cutover; or Promoted, and then RolledBack of another rollout",
+    RolloutOutcome.PROMOTED: "Promoted",
+    RolloutOutcome.FAST_PROMOTED: "FastPromoted",
+    RolloutOutcome.ABORTED: "Aborted",
+    RolloutOutcome.SUPERSEDED: "Superseded",
+    RolloutOutcome.CANCELLED: "RolledBack: the template is the stable one again",
+    RolloutOutcome.ROLLED_BACK: "Aborted, after the cutover; or Promoted, and then RolledBack of another rollout",
 }
 """Of each outcome of a rollout: Argo Rollouts' completionStatus."""

@@ -8,37 +8,36 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.core import actions as act
 from gitops_bg.core import names
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.companions import Autoscaler, Companion
-from gitops_bg.core.decide import decide
-from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
-from gitops_bg.core.digest import short, snapshot_of
-from gitops_bg.core.hooks.hook import Call, Called
-from gitops_bg.core.looks import Looks
-from gitops_bg.core.model import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
-from gitops_bg.core.observed import (
-    CompanionView,
+from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
+from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.hooks import HookCall, HookResponse
+from gitops_bg.core.model.looks import Looks
+from gitops_bg.core.model.observed import (
+    AuxiliaryView,
     ConfigurationView,
     GitView,
     Observed,
+    OperatorCommand,
     PodView,
     PromotionBranch,
     ReplicaSetView,
     Request,
     ServiceView,
-    Verb,
 )
-from gitops_bg.core.record import Event, LedgerEntry, Record
-from gitops_bg.core.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
-from gitops_bg.core.traffic.following import asks_what_passed
-from gitops_bg.core.traffic.reverting import asks_for_provenance
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
+from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
+from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
 
 APP = AppKey("shop", "web")
 START = datetime(2026, 1, 1, tzinfo=UTC)
-COPY = Companion("HorizontalPodAutoscaler", "web-primary")
+COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
 MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 
 
@@ -124,8 +123,8 @@ class Simulation:
     """Which withdrawn switch each of them is marked with."""
     preview: str | None = None
     request: Request | None = None
-    measured: tuple[Measured, ...] = ()
-    answers: tuple[Called, ...] = ()
+    measured: tuple[MeasurementResult, ...] = ()
+    answers: tuple[HookResponse, ...] = ()
     bad_tags: set[str] = field(default_factory=set)
     history_rewritten: str = ""
     problems: tuple[Problem, ...] = ()
@@ -147,7 +146,7 @@ class Simulation:
     """A PodDisruptionBudget that spares no pod."""
     autoscaler: Autoscaler | None = None
     """The one in Git."""
-    companions: dict[Companion, str] = field(default_factory=dict)
+    companions: dict[AuxiliaryObject, str] = field(default_factory=dict)
     """Those that are live; of the autoscaler's copy with the name of the ReplicaSet that it scales."""
     evicted: int = 0
     born: int = 0
@@ -189,17 +188,17 @@ class Simulation:
         active = self.record.version(self.record.traffic)
         return self.push(to, reverts=active.source.commit if active else "")
 
-    def ask(self, verb: Verb, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
+    def ask(self, verb: OperatorCommand, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
         self.commits += 1
         self.request = Request(str(self.commits), verb, "ada", self.now, "because", to_version, gate, force)
 
-    def answer(self, replies: Mapping[str, int | tuple[int, str]]) -> list[Call]:
+    def answer(self, replies: Mapping[str, int | tuple[int, str]]) -> list[HookCall]:
         """Every hook that is called now answers with a status and a body, those without a reply not at all; a pass."""
         calls = [call for call in self.decide().calls if call.hook.name in replies]
         for call in calls:
             reply = replies[call.hook.name]
             status, text = reply if isinstance(reply, tuple) else (reply, "")
-            self.answers = (*self.answers, Called(call.id, status, self.now, text))
+            self.answers = (*self.answers, HookResponse(call.id, status, self.now, text))
         self.step()
         self.answers = ()
         return calls
@@ -327,7 +326,7 @@ class Simulation:
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
             ),
             preview_service=self._service("web-preview", self.preview),
-            companions=tuple(CompanionView(one, aim=aim) for one, aim in self.companions.items()),
+            companions=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.companions.items()),
             pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
             measurements=self.measured,
@@ -449,7 +448,7 @@ class Simulation:
             case act.ScaleReplicaSet():
                 pods = self.pods[action.digest]
                 pods.replicas, pods.available = action.replicas, min(pods.available, action.replicas)
-            case act.DressPods():
+            case act.SyncPodMetadata():
                 assert self.pods[action.digest].metadata == action.metadata
                 self.pods[action.digest].worn = action.metadata
             case act.EvictPod():
@@ -467,9 +466,9 @@ class Simulation:
                 self._switch(action)
             case act.MarkService():
                 self.marks[action.name] = action.withdrawn
-            case act.ApplyCompanion():
+            case act.ApplyAuxiliaryObject():
                 self.companions[action.companion] = names.replica_set_name(APP, action.digest)
-            case act.DeleteCompanion():
+            case act.DeleteAuxiliaryObject():
                 del self.companions[action.companion]
             case act.CommitPrimary():
                 self._commit_primary(action)

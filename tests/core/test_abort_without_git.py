@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.desired import Missing
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event
 from tests.core.simulation import deployed, manual
 
 
@@ -14,7 +14,7 @@ def test_a_candidate_is_aborted_though_the_target_cannot_be_read() -> None:
     world.settle()
     world.reachable = False
     world.seen = replace(world.desired(), target=Missing.UNSEEN, primary=Missing.UNSEEN)
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.settle()
     assert world.held == {"2"}
     assert Event.ABORTED in [entry.event for entry in world.record.ledger]
@@ -25,6 +25,6 @@ def test_an_abort_with_nothing_on_its_way_holds_nothing() -> None:
     world = deployed(manual())
     world.reachable = False
     world.seen = replace(world.desired(), target=Missing.UNSEEN, primary=Missing.UNSEEN)
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.settle()
     assert world.held == set()

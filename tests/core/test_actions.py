@@ -4,13 +4,13 @@ import typing
 
 import pytest
 
-from gitops_bg.core import actions as act
 from gitops_bg.core import errors
-from gitops_bg.core.companions import Companion
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import AppKey, Color, PodMetadata
-from gitops_bg.core.record import Event, Lane, LedgerEntry
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.version import AppKey, Color, PodMetadata
 from tests.core.simulation import settings, template
 from tests.core.worlds import NOW, candidate, digest
 
@@ -18,7 +18,7 @@ S1, S2 = short(digest(1)), short(digest(2))
 FROM_1 = (digest(1), 1)
 
 
-def switch(lane: Lane, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
+def switch(lane: SwitchKind, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
     return act.SwitchTraffic("web", (), from_number, from_digest, 2, digest(2), lane, 3)
 
 
@@ -42,10 +42,10 @@ SENTENCES = {
         f"repair the blue ReplicaSet of v2 ({S2}) at 3: its pods get role=active"
     ),
     act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): f"scale v2 ({S2}) from 0 to 3: a new candidate",
-    act.DressPods(digest(2), 2, PodMetadata((("role", "active"),), (("note", "x"),))): (
+    act.SyncPodMetadata(digest(2), 2, PodMetadata((("role", "active"),), (("note", "x"),))): (
         f"give the pods of v2 ({S2}) role=active, note=x"
     ),
-    act.DressPods(digest(2), 2, PodMetadata()): f"give the pods of v2 ({S2}) no metadata of a role",
+    act.SyncPodMetadata(digest(2), 2, PodMetadata()): f"give the pods of v2 ({S2}) no metadata of a role",
     act.EvictPod("web-x7k2p", "uid", digest(2), 2): f"restart pod web-x7k2p of v2 ({S2}): evict it",
     act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): (
         "delete ReplicaSet web-primary-1: beyond revisionHistoryLimit"
@@ -55,17 +55,19 @@ SENTENCES = {
     ),
     act.PointPreview("web-preview", (), digest(2)): f"point the preview Service web-preview to {S2}",
     act.MarkService("web", (), "5eed-1"): "mark Service web: a switch that was on its way is withdrawn",
-    switch(Lane.PROMOTION): f"switch live traffic from v1 ({S1}) to v2 ({S2})",
-    switch(Lane.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",
-    switch(Lane.FIRST, None, ""): f"switch live traffic to v2 ({S2})",
-    switch(Lane.PROMOTION, None): f"switch live traffic from {S1} to v2 ({S2})",
-    act.ApplyCompanion(Companion("PodDisruptionBudget", "web"), "it does not exist"): (
+    switch(SwitchKind.PROMOTION): f"switch live traffic from v1 ({S1}) to v2 ({S2})",
+    switch(SwitchKind.ROLLBACK): f"roll live traffic back from v1 ({S1}) to v2 ({S2})",
+    switch(SwitchKind.FIRST, None, ""): f"switch live traffic to v2 ({S2})",
+    switch(SwitchKind.PROMOTION, None): f"switch live traffic from {S1} to v2 ({S2})",
+    act.ApplyAuxiliaryObject(AuxiliaryObject("PodDisruptionBudget", "web"), "it does not exist"): (
         "apply PodDisruptionBudget web: it does not exist"
     ),
-    act.ApplyCompanion(
-        Companion("HorizontalPodAutoscaler", "web-primary"), "live traffic goes there now", digest(2), 2
+    act.ApplyAuxiliaryObject(
+        AuxiliaryObject("HorizontalPodAutoscaler", "web-primary"), "live traffic goes there now", digest(2), 2
     ): f"apply HorizontalPodAutoscaler web-primary -> v2 ({S2}): live traffic goes there now",
-    act.DeleteCompanion(Companion("ConfigMap", "flags"), "it left Git"): "delete ConfigMap flags: it left Git",
+    act.DeleteAuxiliaryObject(
+        AuxiliaryObject("ConfigMap", "flags"), "it left Git"
+    ): "delete ConfigMap flags: it left Git",
     act.CommitPrimary(
         candidate(2), Event.PROMOTED, *FROM_1, "web 2"
     ): f"commit primary.yaml = v2 ({S2}) to main: web 2",

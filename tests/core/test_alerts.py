@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.hooks.alerting import NOTICES, severity_of
-from gitops_bg.core.hooks.hook import Alert, Hook, HookType, Severity
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, LedgerEntry
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.checks.event_text import NOTICES, severity_of
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Alert, Hook, HookType, Severity
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
 
 INFO, WARN, ERROR = Severity
@@ -208,7 +208,9 @@ def test_a_failed_analysis_is_an_error_with_its_reason():
     )
     world.push("2")
     take(world)
-    world.measured = tuple(Measured(one.id, Finding.FAILED, world.now) for one in world.decide().measurements)
+    world.measured = tuple(
+        MeasurementResult(one.id, AnalysisPhase.FAILED, world.now) for one in world.decide().measurements
+    )
     world.step()
     world.measured = ()
     (told,) = [one for one in take(world) if one.severity is ERROR]
@@ -218,7 +220,7 @@ def test_a_failed_analysis_is_an_error_with_its_reason():
 
 @pytest.mark.parametrize(
     "go_back",
-    [Simulation.revert_promotion, lambda world: world.ask(Verb.ROLLBACK)],
+    [Simulation.revert_promotion, lambda world: world.ask(OperatorCommand.ROLLBACK)],
     ids=["revert", "rollback --offline"],
 )
 def test_a_rollback_that_somebody_asked_for_is_a_warning_that_says_who(go_back):

@@ -5,16 +5,21 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.model import Stage
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.status.news import news
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.version import Stage
+from gitops_bg.core.status.rollout_events import rollout_events
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
-GOOD, BAD, OPEN, BROKEN = Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR
+GOOD, BAD, OPEN, BROKEN = (
+    AnalysisPhase.SUCCESSFUL,
+    AnalysisPhase.FAILED,
+    AnalysisPhase.INCONCLUSIVE,
+    AnalysisPhase.ERROR,
+)
 PLAN = Plan((Metric("errors", "web", interval=60, count=2, consecutive_error_limit=0),))
 
 
@@ -25,11 +30,11 @@ def analysed(spec=None, pre: Plan | None = None, post: Plan | None = None) -> Si
     return deployed(replace(spec, strategy=strategy))
 
 
-def measure(world: Simulation, finding: Finding, message: str = "") -> None:
+def measure(world: Simulation, finding: AnalysisPhase, message: str = "") -> None:
     """Take every measurement that is due, and settle."""
     due = world.decide().measurements
     assert due, "nothing is due"
-    world.measured = tuple(Measured(one.id, finding, world.now, "1", message) for one in due)
+    world.measured = tuple(MeasurementResult(one.id, finding, world.now, "1", message) for one in due)
     world.settle()
     world.measured = ()
 
@@ -40,7 +45,7 @@ def pass_analysis(world: Simulation) -> None:
     measure(world, GOOD)
 
 
-def finding(world: Simulation, stage: AnalysisStage) -> Finding | None:
+def finding(world: Simulation, stage: AnalysisStage) -> AnalysisPhase | None:
     run = world.record.run(stage)
     return run.finding if run else None
 
@@ -260,7 +265,7 @@ def test_bad_verdict_after_promotion_does_not_wait_for_pods_or_git():
     world.reachable = False
     world.pods_fail("2")
     (due,) = world.decide().measurements
-    world.measured = (Measured(due.id, BAD, world.now),)
+    world.measured = (MeasurementResult(due.id, BAD, world.now),)
     world.step()
     world.step()
     assert world.live == "1"
@@ -280,7 +285,7 @@ def test_W03_retry_after_a_failed_analysis_after_promotion_measures_anew(passes)
         world.settle()
         assert world.live == "1", "it waits for its analysis before promotion"
         pass_analysis(world)
-        assert finding(world, POST) is Finding.RUNNING, number
+        assert finding(world, POST) is AnalysisPhase.RUNNING, number
     pass_analysis(world)
     assert (world.live, world.primary, world.held) == ("2", "2", set())
     assert world.recorded_moves() == world.moves
@@ -309,7 +314,7 @@ def test_inconclusive_twice_pauses_again():
     world.settle()
     measure(world, OPEN)
     assert world.decide().measurements == ()
-    world.ask(Verb.PROMOTE)
+    world.ask(OperatorCommand.PROMOTE)
     world.settle()
     assert world.record.run(PRE).attempt == 2
     measure(world, OPEN)
@@ -447,11 +452,11 @@ def test_expiry_begins_with_the_end_of_the_analysis():
 
 
 def leave_by_abort(world: Simulation) -> None:
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
 
 
 def leave_by_rollback(world: Simulation) -> None:
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
 
 
 def leave_by_revert(world: Simulation) -> None:
@@ -483,7 +488,7 @@ def test_every_way_back_ends_the_analysis_after_promotion_in_the_same_pass(leave
 
 
 def leave_by_verdict(world: Simulation) -> None:
-    world.measured = tuple(Measured(one.id, BAD, world.now, "1") for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, BAD, world.now, "1") for one in world.decide().measurements)
 
 
 @pytest.mark.parametrize("leave", [*WAYS_BACK, leave_by_verdict])
@@ -497,7 +502,7 @@ def test_rollout_that_goes_back_before_its_verdict_was_never_complete(leave):
     while world.live == "2" or world.decide().actions:
         before = world.record
         world.step()
-        told += [one.reason for one in news(before, world.record)]
+        told += [one.reason for one in rollout_events(before, world.record)]
     assert "RolloutNotCompleted" in told
     assert "RolloutCompleted" not in told
     assert world.record.rollouts[-1].settled_at is None
@@ -510,7 +515,7 @@ def test_abort_ends_the_analysis_before_promotion_in_the_same_pass(verdict):
     world.settle()
     if verdict:
         measure(world, verdict)
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     assert world.step().measurements == ()
     assert world.record.run(PRE) is None
     world.settle()
@@ -524,7 +529,7 @@ def test_result_of_a_superseded_version_has_no_say():
     (due,) = world.decide().measurements
     world.push("3")
     world.step()
-    world.measured = (Measured(due.id, BAD, world.now),)
+    world.measured = (MeasurementResult(due.id, BAD, world.now),)
     world.settle()
     assert (world.live, world.held) == ("1", set())
 
@@ -541,7 +546,7 @@ def test_W09_retry_of_an_older_version_measures_anew():
     world.retry()
     world.settle()
     assert world.live == "2"
-    assert finding(world, PRE) is Finding.RUNNING
+    assert finding(world, PRE) is AnalysisPhase.RUNNING
 
 
 def test_old_version_is_warm_again_for_its_whole_delay_only_once():

@@ -2,16 +2,19 @@
 
 import pytest
 
-from gitops_bg.core.actions import CreateReplicaSet
-from gitops_bg.core.model import Apart
-from gitops_bg.core.spec import AntiAffinity
+from gitops_bg.core.model.actions import CreateReplicaSet
+from gitops_bg.core.model.spec import AntiAffinity
+from gitops_bg.core.model.version import KeepApart
 from tests.core.simulation import manual
 from tests.core.worlds import active, decided, digest, legacy, pods, rising, world
 
 STRICT, SOFT = manual(anti_affinity=AntiAffinity()), manual(anti_affinity=AntiAffinity(50))
 APART = {
-    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), Apart(digest(1))),
-    "a new version, where possible": (world(active(1), rising(2), spec=SOFT, sets=(pods(1),)), Apart(digest(1), 50)),
+    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), KeepApart(digest(1))),
+    "a new version, where possible": (
+        world(active(1), rising(2), spec=SOFT, sets=(pods(1),)),
+        KeepApart(digest(1), 50),
+    ),
     "not where it is not asked for": (world(active(1), rising(2), sets=(pods(1),)), None),
     "not the first version": (world(rising(1), spec=STRICT, sets=()), None),
     "not the live version itself": (world(active(1), spec=STRICT, sets=()), None),

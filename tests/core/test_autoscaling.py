@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core import actions as act
-from gitops_bg.core.companions import Autoscaler, Companion
-from gitops_bg.core.digest import short
+from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.invariants import violations
-from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.model import ConfigurationRef, Probation
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import AuxiliaryView, OperatorCommand
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import ConfigurationRef, Stabilization
 from gitops_bg.core.names import replica_set_name
-from gitops_bg.core.observed import CompanionView, Verb
-from gitops_bg.core.spec import Suspension
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
@@ -30,15 +30,15 @@ from tests.core.worlds import (
 )
 
 HPA = Autoscaler(COPY, 2, 8)
-KEDA = Autoscaler(Companion("ScaledObject", "web-primary"), 0, 8)
-BESIDE = act.ApplyCompanion | act.DeleteCompanion
-BUDGET = Companion("PodDisruptionBudget", "web")
+KEDA = Autoscaler(AuxiliaryObject("ScaledObject", "web-primary"), 0, 8)
+BESIDE = act.ApplyAuxiliaryObject | act.DeleteAuxiliaryObject
+BUDGET = AuxiliaryObject("PodDisruptionBudget", "web")
 MANUAL = manual(preview_service="web-preview")
 
 
-def aimed(number: int, copy: Companion = COPY, **changes) -> CompanionView:
+def aimed(number: int, copy: AuxiliaryObject = COPY, **changes) -> AuxiliaryView:
     """The copy as it is live, aimed at a version."""
-    return replace(CompanionView(copy, aim=replica_set_name(APP, digest(number))), **changes)
+    return replace(AuxiliaryView(copy, aim=replica_set_name(APP, digest(number))), **changes)
 
 
 def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):
@@ -96,7 +96,7 @@ WANTED = {
     "a warm version: today's load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 2), pods(2, 6))), 1, 6),
     "a warm version: down with the load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 8), pods(2, 4))), 1, 4),
     "a warm version: not down while the live one has yet to prove itself": (
-        scaled(legacy(1), active(2, probation=Probation(8, NOW)), aim=2, sets=(pods(1, 8), pods(2, 4))),
+        scaled(legacy(1), active(2, probation=Stabilization(8, NOW)), aim=2, sets=(pods(1, 8), pods(2, 4))),
         1,
         8,
     ),
@@ -221,11 +221,11 @@ def test_replicas_count_again_once_the_copy_is_gone():
 
 OTHERS = {
     "is made": ((), [f"apply {BUDGET}: it does not exist"]),
-    "is repaired": ((CompanionView(BUDGET, drifted=True),), [f"apply {BUDGET}: it differs from what Git says"]),
-    "is left alone where it is as Git says": ((CompanionView(BUDGET),), []),
-    "is left alone where it is not ours": ((CompanionView(BUDGET, owner="made by Helm"),), []),
-    "waits while one of its name goes away": ((CompanionView(BUDGET, deleting=True),), []),
-    "waits where the server does not have its kind": ((CompanionView(BUDGET, trouble="no such kind"),), []),
+    "is repaired": ((AuxiliaryView(BUDGET, drifted=True),), [f"apply {BUDGET}: it differs from what Git says"]),
+    "is left alone where it is as Git says": ((AuxiliaryView(BUDGET),), []),
+    "is left alone where it is not ours": ((AuxiliaryView(BUDGET, owner="made by Helm"),), []),
+    "waits while one of its name goes away": ((AuxiliaryView(BUDGET, deleting=True),), []),
+    "waits where the server does not have its kind": ((AuxiliaryView(BUDGET, trouble="no such kind"),), []),
 }
 
 
@@ -239,28 +239,32 @@ def test_companion_without_aim(name):
 def test_companions_come_after_all_that_traffic_depends_on():
     state = world(active(1), rising(2), sets=(pods(1),), desired={"companions": (BUDGET,)})
     kinds = [type(each) for each in decided(state).actions]
-    assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyCompanion]
+    assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyAuxiliaryObject]
 
 
 COPIED = replace(template("1"), configuration=(ConfigurationRef("ConfigMap", "web", "d"),))
 LEFT = {
     "a budget": (BUDGET, active(1), True),
-    "a ConfigMap that no version mentions": (Companion("ConfigMap", "flags"), active(1), True),
-    "a ConfigMap that the live version may use": (Companion("ConfigMap", "web"), active(1), False),
-    "a ConfigMap of which that version has a copy": (Companion("ConfigMap", "web"), active(1, snapshot=COPIED), True),
+    "a ConfigMap that no version mentions": (AuxiliaryObject("ConfigMap", "flags"), active(1), True),
+    "a ConfigMap that the live version may use": (AuxiliaryObject("ConfigMap", "web"), active(1), False),
+    "a ConfigMap of which that version has a copy": (
+        AuxiliaryObject("ConfigMap", "web"),
+        active(1, snapshot=COPIED),
+        True,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_left_git_is_deleted_unless_pods_of_a_version_may_ask_for_it(name):
     companion, live, goes = LEFT[name]
-    seen = {"companions": (CompanionView(companion),)}
+    seen = {"companions": (AuxiliaryView(companion),)}
     state = world(live, observed=seen, record={"companions": (companion,)})
     assert at_rest(state) == ((f"delete {companion}: it left Git",) if goes else ())
 
 
 def test_companion_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():
-    seen = {"companions": (CompanionView(BUDGET, owner="PodDisruptionBudget shop/web is managed by Helm"),)}
+    seen = {"companions": (AuxiliaryView(BUDGET, owner="PodDisruptionBudget shop/web is managed by Helm"),)}
     decision = decided(world(active(1), desired={"companions": (BUDGET,)}, observed=seen))
     conflict = next(each for each in decision.conditions if each.type == "Conflict")
     assert (conflict.status, conflict.message) == (True, "PodDisruptionBudget shop/web is managed by Helm")
@@ -276,7 +280,7 @@ def test_trouble_with_a_companion_is_a_condition_and_stops_nothing():
         candidate(2),
         by=KEDA,
         names_=2,
-        observed={"companions": (CompanionView(KEDA.copy, trouble=missing),)},
+        observed={"companions": (AuxiliaryView(KEDA.copy, trouble=missing),)},
     )
     decision = decided(state)
     assert any(isinstance(each, act.SwitchTraffic) for each in decision.actions)
@@ -310,7 +314,7 @@ def test_story_of_a_promotion_and_the_way_back_at_todays_load():
     sim.settle()
     sim.load(5)
     sim.settle()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert (sim.live, aim(sim)) == ("1", "1")
     assert sizes(sim)["1"] == 5

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gitops_bg.core import actions as act
 from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.record import Lane
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
 
@@ -13,7 +13,7 @@ def _world(sim: Simulation) -> World:
     return World(sim.spec, sim.desired(), sim.observed(), sim.record, sim.now)
 
 
-def _switch(world: World, digest: str, lane: Lane = Lane.PROMOTION) -> act.SwitchTraffic:
+def _switch(world: World, digest: str, lane: SwitchKind = SwitchKind.PROMOTION) -> act.SwitchTraffic:
     return act.SwitchTraffic("web", (), 1, world.record.traffic, 2, digest, lane, 0)
 
 
@@ -62,4 +62,4 @@ class TestTheCheckItself:
         with pytest.raises(InvariantBroken, match="I7"):
             check(_world(sim), (_switch(_world(sim), template("2").digest),))
         with pytest.raises(InvariantBroken, match=r"I7.*first deployment"):
-            check(_world(sim), (_switch(_world(sim), template("2").digest, Lane.FIRST),))
+            check(_world(sim), (_switch(_world(sim), template("2").digest, SwitchKind.FIRST),))

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.decide import decide
-from gitops_bg.core.model import Probation
-from gitops_bg.core.status.clocks import trust_no_future
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.version import Stabilization
+from gitops_bg.core.transitions.record.clocks import trust_no_future
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, rising, world
 
@@ -28,7 +28,7 @@ WAITS = {
         world(active(1), candidate(2, available_since=AHEAD), spec=automatic(auto_promotion_seconds=60)),
         60,
     ),
-    "a probation's": (world(legacy(1), active(2, probation=Probation(3, AHEAD)), spec=LATE), 600),
+    "a probation's": (world(legacy(1), active(2, probation=Stabilization(3, AHEAD)), spec=LATE), 600),
 }
 
 

@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.companions import Autoscaler
-from gitops_bg.core.decide import decide
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.digest import short
-from gitops_bg.core.observed import GitView, Observed
-from gitops_bg.core.record import Event, Hold, LedgerEntry, Override, Record
-from gitops_bg.core.spec import Suspension
-from gitops_bg.core.status.conditions import conditions_of, phase_of
+from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.auxiliary import Autoscaler
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import GitView, Observed
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.status.conditions import conditions_of
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
@@ -297,14 +298,18 @@ def test_analysis_has_a_condition_of_its_own():
     assert (status, reason) == (False, "Running")
     assert message.endswith("errors ✔0 ✖0 ?0 ⚠0 of 1")
     assert "v2" in message
-    world.measured = tuple(Measured(one.id, Finding.FAILED, world.now) for one in world.decide().measurements)
+    world.measured = tuple(
+        MeasurementResult(one.id, AnalysisPhase.FAILED, world.now) for one in world.decide().measurements
+    )
     world.settle()
     assert analysis_condition(world)[:2] == (False, "Failed")
     world.push("3")
     world.step()
     assert analysis_condition(world)[1] == "NotBegun", "what failed before is not said of another version"
     world.settle()
-    world.measured = tuple(Measured(one.id, Finding.SUCCESSFUL, world.now) for one in world.decide().measurements)
+    world.measured = tuple(
+        MeasurementResult(one.id, AnalysisPhase.SUCCESSFUL, world.now) for one in world.decide().measurements
+    )
     world.settle()
     assert analysis_condition(world)[:2] == (True, "Successful")
 

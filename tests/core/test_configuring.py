@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import (
+from gitops_bg.core.model.actions import (
     ApplyConfiguration,
     CreateReplicaSet,
     DeleteConfiguration,
@@ -13,15 +13,15 @@ from gitops_bg.core.actions import (
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.desired import LedgerMemory, Missing
-from gitops_bg.core.digest import with_configuration
-from gitops_bg.core.lifecycle.configuring import clear, mend, prepare
-from gitops_bg.core.lifecycle.scaling import in_hand
-from gitops_bg.core.model import AppKey, ConfigurationRef, Stage, Version
+from gitops_bg.core.model.desired import LedgerMemory, Missing
+from gitops_bg.core.model.digest import with_configuration
+from gitops_bg.core.model.observed import ConfigurationView, OperatorCommand
+from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, Stage, Version
 from gitops_bg.core.names import LONGEST_NAME, configuration_name
-from gitops_bg.core.observed import ConfigurationView, Verb
-from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
+from gitops_bg.core.plan.workloads import manageable
 from gitops_bg.core.world import World
 from tests.core import worlds
 from tests.core.simulation import APP, Crash, automatic, deployed, manual, settings, template
@@ -129,7 +129,7 @@ PREPARED = {
 @pytest.mark.parametrize("name", PREPARED)
 def test_what_comes_before_new_pods(name):
     before, actions = PREPARED[name]
-    assert said(*prepare(before, in_hand(before))) == actions
+    assert said(*ensure_copies(before, manageable(before))) == actions
 
 
 MENDED = {
@@ -162,7 +162,7 @@ MENDED = {
 @pytest.mark.parametrize("name", MENDED)
 def test_what_somebody_deleted_or_replaced_is_made_again(name):
     before, actions = MENDED[name]
-    assert said(*mend(before, prepare(before, in_hand(before)))) == actions
+    assert said(*repair_copies(before, ensure_copies(before, manageable(before)))) == actions
 
 
 CLEARED = {
@@ -188,7 +188,7 @@ CLEARED = {
     "not what is going already": (state(ACTIVE, copies=(copy(ONE), copy(TWO, deleting=True))), []),
     "nothing while suspended": (state(ACTIVE, copies=(copy(TWO),), spec=SUSPENDED), []),
     "nothing while a switch is on its way": (
-        state(ACTIVE, copies=(copy(TWO),), record={"switch": Switch(digest(1), digest(2), Lane.PROMOTION, NOW)}),
+        state(ACTIVE, copies=(copy(TWO),), record={"switch": Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)}),
         [],
     ),
 }
@@ -197,7 +197,7 @@ CLEARED = {
 @pytest.mark.parametrize("name", CLEARED)
 def test_what_nothing_uses_any_more_is_deleted(name):
     before, refs = CLEARED[name]
-    assert clear(before) == tuple(DeleteConfiguration(ref.kind, named(ref)) for ref in refs)
+    assert prune_copies(before) == tuple(DeleteConfiguration(ref.kind, named(ref)) for ref in refs)
 
 
 def test_copies_come_before_the_pods_of_a_new_version():
@@ -345,7 +345,7 @@ def test_copy_that_nobody_may_list_is_not_made_for_what_gets_no_replica_set():
     sim.push("3+b")
     sim.settle(limit=60)
     sim.unlisted = ("ConfigMap",)
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     sim.later(seconds=601)
     sim.settle()

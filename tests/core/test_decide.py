@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core import decide as engine
-from gitops_bg.core.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core import engine
 from gitops_bg.core.invariants import InvariantBroken
-from gitops_bg.core.lifecycle.availability import note_availability
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, Lane, LedgerEntry
+from gitops_bg.core.model.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.transitions.versions.availability import note_availability
 from tests.core.simulation import automatic, deployed, template
 from tests.core.worlds import (
     NOW,
@@ -85,7 +85,7 @@ def test_way_back_is_open_while_a_new_version_is_refused(held_up):
 
 
 def test_rollback_without_git_works_while_a_new_version_is_refused(held_up):
-    held_up.ask(Verb.ROLLBACK)
+    held_up.ask(OperatorCommand.ROLLBACK)
     passes(held_up)
     assert held_up.live == "1"
 
@@ -110,8 +110,8 @@ def test_old_version_is_archived_while_a_new_one_is_refused():
 
 
 def test_an_answer_that_breaks_an_invariant_is_not_given(monkeypatch):
-    move = SwitchTraffic("web", (), 1, digest(1), 2, digest(2), Lane.PROMOTION, 0)
-    monkeypatch.setattr(engine, "switch", lambda state: (move,))
+    move = SwitchTraffic("web", (), 1, digest(1), 2, digest(2), SwitchKind.PROMOTION, 0)
+    monkeypatch.setattr(engine, "switch_traffic", lambda state: (move,))
     with pytest.raises(InvariantBroken, match=r"shop/web: I3"):
         decided(world(active(1), candidate(2)))
 

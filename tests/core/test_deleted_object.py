@@ -4,24 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import (
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.actions import (
     ApplyApp,
-    ApplyCompanion,
+    ApplyAuxiliaryObject,
     ApplyConfiguration,
     ApplyService,
     CreateReplicaSet,
     ScaleReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.decide import decide
-from gitops_bg.core.desired import LedgerMemory, Problem
-from gitops_bg.core.model import Color
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Event, Hold, Record
+from gitops_bg.core.model.desired import LedgerMemory, Problem
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Event, Hold, Record
+from gitops_bg.core.model.version import Color
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, pods, rising, service, world
 
-OWNED = ApplyApp | ApplyCompanion | ApplyConfiguration | ApplyService | CreateReplicaSet
+OWNED = ApplyApp | ApplyAuxiliaryObject | ApplyConfiguration | ApplyService | CreateReplicaSet
 
 
 def decided(state):

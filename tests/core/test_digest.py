@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.digest import (
+from gitops_bg.core.model.digest import (
     canonical_json,
     digest_of,
     is_genuine,
@@ -14,7 +14,7 @@ from gitops_bg.core.digest import (
     snapshot_of,
     with_configuration,
 )
-from gitops_bg.core.model import ConfigurationRef, Snapshot
+from gitops_bg.core.model.version import ConfigurationRef, Snapshot
 
 NGINX = {"spec": {"containers": [{"name": "web", "image": "nginx:1.27"}]}}
 

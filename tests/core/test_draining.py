@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.lifecycle.retention import archive
-from gitops_bg.core.model import Stage
+from gitops_bg.core.model.version import Stage
 from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.traffic.draining import note_arrival
+from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
+from gitops_bg.core.transitions.versions.retention import archive
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, service, world
 
@@ -37,12 +37,12 @@ ARRIVED = {
 @pytest.mark.parametrize("name", ARRIVED)
 def test_traffic_has_arrived_where_the_endpoints_are(name):
     state, arrived = ARRIVED[name]
-    assert (note_arrival(state).record.numbered(2).routed_at == NOW) is arrived
+    assert (note_endpoints_synced(state).record.numbered(2).routed_at == NOW) is arrived
 
 
 def test_time_of_the_arrival_is_kept():
     state = world(active(2, routed_at=EARLIER))
-    assert note_arrival(state) == state
+    assert note_endpoints_synced(state) == state
 
 
 DRAINS = manual(drain_seconds=20)

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.lifecycle.dressing import dress, metadata_for
-from gitops_bg.core.lifecycle.scaling import grow, in_hand
-from gitops_bg.core.model import NO_METADATA, PodMetadata
-from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.checks.ephemeral_metadata import metadata_for
+from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata
+from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
+from gitops_bg.core.plan.workloads import grow, manageable
 from tests.core.simulation import deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, sentences, world
 
@@ -44,7 +45,7 @@ def dressed(number: int, metadata: PodMetadata, **changes):
     return pods(number, metadata=metadata, **changes)
 
 
-SWITCH = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+SWITCH = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 AFTER = world(legacy(1), active(2), spec=SPEC, sets=(dressed(1, ACTIVE), dressed(2, PREVIEW)))
 WRITTEN = {
     "both ReplicaSets after a switch": (
@@ -87,18 +88,18 @@ def test_writes(name):
     state, expected = WRITTEN[name]
     shorts = {str(n): digest(n)[3:13] for n in (1, 2)}
     expected = [line.replace("{1}", shorts["1"]).replace("{2}", shorts["2"]) for line in expected]
-    assert [str(action) for action in dress(state)] == expected
+    assert [str(action) for action in sync_pod_metadata(state)] == expected
 
 
 def test_new_pods_are_born_with_it():
     state = world(active(1), rising(2), spec=SPEC, sets=(dressed(1, ACTIVE),))
-    (created, *_) = grow(state, in_hand(state))
+    (created, *_) = grow(state, manageable(state))
     assert created.metadata == PREVIEW
 
 
 def test_repair_gives_it_back():
     state = world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, drifted=True),))
-    (repair,) = grow(state, in_hand(state))
+    (repair,) = grow(state, manageable(state))
     assert repair.metadata == ACTIVE
 
 

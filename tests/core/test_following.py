@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Missing
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Cause, Hold, Override
-from gitops_bg.core.traffic.following import follow_primary, note_divergence, override
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.transitions.git.decisions import follow_primary, note_divergence, override
 from tests.core.worlds import (
     NOW,
     active,

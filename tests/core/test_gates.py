@@ -4,20 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import AnalysisRun, MetricRun
-from gitops_bg.core.decision import Gate, GateKind
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Hold, Override
-from gitops_bg.core.spec import OnExpire, PromoteVia, Suspension
-from gitops_bg.core.traffic.gates import (
+from gitops_bg.core.checks.gates import (
     all_open,
     gates_before_commit,
     gates_before_switch,
     gates_to_show,
     shut_after_commit,
 )
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.decision import Gate, GateKind
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Hold, Override
+from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
 from tests.core.simulation import APP, automatic, manual
 from tests.core.worlds import (
     EARLIER,
@@ -61,9 +61,13 @@ METRIC = Metric("slo", "web")
 JUDGED = manual(pre_promotion_analysis=Plan((METRIC,)))
 
 
-def judged(finding: Finding, of: int = 2) -> dict[str, object]:
+def judged(finding: AnalysisPhase, of: int = 2) -> dict[str, object]:
     """A record in which the analysis before promotion of a version stands so."""
-    counts = {Finding.SUCCESSFUL: "successful", Finding.FAILED: "failed", Finding.INCONCLUSIVE: "inconclusive"}
+    counts = {
+        AnalysisPhase.SUCCESSFUL: "successful",
+        AnalysisPhase.FAILED: "failed",
+        AnalysisPhase.INCONCLUSIVE: "inconclusive",
+    }
     metrics = (MetricRun(METRIC, finding, **{counts[finding]: 1}),)
     run = AnalysisRun(AnalysisStage.PRE, digest(of), of, started_at=EARLIER, finding=finding, metrics=metrics)
     return {"analysis": (run,)}
@@ -102,17 +106,17 @@ BEFORE_COMMIT = {
         (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
     ),
     "analysis: open once it is good": (
-        waiting(spec=JUDGED, record=judged(Finding.SUCCESSFUL)),
+        waiting(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL)),
         GateKind.ANALYSIS,
         (True, "pre-promotion analysis successful: slo ✔1 ✖0 ?0 ⚠0 of 1", None),
     ),
     "analysis: failed": (
-        waiting(spec=JUDGED, record=judged(Finding.FAILED)),
+        waiting(spec=JUDGED, record=judged(AnalysisPhase.FAILED)),
         GateKind.ANALYSIS,
         (False, "pre-promotion analysis failed: slo ✔0 ✖1 ?0 ⚠0 of 1", None),
     ),
     "analysis: inconclusive, it asks somebody": (
-        waiting(spec=JUDGED, record=judged(Finding.INCONCLUSIVE)),
+        waiting(spec=JUDGED, record=judged(AnalysisPhase.INCONCLUSIVE)),
         GateKind.ANALYSIS,
         (
             False,
@@ -121,7 +125,7 @@ BEFORE_COMMIT = {
         ),
     ),
     "analysis: the verdict on another version does not count": (
-        waiting(spec=JUDGED, record=judged(Finding.SUCCESSFUL, of=1)),
+        waiting(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL, of=1)),
         GateKind.ANALYSIS,
         (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
     ),
@@ -384,5 +388,5 @@ def test_shown_gates(name):
 
 
 def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():
-    assert decided(coming(spec=JUDGED, record=judged(Finding.SUCCESSFUL))).record.switch is not None
-    assert decided(coming(spec=JUDGED, record=judged(Finding.INCONCLUSIVE))).record.switch is None
+    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL))).record.switch is not None
+    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.INCONCLUSIVE))).record.switch is None

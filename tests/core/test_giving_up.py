@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.actions import CommitPrimary
-from gitops_bg.core.decision import GateKind
-from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
-from gitops_bg.core.observed import GitView, PromotionBranch, Verb
-from gitops_bg.core.record import Event, Override
-from gitops_bg.core.spec import OnExpire, Suspension
+from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.model.actions import CommitPrimary
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.observed import GitView, OperatorCommand, PromotionBranch
+from gitops_bg.core.model.record import Event, Override
+from gitops_bg.core.model.spec import OnExpire, Suspension
 from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.traffic.giving_up import give_up_expired, give_up_late
+from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 
@@ -58,7 +58,7 @@ def outcome(after):
 @pytest.mark.parametrize("name", ABORTED_LATE)
 def test_past_its_deadline_is_aborted(name):
     state, expected = ABORTED_LATE[name]
-    assert outcome(give_up_late(state)) == expected
+    assert outcome(abort_late(state)) == expected
 
 
 def test_abort_past_the_deadline_is_told_once_and_comes_to_rest():
@@ -166,7 +166,7 @@ EXPIRED = {
 @pytest.mark.parametrize("name", EXPIRED)
 def test_expires(name):
     state, held = EXPIRED[name]
-    assert outcome(give_up_expired(state))[0] == held
+    assert outcome(abort_expired(state))[0] == held
 
 
 def test_expired_candidate_is_released_and_its_offer_withdrawn():
@@ -221,7 +221,7 @@ def test_version_on_hold_does_not_expire():
     app = deployed(EXPIRES)
     app.push("2")
     app.settle()
-    app.ask(Verb.ABORT)
+    app.ask(OperatorCommand.ABORT)
     app.settle()
     approval = {gate.kind: gate for gate in app.decide().gates}[GateKind.APPROVAL]
     assert (approval.until, "expireAfterSeconds" in approval.reason) == (None, False)

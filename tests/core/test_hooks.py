@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.hooks.hook import Answer, Called, Hook, HookRun, HookType, Severity, due_at, expires_at, take
-from gitops_bg.core.hooks.telling import FLAGGER_PHASES
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.checks.phase import FLAGGER_PHASES
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.hooks import Answer, Hook, HookResponse, HookRun, HookType, Severity, due_at, expires_at, take
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
@@ -39,9 +39,9 @@ def pushed(*hooks: Hook, spec: AppSpec | None = None) -> Simulation:
     return world
 
 
-def measure(world: Simulation, finding: Finding) -> None:
+def measure(world: Simulation, finding: AnalysisPhase) -> None:
     """Everything that is to be measured now comes out so; a pass."""
-    world.measured = tuple(Measured(one.id, finding, world.now) for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in world.decide().measurements)
     world.step()
     world.measured = ()
 
@@ -63,25 +63,25 @@ def run_of(type_: HookType, **changes: Any) -> HookRun:
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_any_2xx_is_good_204_too(status):
-    assert take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START)).accepted == 1
+    assert take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), HookResponse("", status, START)).accepted == 1
 
 
 @pytest.mark.parametrize("status", [199, 301, 400, 403, 404, 409, 500, 501, 505])
 def test_an_answer_that_is_no_2xx_is_a_refusal(status):
-    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START, "no"))
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), HookResponse("", status, START, "no"))
     assert (after.answer, after.refused, after.text) == (Answer.REFUSED, 1, "no")
 
 
 @pytest.mark.parametrize("status", [0, 429, 502, 503, 504])
 def test_no_answer_counts_neither_way(status):
-    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), Called("", status, START))
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), HookResponse("", status, START))
     assert (after.answer, after.refused, after.accepted, after.tries) == (Answer.UNANSWERED, 0, 0, 1)
 
 
 def test_no_answer_is_asked_again_with_growing_pauses():
     one, pauses, now = run_of(PRE_ROLLOUT), [], START
     for _ in range(7):
-        one = take(one, hook(PRE_ROLLOUT), Called("", 0, now))
+        one = take(one, hook(PRE_ROLLOUT), HookResponse("", 0, now))
         due = due_at(one, hook(PRE_ROLLOUT))
         pauses.append((due - now).total_seconds())
         now = due
@@ -90,14 +90,14 @@ def test_no_answer_is_asked_again_with_growing_pauses():
 
 @pytest.mark.parametrize(("status", "asked_again"), [(500, True), (505, True), (501, False), (403, False)])
 def test_retries_ask_again_before_a_5xx_counts_as_flagger_does(status, asked_again):
-    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT, retries=2), Called("", status, START))
+    after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT, retries=2), HookResponse("", status, START))
     assert (after.refused, after.tries) == ((0, 1) if asked_again else (1, 0))
 
 
 def test_retries_end():
     one = run_of(PRE_ROLLOUT)
     for _ in range(3):
-        one = take(one, hook(PRE_ROLLOUT, retries=2), Called("", 500, START))
+        one = take(one, hook(PRE_ROLLOUT, retries=2), HookResponse("", 500, START))
     assert (one.refused, one.tries) == (1, 0)
 
 
@@ -277,7 +277,7 @@ class TestRollout:
         world = pushed(hook(ROLLOUT, interval=60), spec=automatic(pre_promotion_analysis=Plan((metric,))))
         for _ in range(5):
             assert called(world) == ["rollout"]
-            measure(world, Finding.SUCCESSFUL)
+            measure(world, AnalysisPhase.SUCCESSFUL)
             world.answer({"rollout": 200})
             world.settle()
             world.later(seconds=60)
@@ -341,7 +341,7 @@ class TestConfirmPromotion:
         world.answer({"rollout": 200})
         world.settle()
         assert called(world) == []
-        measure(world, Finding.SUCCESSFUL)
+        measure(world, AnalysisPhase.SUCCESSFUL)
         world.settle()
         assert called(world) == ["confirm-promotion"]
 
@@ -423,7 +423,7 @@ class TestPostRollout:
         plan = Plan((Metric("errors", "web"),))
         world = pushed(hook(POST_ROLLOUT), spec=automatic(post_promotion_analysis=plan))
         assert (world.live, called(world)) == ("2", [])
-        measure(world, Finding.SUCCESSFUL)
+        measure(world, AnalysisPhase.SUCCESSFUL)
         assert [(call.hook.name, call.phase) for call in world.decide().calls] == [("post-rollout", "Succeeded")]
 
     def test_every_hook_is_called_when_an_earlier_one_fails(self):
@@ -494,7 +494,7 @@ class TestManualGates:
         world = pushed(hook(CONFIRM_PROMOTION, name="release", manual=True))
         assert (world.live, called(world)) == ("1", [])
         assert any("`gitops-bg gate open shop/web release`" in reason for reason in shut(world))
-        world.ask(Verb.OPEN_GATE, gate="release")
+        world.ask(OperatorCommand.OPEN_GATE, gate="release")
         world.settle()
         assert world.live == "2"
         (entry,) = [entry for entry in world.entries() if entry.event == "gate-opened"]
@@ -502,12 +502,12 @@ class TestManualGates:
 
     def test_it_stays_open_for_the_next_version_until_somebody_closes_it(self):
         world = pushed(hook(CONFIRM_ROLLOUT, name="go", manual=True))
-        world.ask(Verb.OPEN_GATE, gate="go")
+        world.ask(OperatorCommand.OPEN_GATE, gate="go")
         world.settle()
         world.push("3")
         world.settle()
         assert world.live == "3"
-        world.ask(Verb.CLOSE_GATE, gate="go")
+        world.ask(OperatorCommand.CLOSE_GATE, gate="go")
         world.push("4")
         world.settle()
         assert (world.live, world.pods[template("4").digest].replicas) == ("3", 0)
@@ -515,15 +515,15 @@ class TestManualGates:
 
     def test_closing_it_does_not_shrink_what_was_let_begin(self):
         world = pushed(hook(CONFIRM_ROLLOUT, name="go", manual=True), spec=manual())
-        world.ask(Verb.OPEN_GATE, gate="go")
+        world.ask(OperatorCommand.OPEN_GATE, gate="go")
         world.settle()
-        world.ask(Verb.CLOSE_GATE, gate="go")
+        world.ask(OperatorCommand.CLOSE_GATE, gate="go")
         world.settle()
         assert world.pods[template("2").digest].replicas == 3
 
     def test_a_gate_that_the_app_does_not_have_is_not_opened(self):
         world = pushed(hook(CONFIRM_PROMOTION, name="release", manual=True))
-        world.ask(Verb.OPEN_GATE, gate="relaese")
+        world.ask(OperatorCommand.OPEN_GATE, gate="relaese")
         world.settle()
         assert (world.live, world.record.open_gates) == ("1", ())
 
@@ -558,7 +558,7 @@ def test_no_hook_stands_in_the_way_of_a_rollback(answers):
     world = pushed()
     assert world.live == "2"
     world.spec = hooked(world.spec, *ALL)
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
     for _ in range(5):
         world.answer(answers)
         world.settle()
@@ -567,7 +567,7 @@ def test_no_hook_stands_in_the_way_of_a_rollback(answers):
 
 def test_promotion_in_full_skips_the_checks_but_not_the_gates_of_people():
     world = pushed(hook(PRE_ROLLOUT), hook(ROLLOUT), hook(CONFIRM_PROMOTION))
-    world.ask(Verb.PROMOTE_FULL)
+    world.ask(OperatorCommand.PROMOTE_FULL)
     world.settle()
     assert (called(world), world.live) == (["confirm-promotion"], "1")
     for _ in range(2):

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.decision import GateKind
-from gitops_bg.core.observed import Verb
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_analysis import BAD, OPEN, PLAN, POST, PRE, analysed, measure, shut
 
 
 def in_full(world: Simulation) -> None:
-    world.ask(Verb.PROMOTE_FULL)
+    world.ask(OperatorCommand.PROMOTE_FULL)
     world.settle()
 
 
@@ -71,7 +71,7 @@ def test_goes_at_full_size_and_waits_for_all_pods():
     world.push("2")
     world.settle()
     assert world.pods[template("2").digest].replicas == 1
-    world.ask(Verb.PROMOTE_FULL)
+    world.ask(OperatorCommand.PROMOTE_FULL)
     world.step()
     world.step()
     assert (world.live, world.pods[template("2").digest].replicas) == ("1", 3)
@@ -109,7 +109,7 @@ def test_is_over_once_promoted():
     world.push("3")
     world.settle()
     assert world.live == "2"
-    assert world.record.run(PRE).finding is Finding.RUNNING
+    assert world.record.run(PRE).finding is AnalysisPhase.RUNNING
 
 
 def test_is_over_with_a_new_target():
@@ -128,12 +128,12 @@ def test_is_over_with_an_abort_and_a_retry_measures():
     world.push("2")
     world.settle()
     in_full(world)
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.settle()
     assert (world.record.in_full, world.held) == ("", {"2"})
     world.retry()
     world.settle()
-    assert world.record.run(PRE).finding is Finding.RUNNING
+    assert world.record.run(PRE).finding is AnalysisPhase.RUNNING
 
 
 @pytest.mark.parametrize("state", STATES)

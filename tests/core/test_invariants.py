@@ -12,18 +12,18 @@ from datetime import timedelta
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core import actions as act
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.decide import decide
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.hooks.confirmation import awaits_confirmation
-from gitops_bg.core.hooks.hook import Hook, HookType
-from gitops_bg.core.model import NO_METADATA, PodMetadata
+from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.spec import AppSpec, OnExpire
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event
-from gitops_bg.core.spec import AppSpec, OnExpire
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, MOVES, Crash, Simulation, automatic, manual, template
 
@@ -101,10 +101,10 @@ def promote_next(world: Simulation) -> None:
     world.set_primary(world.target)
 
 
-def measure(finding: Finding) -> Callable[[Simulation], None]:
+def measure(finding: AnalysisPhase) -> Callable[[Simulation], None]:
     def take(world: Simulation) -> None:
         due = world.decide().measurements
-        world.measured = tuple(Measured(one.id, finding, world.now) for one in due)
+        world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in due)
         world.step()
         world.measured = ()
 
@@ -146,7 +146,13 @@ def hooked(spec: AppSpec) -> AppSpec:
     return replace(spec, strategy=replace(spec.strategy, hooks=(*hooks, gate)))
 
 
-FINDINGS = (Finding.SUCCESSFUL, Finding.SUCCESSFUL, Finding.FAILED, Finding.INCONCLUSIVE, Finding.ERROR)
+FINDINGS = (
+    AnalysisPhase.SUCCESSFUL,
+    AnalysisPhase.SUCCESSFUL,
+    AnalysisPhase.FAILED,
+    AnalysisPhase.INCONCLUSIVE,
+    AnalysisPhase.ERROR,
+)
 STATUSES = (200, 204, 403, 500, 503, 0)
 EVENTS = st.one_of(
     one_of_tags(Simulation.push),
@@ -178,16 +184,16 @@ EVENTS = st.one_of(
             lambda world: world.later(seconds=31),
             lambda world: world.later(seconds=301),
             lambda world: world.later(seconds=601),
-            lambda world: world.ask(Verb.ABORT),
-            lambda world: world.ask(Verb.PROMOTE),
-            lambda world: world.ask(Verb.PROMOTE_FULL),
+            lambda world: world.ask(OperatorCommand.ABORT),
+            lambda world: world.ask(OperatorCommand.PROMOTE),
+            lambda world: world.ask(OperatorCommand.PROMOTE_FULL),
             *map(measure, FINDINGS),
             *map(hooks_say, STATUSES),
             hooks_agree,
             hook_asks_to_go_back,
-            lambda world: world.ask(Verb.OPEN_GATE, gate="gate"),
-            lambda world: world.ask(Verb.CLOSE_GATE, gate="gate"),
-            lambda world: world.ask(Verb.ROLLBACK),
+            lambda world: world.ask(OperatorCommand.OPEN_GATE, gate="gate"),
+            lambda world: world.ask(OperatorCommand.CLOSE_GATE, gate="gate"),
+            lambda world: world.ask(OperatorCommand.ROLLBACK),
             lambda world: setattr(world, "replicas", 1 + world.commits % 5),
             Simulation.autoscale,
             lambda world: world.autoscale(0, 4),
@@ -339,7 +345,7 @@ def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
     if good is None:
         return
     before = len(world.moves)
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
     world.settle()
     assert len(world.moves) == before + 1
     assert world.points_to() == {good.digest}
@@ -427,7 +433,7 @@ def test_way_back_is_open_whatever_is_refused_to_a_new_version(spec, events, kin
     refused = world.record.last_version + 1
     world.refuses = lambda action: isinstance(action, kind) and action.number == refused
     world.bad_tags.clear()
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
     for _ in range(12):
         world.step()
         world.pods_come_up()

@@ -8,12 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.actions import CommitPrimary, OfferPromotion, SwitchTraffic
-from gitops_bg.core.decide import decide
-from gitops_bg.core.knowledge import NO_MAIN, Knowledge, Main
-from gitops_bg.core.model import Probation
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, SwitchTraffic
+from gitops_bg.core.model.main import NO_MAIN, Knowledge, Main
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.world import World
 from gitops_bg.spec.codec import from_json, to_json
 from tests.core.simulation import Simulation, automatic, manual
@@ -157,7 +157,7 @@ def test_a_main_that_does_not_count_says_nothing_about_the_standing_of_an_app():
 def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowledge: Knowledge):
     sim = Simulation(manual())
     _promoted(sim)
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     observed = sim.observed()
     desired = replace(sim.desired(), knowledge=knowledge, history_rewritten=rewritten)
     decision = decide(sim.spec, desired, observed, sim.record, sim.now)
@@ -205,7 +205,7 @@ def test_who_knows_less_is_silent_until_the_record_itself_asks_for_something():
     assert not any(_decided(_says(knowledge)).silent for knowledge in (*TRUSTED, Knowledge.UNKNOWN))
     sim = Simulation(manual())
     _promoted(sim)
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     desired = replace(sim.desired(), knowledge=Knowledge.REWRITTEN)
     assert not decide(sim.spec, desired, sim.observed(), sim.record, sim.now).silent
 
@@ -224,7 +224,7 @@ FROZEN = [
 
 @pytest.mark.parametrize("frozen", FROZEN)
 def test_a_live_version_whose_pods_fail_is_left_while_main_is_frozen(frozen: dict):
-    failing = Probation(3, NOW - timedelta(hours=1), True)
+    failing = Stabilization(3, NOW - timedelta(hours=1), True)
     sets = (pods(1), pods(2, 3, 2))
     decision = _decided(world(legacy(1), active(2, probation=failing), sets=sets, desired=frozen))
     assert decision.record.override

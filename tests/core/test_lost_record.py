@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.decide import decide
-from gitops_bg.core.desired import LedgerMemory
-from gitops_bg.core.digest import short
-from gitops_bg.core.looks import Awaited
-from gitops_bg.core.record import Cause, Hold, Lift, Record
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.desired import LedgerMemory
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record
 from gitops_bg.core.world import World
 from tests.core.simulation import manual, template
 from tests.core.worlds import EARLIER, NOW, digest, pods, primary, service, target, world

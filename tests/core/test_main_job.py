@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.hooks.hook import Hook, HookType
-from gitops_bg.core.model import Stage
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.spec import DeletionPolicy
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.model.version import Stage
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
 
@@ -246,7 +246,7 @@ def test_rollback_by_an_operator_is_not_carried_further_by_an_older_target_rever
     world.settle()
     world.push("1", reverts=brought_2)
     world.settle()
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
     world.settle()
     assert world.live == "2"
 
@@ -382,7 +382,7 @@ def test_abort_before_promotion_holds_the_candidate_and_withdraws_its_promotion(
     world = deployed(manual())
     world.push("2")
     world.settle()
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.settle()
     assert (world.live, world.held, world.branch) == ("1", {"2"}, None)
     world.later(seconds=31)
@@ -394,7 +394,7 @@ def test_abort_after_promotion_goes_back_even_with_unready_new_pods():
     world = promoted()
     world.pods_fail("2")
     world.bad_tags.add("2")
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.step()
     assert world.live == "1"
     world.settle()
@@ -404,7 +404,7 @@ def test_abort_after_promotion_goes_back_even_with_unready_new_pods():
 def test_offline_rollback_moves_traffic_with_git_down_and_commits_when_git_is_back():
     world = promoted()
     world.reachable = False
-    world.ask(Verb.ROLLBACK)
+    world.ask(OperatorCommand.ROLLBACK)
     world.settle()
     assert (world.live, world.primary) == ("1", "2")
     assert _condition(world, "Diverged")
@@ -420,7 +420,7 @@ def test_offline_rollback_to_a_number():
     world.settle()
     world.merge()
     world.settle()
-    world.ask(Verb.ROLLBACK, to_version=1)
+    world.ask(OperatorCommand.ROLLBACK, to_version=1)
     world.settle()
     assert (world.live, world.primary) == ("1", "1")
 

@@ -8,7 +8,7 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from gitops_bg.core.masking import hidden
+from gitops_bg.core.text.masking import hidden
 
 SECRET = 'p"ss wörd/+\\'
 

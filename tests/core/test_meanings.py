@@ -12,9 +12,9 @@ import pytest
 
 import gitops_bg
 from gitops_bg.cli.main import app as command_line
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.decision import Condition, Phase
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import ANY, CALM, MEANINGS, NOBODY, Meaning, demands, is_calm, meaning_of, troubles
 
 ROOT = Path(gitops_bg.__file__).parent
@@ -34,7 +34,7 @@ class Made:
 def made_anywhere() -> Iterator[Made]:
     for path in sorted(set(ROOT.rglob("*.py")) - set((ROOT / "cli").rglob("*.py"))):  # Which reads what others made.
         text = path.read_text(encoding="utf-8")
-        if "core.decision import" in text and "Condition(" in text:
+        if "core.model.decision import" in text and "Condition(" in text:
             yield from made_in(path, ast.parse(text))
 
 
@@ -84,12 +84,12 @@ def test_the_conditions_are_found_where_they_are_made() -> None:
     assert diverged.reasons == {"CommitPending", "MainRefusesCommit"}
 
 
-ENUMERATED: dict[str, type[Phase] | type[Finding]] = {
+ENUMERATED: dict[str, type[Phase] | type[AnalysisPhase]] = {
     "Healthy": Phase,
     "Ready": Phase,
     "Reconciling": Phase,
     "Stalled": Phase,
-    "AnalysisPassed": Finding,
+    "AnalysisPassed": AnalysisPhase,
 }
 
 
@@ -107,7 +107,7 @@ def test_every_condition_that_can_be_made_has_a_row(made: Made) -> None:
 
 
 @pytest.mark.parametrize(("kind", "words"), ENUMERATED.items())
-def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[Finding]) -> None:
+def test_every_word_of_an_enumeration_has_a_row(kind: str, words: type[Phase] | type[AnalysisPhase]) -> None:
     assert [word for word in words if (kind, word) not in MEANINGS] == []
 
 

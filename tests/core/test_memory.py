@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory, Missing
-from gitops_bg.core.digest import with_configuration
-from gitops_bg.core.model import Color, Snapshot, Stage
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Event, Hold, Lane, LedgerEntry, Record
-from gitops_bg.core.spec import Retry
-from gitops_bg.core.status.memory import acknowledge_ledger, remember_size, restore_memory
-from gitops_bg.core.status.news import news
+from gitops_bg.core.model.desired import LedgerMemory, Missing
+from gitops_bg.core.model.digest import with_configuration
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, SwitchKind
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import Color, Snapshot, Stage
+from gitops_bg.core.status.rollout_events import rollout_events
+from gitops_bg.core.transitions.record.restore import acknowledge_ledger, remember_size, restore_memory
 from tests.core.simulation import automatic, deployed, manual, settings, template
 from tests.core.worlds import EARLIER, NOW, active, decided, digest, pods, primary, sentences, target, world
 
@@ -168,12 +168,12 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
     assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
     assert (after.sequence, after.told) == (12, 11)
-    [told] = news(state.record, after)
+    [told] = rollout_events(state.record, after)
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message
     assert "gave out 3" in told.message
     assert acknowledge_ledger(state.with_record(after)).record.ledger == after.ledger
-    assert not list(news(after, replace(after, ledger=()))), "said once"
+    assert not list(rollout_events(after, replace(after, ledger=()))), "said once"
 
 
 # --- how big the app was ---
@@ -195,4 +195,4 @@ def test_the_size_asked_for_last_is_remembered():
 
 
 def test_a_rollback_is_back_while_the_lane_is_first_only_in_a_new_record():
-    assert restore_memory(reborn()).lane is Lane.FIRST
+    assert restore_memory(reborn()).lane is SwitchKind.FIRST

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Record, Rollout
-from gitops_bg.core.status.milestones import Stretch, passed
+from gitops_bg.core.checks.milestones import RolloutStage, passed
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Record, Rollout
 from tests.core.simulation import Simulation, deployed, manual
 from tests.core.worlds import EARLIER, digest
 
@@ -30,7 +30,7 @@ def test_rollout_passes_its_milestones_one_after_the_other() -> None:
     world.push("2")
     begun = world.record
     world.settle()
-    assert [one.stretch for one in passed(begun, world.record)] == [Stretch.AVAILABLE]
+    assert [one.stretch for one in passed(begun, world.record)] == [RolloutStage.AVAILABLE]
     assert told(world, minutes=30) == [], "it waits for people"
     world.merge()
     said = dict(told(world))
@@ -58,7 +58,7 @@ def test_rollout_that_is_given_up_gets_no_further() -> None:
     world = deployed(manual())
     world.push("2")
     world.settle()
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
     world.settle()
     book = world.record.rollouts[-1]
     assert book.available_at
@@ -112,6 +112,6 @@ def test_the_stretches_of_a_rollout_add_up_to_its_total() -> None:
     done = STEPS["all of it"][0]
     records = [Record(rollouts=(replace(ROLLOUT, **dict(list(done.items())[:count])),)) for count in range(5)]
     said = [one for before, after in pairwise(records) for one in passed(before, after)]
-    total = next(one for one in said if one.stretch is Stretch.TOTAL)
+    total = next(one for one in said if one.stretch is RolloutStage.TOTAL)
     assert sum(one.seconds for one in said) == 2 * total.seconds
     assert {one.rollout for one in said} == {7}

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.version import AppKey
 
 DIGEST = "v1:3f9c0123456789abcdef"
 LONGEST_THAT_FITS = 63 - len("-primary-3f9c012345")

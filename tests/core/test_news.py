@@ -8,25 +8,28 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
-from gitops_bg.core.analysis.runs import AnalysisRun, Measurement, MetricRun
-from gitops_bg.core.record import Ending, Record, Rollout
-from gitops_bg.core.status.news import ended, news, waited
+from gitops_bg.core.model.analysis_runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.record import Record, Rollout, RolloutOutcome
+from gitops_bg.core.status.rollout_events import ended, rollout_events, waited
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, digest
 
 MINUTE = timedelta(minutes=1)
 BEGUN = Rollout(7, 2, digest(2), EARLIER)
 WAITING = replace(BEGUN, waiting_since=EARLIER)
-PROMOTED = replace(BEGUN, outcome=Ending.PROMOTED, finished_at=EARLIER)
+PROMOTED = replace(BEGUN, outcome=RolloutOutcome.PROMOTED, finished_at=EARLIER)
 SETTLED = replace(PROMOTED, settled_at=EARLIER + MINUTE)
-BACK = replace(SETTLED, outcome=Ending.ROLLED_BACK)
+BACK = replace(SETTLED, outcome=RolloutOutcome.ROLLED_BACK)
 
 ERRORS = MetricRun(Metric("errors", "web"))
-DRY = MetricRun(Metric("slow", "web", dry_run=True), Finding.FAILED, failed=1)
+DRY = MetricRun(Metric("slow", "web", dry_run=True), AnalysisPhase.FAILED, failed=1)
 RUN = AnalysisRun(AnalysisStage.POST, digest(2), 7, started_at=EARLIER, metrics=(ERRORS,))
 FAILED_METRIC = replace(
-    ERRORS, finding=Finding.FAILED, failed=1, measurements=(Measurement(Finding.FAILED, EARLIER, "9", "9 > 1"),)
+    ERRORS,
+    finding=AnalysisPhase.FAILED,
+    failed=1,
+    measurements=(Measurement(AnalysisPhase.FAILED, EARLIER, "9", "9 > 1"),),
 )
 
 
@@ -44,35 +47,39 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     "it waits for people": (book(BEGUN), book(WAITING), [("RolloutPaused", False)]),
     "it goes on": (book(WAITING), book(replace(BEGUN, waited_seconds=9)), [("RolloutResumed", False)]),
     "it was promoted, and the endpoints have not followed": (book(BEGUN), book(PROMOTED), []),
-    "it was promoted in full": (book(BEGUN), book(replace(PROMOTED, outcome=Ending.FAST_PROMOTED)), []),
+    "it was promoted in full": (book(BEGUN), book(replace(PROMOTED, outcome=RolloutOutcome.FAST_PROMOTED)), []),
     "it is complete": (book(PROMOTED), book(SETTLED), [("RolloutCompleted", False)]),
     "traffic went back from it": (book(SETTLED), book(BACK), [("RolloutNotCompleted", False)]),
     "it was promoted in full, and is still to settle": (
         book(BEGUN),
-        book(replace(BEGUN, outcome=Ending.FAST_PROMOTED)),
+        book(replace(BEGUN, outcome=RolloutOutcome.FAST_PROMOTED)),
         [],
     ),
-    "it was aborted": (book(BEGUN), book(replace(BEGUN, outcome=Ending.ABORTED)), [("RolloutNotCompleted", False)]),
+    "it was aborted": (
+        book(BEGUN),
+        book(replace(BEGUN, outcome=RolloutOutcome.ABORTED)),
+        [("RolloutNotCompleted", False)],
+    ),
     "a run that waits for its metrics": (analysis(None), analysis(replace(RUN, started_at=None, metrics=())), []),
     "a run begins": (analysis(None), analysis(RUN), [("AnalysisRunRunning", False)]),
     "a metric fails, and with it the run": (
         analysis(RUN),
-        analysis(replace(RUN, finding=Finding.FAILED, metrics=(FAILED_METRIC,))),
+        analysis(replace(RUN, finding=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))),
         [("MetricFailed", True), ("AnalysisRunFailed", True)],
     ),
     "a dry run fails": (analysis(RUN), analysis(replace(RUN, metrics=(ERRORS, DRY))), [("MetricFailed", False)]),
     "a run is good": (
         analysis(RUN),
-        analysis(replace(RUN, finding=Finding.SUCCESSFUL)),
+        analysis(replace(RUN, finding=AnalysisPhase.SUCCESSFUL)),
         [("AnalysisRunSuccessful", False)],
     ),
     "a run has no answer": (
         analysis(RUN),
-        analysis(replace(RUN, finding=Finding.INCONCLUSIVE)),
+        analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),
         [("AnalysisRunInconclusive", True)],
     ),
     "a fresh attempt": (
-        analysis(replace(RUN, finding=Finding.INCONCLUSIVE)),
+        analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),
         analysis(replace(RUN, attempt=2)),
         [("AnalysisRunRunning", False)],
     ),
@@ -82,13 +89,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
 @pytest.mark.parametrize("case", CASES)
 def test_news_where(case: str) -> None:
     before, after, expected = CASES[case]
-    assert [(one.reason, one.warning) for one in news(Record(**before), Record(**after))] == expected
-    assert list(news(Record(**after), Record(**after))) == []
+    assert [(one.reason, one.warning) for one in rollout_events(Record(**before), Record(**after))] == expected
+    assert list(rollout_events(Record(**after), Record(**after))) == []
 
 
 def test_sentence_says_which_rollout_and_why() -> None:
-    failed = replace(RUN, finding=Finding.FAILED, metrics=(FAILED_METRIC,))
-    said = [one.message for one in news(Record(**analysis(RUN)), Record(**analysis(failed)))]
+    failed = replace(RUN, finding=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
+    said = [one.message for one in rollout_events(Record(**analysis(RUN)), Record(**analysis(failed)))]
     assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1"
 
 
@@ -102,7 +109,7 @@ def test_clean_update_is_told_in_order() -> None:
         for _ in range(20):
             world.step()
             world.pods_come_up()
-            said += [one.reason for one in news(before, world.record)]
+            said += [one.reason for one in rollout_events(before, world.record)]
             before = world.record
     assert said == ["RolloutStarted", "RolloutPaused", "RolloutResumed", "RolloutCompleted"]
 
@@ -110,7 +117,7 @@ def test_clean_update_is_told_in_order() -> None:
 def test_rollout_that_is_rolled_back_ends_twice() -> None:
     first = [one.outcome for one in ended(Record(**book(BEGUN)), Record(**book(PROMOTED)))]
     second = [one.outcome for one in ended(Record(**book(SETTLED)), Record(**book(BACK)))]
-    assert (first, second) == ([Ending.PROMOTED], [Ending.ROLLED_BACK])
+    assert (first, second) == ([RolloutOutcome.PROMOTED], [RolloutOutcome.ROLLED_BACK])
     assert list(ended(Record(**book(BACK)), Record(**book(BACK)))) == []
 
 

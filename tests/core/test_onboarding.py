@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.actions import CreateReplicaSet, ScaleReplicaSet
-from gitops_bg.core.decide import decide
-from gitops_bg.core.decision import GateKind, Phase
-from gitops_bg.core.lifecycle.sizes import wanted_size
-from gitops_bg.core.model import Color, PodMetadata
-from gitops_bg.core.traffic.onboarding import leak_to
+from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.model.version import Color, PodMetadata
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, world
 

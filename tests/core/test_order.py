@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.looks import STAMPS, Awaited, Looks, Stamp
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Cause, Hold, Lift, Override
-from gitops_bg.core.spec import Retry
-from gitops_bg.core.traffic.following import follow_primary
-from gitops_bg.core.traffic.looking import note_look
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.looks import STAMPS, Awaited, Looks, Stamp
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Cause, Hold, Lift, Override
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.transitions.git.decisions import follow_primary
+from gitops_bg.core.transitions.git.looks import note_look
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_invariants import analysed, crash
 from tests.core.worlds import NOW, active, digest, legacy, primary, world
@@ -84,7 +84,7 @@ def test_a_merge_that_nobody_had_seen_does_not_end_the_emergency_after_it() -> N
     sim = third_waits_second_live()
     away(sim)
     sim.merge()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert sim.live == "1"
     back(sim)
@@ -95,7 +95,7 @@ def test_a_merge_that_nobody_had_seen_does_not_end_the_emergency_after_it() -> N
 def test_a_merge_after_the_first_look_ends_the_emergency() -> None:
     sim = third_waits_second_live()
     sim.protected = True
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert (sim.live, sim.record.override.awaits, sim.record.override.baseline) == ("1", None, digest(2))
     sim.set_primary("3")
@@ -122,7 +122,7 @@ def test_an_abort_counts_for_what_was_taken_back_in_the_same_look_as_it_was_retr
     sim.step()
     sim.set_primary("1")
     sim.retry()
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert (sim.held, sim.live) == ({"2"}, "1")
 
@@ -135,7 +135,7 @@ def test_a_retry_that_is_older_than_the_abort_does_not_lift_its_hold(reachable: 
     if not reachable:
         away(sim)
     sim.retry()
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     back(sim)
     sim.settle()
@@ -153,7 +153,7 @@ def test_a_retry_that_says_which_decision_it_answers_needs_no_look_at_main_in_be
     sim.push("2")
     sim.settle()
     before = sim.record.sequence
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.step()
     assert sim.held == {"2"}
     said = {0: 0, -1: before, 1: sim.record.sequence}[after]
@@ -170,7 +170,7 @@ def test_a_merge_that_is_older_than_a_failed_analysis_does_not_lift_the_hold() -
     assert due
     seen, sim.reachable = sim.desired(), False
     sim.set_primary("2")
-    sim.measured = tuple(Measured(one.id, Finding.FAILED, sim.now) for one in due)
+    sim.measured = tuple(MeasurementResult(one.id, AnalysisPhase.FAILED, sim.now) for one in due)
     sim.step()
     sim.measured = ()
     assert (sim.held, sim.seen) == ({"2"}, seen)
@@ -207,14 +207,14 @@ def test_a_retry_by_hand_of_a_digest_without_a_hold_counts_as_ever() -> None:
 # --- what was said is not lost ---
 
 
-def judged(finding: Finding, deaths: list[int]) -> Simulation:
+def judged(finding: AnalysisPhase, deaths: list[int]) -> Simulation:
     """v2's analysis answers, and the agent dies after so many writes of each pass; what was measured stays at hand."""
     sim = deployed(analysed(automatic()))
     sim.push("2")
     sim.settle()
     due = sim.decide().measurements
     assert due
-    sim.measured = tuple(Measured(one.id, finding, sim.now) for one in due)
+    sim.measured = tuple(MeasurementResult(one.id, finding, sim.now) for one in due)
     for writes in deaths:
         crash(writes)(sim)
     sim.step()
@@ -224,14 +224,14 @@ def judged(finding: Finding, deaths: list[int]) -> Simulation:
 
 @pytest.mark.parametrize("deaths", [[0], [1], [2], [0, 1], [1, 1, 1]], ids=str)
 def test_a_verdict_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list[int]) -> None:
-    sim = judged(Finding.FAILED, deaths)
+    sim = judged(AnalysisPhase.FAILED, deaths)
     sim.settle()
     assert (sim.live, sim.held, sim.events().count("aborted")) == ("1", {"2"}, 1)
 
 
 @pytest.mark.parametrize("deaths", [[0], [1], [2], [0, 1], [1, 1, 1]], ids=str)
 def test_a_good_answer_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list[int]) -> None:
-    sim = judged(Finding.SUCCESSFUL, deaths)
+    sim = judged(AnalysisPhase.SUCCESSFUL, deaths)
     (metric,) = next(run for run in sim.record.analysis if run.stage is AnalysisStage.PRE).metrics
     assert metric.successful == 1, "counted once"
 

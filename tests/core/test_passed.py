@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory, Missing
-from gitops_bg.core.looks import NO_LOOKS, Awaited, Looks
-from gitops_bg.core.model import Source
-from gitops_bg.core.record import Cause, Hold, Lift, Record
-from gitops_bg.core.spec import Retry
-from gitops_bg.core.status.memory import restore_memory
-from gitops_bg.core.traffic.following import asks_what_passed, follow_primary, hear_what_passed
-from gitops_bg.core.traffic.holds import lift_all
-from gitops_bg.core.traffic.looking import note_look
+from gitops_bg.core.checks.reverts import asks_what_passed
+from gitops_bg.core.model.desired import LedgerMemory, Missing
+from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record
+from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.version import Source
+from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed
+from gitops_bg.core.transitions.git.looks import note_look
+from gitops_bg.core.transitions.record.restore import restore_memory
+from gitops_bg.core.transitions.traffic.holds import lift_all
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, target, world

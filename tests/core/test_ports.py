@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Primary
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import ServicePorts, Snapshot
+from gitops_bg.core.checks.ports import Sources, choose, derived_ports, unservable, written
+from gitops_bg.core.model.desired import Primary
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
-from gitops_bg.core.observed import PromotionBranch
-from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.traffic.ports import Sources, choose, derived_ports, note_ports, unservable, written
-from gitops_bg.core.traffic.services import switch
+from gitops_bg.core.plan.services import switch_traffic
+from gitops_bg.core.transitions.traffic.ports import note_ports
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
 
@@ -148,15 +149,15 @@ def test_nothing_is_remembered_of_ports_that_the_template_says():
 
 def test_selector_and_ports_move_in_one_write():
     state = moving(active(1, ports=SERVED), candidate(2))
-    decided_one = Switch(V1.digest, V2.digest, Lane.PROMOTION, NOW)
-    (write,) = switch(state.with_record(replace(state.record, switch=decided_one)))
+    decided_one = Switch(V1.digest, V2.digest, SwitchKind.PROMOTION, NOW)
+    (write,) = switch_traffic(state.with_record(replace(state.record, switch=decided_one)))
     assert (write.digest, write.ports) == (V2.digest, to("web"))
 
 
 def test_way_back_brings_the_ports_back():
     state = moving(legacy(1, ports=SERVED), active(2))
-    back = Switch(V2.digest, V1.digest, Lane.ROLLBACK, NOW)
-    (write,) = switch(state.with_record(replace(state.record, switch=back)))
+    back = Switch(V2.digest, V1.digest, SwitchKind.ROLLBACK, NOW)
+    (write,) = switch_traffic(state.with_record(replace(state.record, switch=back)))
     assert (write.digest, write.ports) == (V1.digest, to("http"))
 
 

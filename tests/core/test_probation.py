@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model import Probation, Stage
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Stabilization, Stage
 from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.traffic.probation import watch_active
+from gitops_bg.core.transitions.traffic.stabilization import watch_active
 from tests.core.simulation import Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, SECOND, active, archived, candidate, digest, legacy, pods, target, world
 
@@ -17,7 +17,7 @@ FAILING = (pods(1), pods(2, 3, 2))
 
 
 def on_probation(since, unready=False, **more):
-    return active(2, probation=Probation(3, since, unready), **more)
+    return active(2, probation=Stabilization(3, since, unready), **more)
 
 
 # world: the probation that follows (since, unready), or None

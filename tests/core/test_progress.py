@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import AnalysisRun
-from gitops_bg.core.digest import short
-from gitops_bg.core.record import Hold
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.decision import Counts
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.status.conditions import conditions_of
-from gitops_bg.core.status.counts import Counts, counts_of
+from gitops_bg.core.status.counts import counts_of
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, legacy, pods, rising, world
@@ -26,7 +27,7 @@ LATE = rising(2, failure="ProgressDeadlineExceeded")
 QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'
 
 
-def post(finding: Finding) -> dict[str, object]:
+def post(finding: AnalysisPhase) -> dict[str, object]:
     """A run after the promotion of version 2."""
     run = AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=EARLIER, finding=finding)
     return {"analysis": (run,)}
@@ -94,19 +95,19 @@ TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[obje
         (False, "NotPaused"),
     ),
     "the analysis after promotion runs": (
-        world(legacy(1), active(2), record=post(Finding.RUNNING)),
+        world(legacy(1), active(2), record=post(AnalysisPhase.RUNNING)),
         (True, "NewReplicaSetAvailable"),
         (False, "AwaitingVerdict"),
         (False, "NotPaused"),
     ),
     "it had no answer": (
-        world(legacy(1), active(2), record=post(Finding.INCONCLUSIVE)),
+        world(legacy(1), active(2), record=post(AnalysisPhase.INCONCLUSIVE)),
         (True, "NewReplicaSetAvailable"),
         (False, "AwaitingVerdict"),
         (True, "InconclusiveAnalysis"),
     ),
     "it was good": (
-        world(legacy(1), active(2), record=post(Finding.SUCCESSFUL)),
+        world(legacy(1), active(2), record=post(AnalysisPhase.SUCCESSFUL)),
         (True, "NewReplicaSetAvailable"),
         (True, "RolloutCompleted"),
         (False, "NotPaused"),

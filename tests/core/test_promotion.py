@@ -4,14 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Missing, Problem
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import Snapshot
-from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Override
-from gitops_bg.core.spec import PreviewSwitch, PromoteVia, Suspension
-from gitops_bg.core.traffic.preview import choose_preview
-from gitops_bg.core.traffic.promotion import note_offer, write_to_git
+from gitops_bg.core.model.desired import Missing, Problem
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import GitView, PromotionBranch
+from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
+from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
+from gitops_bg.core.model.version import Snapshot
+from gitops_bg.core.plan.git import write_to_git
+from gitops_bg.core.transitions.git.offers import note_offer
+from gitops_bg.core.transitions.traffic.preview import choose_preview
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, primary, rising, world
 

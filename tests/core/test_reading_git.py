@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.repo import sources
-from gitops_bg.repo.markers import markers_in, requests_of
-from gitops_bg.repo.output import lines, parts, parts_of
+from gitops_bg.repo.git.output import lines, parts, parts_of
+from gitops_bg.repo.read import provenance
+from gitops_bg.repo.read.markers import markers_in, requests_of
 
-REPO = Path(sources.__file__).parent
+REPO = Path(provenance.__file__).parent
 THE_ONE_PLACE = REPO / "output.py"
 
 
@@ -83,7 +83,7 @@ def test_message_of_a_megabyte_is_understood_in_proportion_to_its_length(kind: s
 
 def _seconds(message: str) -> float:
     begun = time.thread_time()
-    sources._source("c" * 40, "Ada", "a@b", "0", message)
+    provenance._source("c" * 40, "Ada", "a@b", "0", message)
     markers_in(message)
     requests_of(message)
     return time.thread_time() - begun

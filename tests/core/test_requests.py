@@ -4,27 +4,27 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory, PassedRetry, Primary
-from gitops_bg.core.looks import Awaited
-from gitops_bg.core.model import Probation, Source
-from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Cause, Event, Hold, Override, Record
-from gitops_bg.core.spec import Retry, Suspension
-from gitops_bg.core.traffic.following import follow_primary
-from gitops_bg.core.traffic.requests import (
+from gitops_bg.core.checks.operator_requests import destination
+from gitops_bg.core.model.desired import LedgerMemory, PassedRetry, Primary
+from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Cause, Event, Hold, Override, Record
+from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.core.model.version import Source, Stabilization
+from gitops_bg.core.transitions.git.decisions import follow_primary
+from gitops_bg.core.transitions.git.operator_requests import (
     aborting,
     answer_older_retry,
     answer_request,
     answer_retry,
     asks_for_retries,
-    destination,
 )
-from gitops_bg.core.traffic.switching import decide_switch
+from gitops_bg.core.transitions.traffic.switching import decide_switch
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import NOW, active, archived, candidate, decided, digest, legacy, rising, world
 
 
-def asked(verb: Verb, to_version: int | None = None, number: str = "1") -> dict[str, Request]:
+def asked(verb: OperatorCommand, to_version: int | None = None, number: str = "1") -> dict[str, Request]:
     return {"request": Request(number, verb, "ada", NOW, "because", to_version)}
 
 
@@ -32,62 +32,68 @@ def back_to(number: int, away_from: int) -> Override:
     return Override(digest(away_from), digest(number), "because", "ada", NOW, Cause.ABORTED, Awaited())
 
 
-NEW = Probation(3, NOW)
+NEW = Stabilization(3, NOW)
 ABORTS = {
     "nothing on its way and no warm predecessor: nothing happens": (
-        world(archived(1), active(2), observed=asked(Verb.ABORT)),
+        world(archived(1), active(2), observed=asked(OperatorCommand.ABORT)),
         (set(), None),
     ),
     "a candidate is held": (
-        world(active(1), candidate(2), observed=asked(Verb.ABORT)),
+        world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT)),
         ({2}, None),
     ),
     "a promotion on its way is held, and Git is told to go back to what serves": (
-        world(active(1), rising(2), names_=2, observed=asked(Verb.ABORT)),
+        world(active(1), rising(2), names_=2, observed=asked(OperatorCommand.ABORT)),
         ({2}, back_to(1, away_from=2)),
     ),
     "a live version with a warm predecessor is left for it": (
-        world(legacy(1), active(2), observed=asked(Verb.ABORT)),
+        world(legacy(1), active(2), observed=asked(OperatorCommand.ABORT)),
         (set(), back_to(1, away_from=2)),
     ),
     "three stacks: from an unjudged version, and from what is to follow it, back to the one that was good": (
-        world(legacy(1), active(2, probation=NEW), candidate(3), observed=asked(Verb.ABORT)),
+        world(legacy(1), active(2, probation=NEW), candidate(3), observed=asked(OperatorCommand.ABORT)),
         ({3}, back_to(1, away_from=2)),
     ),
     "the same where primary.yaml names what is to follow": (
-        world(legacy(1), active(2, probation=NEW), rising(3), names_=3, observed=asked(Verb.ABORT)),
+        world(legacy(1), active(2, probation=NEW), rising(3), names_=3, observed=asked(OperatorCommand.ABORT)),
         ({3}, back_to(1, away_from=3)),
     ),
     "a version that has proven itself keeps serving while the next is stopped": (
-        world(legacy(1), active(2), candidate(3), observed=asked(Verb.ABORT)),
+        world(legacy(1), active(2), candidate(3), observed=asked(OperatorCommand.ABORT)),
         ({3}, None),
     ),
     "past a version that was left before it had proven itself": (
-        world(legacy(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(Verb.ABORT)),
+        world(legacy(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(OperatorCommand.ABORT)),
         (set(), back_to(1, away_from=3)),
     ),
     "to that one where there is no other with pods": (
-        world(archived(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(Verb.ABORT)),
+        world(archived(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(OperatorCommand.ABORT)),
         (set(), back_to(2, away_from=3)),
     ),
     "what primary.yaml names and the newer candidate behind it are both held": (
-        world(active(1), rising(2), candidate(3), names_=2, observed=asked(Verb.ABORT)),
+        world(active(1), rising(2), candidate(3), names_=2, observed=asked(OperatorCommand.ABORT)),
         ({2, 3}, back_to(1, away_from=2)),
     ),
     "an unjudged version stays where there is nowhere to go": (
-        world(active(1, probation=NEW), candidate(2), observed=asked(Verb.ABORT)),
+        world(active(1, probation=NEW), candidate(2), observed=asked(OperatorCommand.ABORT)),
         ({2}, None),
     ),
     "a rollback on its way goes on: its destination is not what is aborted": (
-        world(legacy(1), active(2), names_=1, observed=asked(Verb.ABORT), record={"primary": digest(2)}),
+        world(legacy(1), active(2), names_=1, observed=asked(OperatorCommand.ABORT), record={"primary": digest(2)}),
         (set(), back_to(1, away_from=2)),
     ),
     "a rollback that somebody asked for goes on as it is": (
-        world(legacy(1), active(2), names_=2, observed=asked(Verb.ABORT), record={"override": back_to(1, away_from=2)}),
+        world(
+            legacy(1),
+            active(2),
+            names_=2,
+            observed=asked(OperatorCommand.ABORT),
+            record={"override": back_to(1, away_from=2)},
+        ),
         (set(), back_to(1, away_from=2)),
     ),
     "a first deployment is held: there is nothing to go back to": (
-        world(rising(1), observed=asked(Verb.ABORT)),
+        world(rising(1), observed=asked(OperatorCommand.ABORT)),
         ({1}, None),
     ),
 }
@@ -120,7 +126,7 @@ def test_a_version_that_is_left_on_probation_has_not_proven_itself():
         (2, True),
         (3, False),
     ]
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert (sim.live, sim.held) == ("1", {"3"})
 
@@ -134,7 +140,7 @@ def test_three_stacks_an_abort_ends_at_the_good_one_with_both_others_on_hold():
         sim.settle()
     sim.push("3")
     sim.settle()
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert (sim.live, sim.held) == ("1", {"2", "3"})
 
@@ -155,7 +161,7 @@ def test_rollback_leads_to(name):
 
 
 def test_rollback_to_what_serves_already_changes_nothing():
-    state = world(legacy(1), active(2), observed=asked(Verb.ROLLBACK, to_version=2))
+    state = world(legacy(1), active(2), observed=asked(OperatorCommand.ROLLBACK, to_version=2))
     assert answer_request(state).record == replace(state.record, request="1")
 
 
@@ -171,32 +177,32 @@ def test_rollback_does_not_lead_to_a_version_that_was_left_in_a_rollback_even_af
         sim.settle()
         sim.merge()
         sim.settle()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert (sim.live, sim.held) == ("2", {"3"})
     sim.push("4")
     sim.settle()
     assert sim.held == set()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert sim.live == "1"
 
 
 def test_a_request_is_carried_out_once():
-    state = world(active(1), candidate(2), observed=asked(Verb.ABORT))
+    state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT))
     once = answer_request(state)
     assert answer_request(once.with_record(replace(once.record, holds=()))).record.holds == ()
 
 
 def test_a_request_that_outlived_the_record_is_not_carried_out_again():
     memory = LedgerMemory(active_digests=(digest(1), digest(2)))
-    state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(Verb.ROLLBACK))
+    state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(OperatorCommand.ROLLBACK))
     record = decided(replace(state, record=Record())).record
     assert (record.request, record.override) == ("1", None)
 
 
 def test_two_requests_are_two():
-    state = world(active(1), candidate(2), observed=asked(Verb.ABORT, number="2"), record={"request": "1"})
+    state = world(active(1), candidate(2), observed=asked(OperatorCommand.ABORT, number="2"), record={"request": "1"})
     assert answer_request(state).record.held(digest(2))
 
 
@@ -251,17 +257,17 @@ def _left_for_2() -> Simulation:
         sim.settle()
         sim.merge()
         sim.settle()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     return sim
 
 
 def test_rollback_by_number_leads_to_no_version_that_is_on_hold_unless_it_is_forced():
     sim = _left_for_2()
-    sim.ask(Verb.ROLLBACK, to_version=3)
+    sim.ask(OperatorCommand.ROLLBACK, to_version=3)
     sim.settle()
     assert (sim.live, sim.primary, sim.held) == ("2", "2", {"3"})
-    sim.ask(Verb.ROLLBACK, to_version=3, force=True)
+    sim.ask(OperatorCommand.ROLLBACK, to_version=3, force=True)
     sim.settle()
     assert (sim.live, sim.primary) == ("3", "3")
     assert "3" not in sim.held

@@ -5,17 +5,19 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.actions import EvictPod
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.digest import short
+from gitops_bg.core.checks.phase import phase_of
 from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.lifecycle.restarting import evictions, note_restart
-from gitops_bg.core.model import Probation
-from gitops_bg.core.observed import PodView
-from gitops_bg.core.record import Event, Restart
-from gitops_bg.core.spec import AppSpec, Share, Suspension
-from gitops_bg.core.status.conditions import conditions_of, phase_of
+from gitops_bg.core.model.actions import EvictPod
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import PodView
+from gitops_bg.core.model.record import Event, Restart
+from gitops_bg.core.model.spec import AppSpec, IntOrPercent, Suspension
+from gitops_bg.core.model.version import Stabilization
+from gitops_bg.core.plan.evictions import evictions
+from gitops_bg.core.status.conditions import conditions_of
 from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.transitions.versions.restart import note_restart
 from gitops_bg.core.world import World
 from tests.core.simulation import Simulation, deployed, manual, template
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, pods, rising, target, world
@@ -67,15 +69,15 @@ EVICTED = {
     ),
     "none of a version that is being scaled": (restarting(seen=old(1, *EIGHT), sets=(pods(1, 8),)), []),
     "as many as maxUnavailable says": (
-        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(2))),
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=IntOrPercent(2))),
         ["a", "b"],
     ),
     "at least one where it says 0": (
-        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(0))),
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=IntOrPercent(0))),
         ["a"],
     ),
     "all of them at 100 %": (
-        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=Share(100, percent=True))),
+        restarting(seen=old(1, "a", "b", "c"), spec=spec(max_unavailable=IntOrPercent(100, percent=True))),
         ["a", "b", "c"],
     ),
     "the oldest first": (restarting(seen=(*old(1, "a", "b"), pod(1, "c", OLD - SECOND))), ["c"]),
@@ -261,11 +263,11 @@ def test_candidate_that_was_late_before_has_not_recovered_by_being_restarted():
 
 
 def test_probation_of_the_live_version_does_too():
-    unready = Probation(3, EARLIER, unready=True)
+    unready = Stabilization(3, EARLIER, unready=True)
     state = restarting(active(1, rollout=2, probation=unready), seen=old(1, "a", "b", "c"))
     after = note_restart(state).record.numbered(1)
     assert after is not None
-    assert after.probation == Probation(3, NOW, unready=True)
+    assert after.probation == Stabilization(3, NOW, unready=True)
 
 
 def test_engine_refuses_to_evict_more_than_it_may():

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.lifecycle.retention import archive, follow_delays
-from gitops_bg.core.lifecycle.versions import choose_candidate
-from gitops_bg.core.model import Stage
-from gitops_bg.core.record import Hold, Switch
-from gitops_bg.core.record import Lane as L
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.model.record import Hold, Switch
+from gitops_bg.core.model.record import SwitchKind as L
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Stage
+from gitops_bg.core.transitions.versions.retention import archive, follow_delays
+from gitops_bg.core.transitions.versions.versions import choose_candidate
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, service, world
 

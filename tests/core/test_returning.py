@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import LedgerMemory
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Cause, Hold, Lane, Lift, Record
-from gitops_bg.core.returning import leads_back, may_return_without_gates
-from gitops_bg.core.spec import AppSpec
-from gitops_bg.core.status.memory import restore_memory
-from gitops_bg.core.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.model.desired import LedgerMemory
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record, SwitchKind
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.transitions.record.restore import restore_memory
+from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.way_back import leads_back, may_return_without_gates
 from tests.core.simulation import Simulation, automatic, manual, template
 from tests.core.worlds import EARLIER, NOW, active, archived, candidate, digest, legacy, world
 
@@ -72,23 +72,23 @@ def test_way_back_never_leads_to_a_version_that_never_served() -> None:
 
 
 LANES = {
-    "to the one before": (world(legacy(1), active(2), names_=1), Lane.ROLLBACK),
+    "to the one before": (world(legacy(1), active(2), names_=1), SwitchKind.ROLLBACK),
     "to one with a greater number that came forward earlier": (
         world(active(2), legacy(3), names_=3, record={"activations": (digest(3), digest(2))}),
-        Lane.ROLLBACK,
+        SwitchKind.ROLLBACK,
     ),
     "to one with a lower number that came forward later": (
         world(legacy(1), active(2), names_=1, record={"activations": (digest(2), digest(1))}),
-        Lane.PROMOTION,
+        SwitchKind.PROMOTION,
     ),
-    "to one that is on hold": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), Lane.PROMOTION),
+    "to one that is on hold": (world(legacy(1), active(2), names_=1, record=holding(bad(1))), SwitchKind.PROMOTION),
     "to one that was bad": (
         world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.NAMED))),
-        Lane.PROMOTION,
+        SwitchKind.PROMOTION,
     ),
     "to one that was retried and did not serve since": (
         world(legacy(1), active(2), names_=1, record=holding(bad(1, Lift.SAID_SO))),
-        Lane.PROMOTION,
+        SwitchKind.PROMOTION,
     ),
 }
 
@@ -115,7 +115,7 @@ def third_after_a_bad_second(spec: AppSpec) -> Simulation:
         sim.settle()
         sim.merge()
         sim.settle()
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert (sim.live, sim.held) == ("1", {"2"})
     sim.push("3")
@@ -143,7 +143,7 @@ def push_it_again(sim: Simulation) -> None:
 
 def go_back_by_number(sim: Simulation) -> None:
     version = sim.record.version(template("2").digest)
-    sim.ask(Verb.ROLLBACK, to_version=version.number if version else 2)
+    sim.ask(OperatorCommand.ROLLBACK, to_version=version.number if version else 2)
 
 
 def lose_the_record_and_revert(sim: Simulation) -> None:
@@ -209,7 +209,7 @@ def test_an_old_tag_is_not_promoted_over_a_persons_rollback_though_its_number_is
     for tag in "123":
         sim.push(tag)
         sim.settle()
-    sim.ask(Verb.ROLLBACK, to_version=1)
+    sim.ask(OperatorCommand.ROLLBACK, to_version=1)
     sim.settle()
     assert (sim.live, sim.held) == ("1", {"3"})
     sim.push("2")

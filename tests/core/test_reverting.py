@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Provenance
-from gitops_bg.core.looks import NO_LOOKS, Awaited, Looks
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Cause, Hold
-from gitops_bg.core.traffic.looking import note_look
-from gitops_bg.core.traffic.reverting import follow_target_revert, lift_by_older_revert, lift_by_revert, why_not_back
+from gitops_bg.core.checks.reverts import why_not_back
+from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Cause, Hold
+from gitops_bg.core.transitions.git.looks import note_look
+from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.worlds import (
     EARLIER,
@@ -236,7 +237,7 @@ def test_revert_of_a_revert_lifts_its_hold_once():
     sim.push("2", reverts=undoing)
     sim.settle()
     assert sim.held == set()
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert sim.held == {"2"}
 
@@ -251,7 +252,7 @@ def test_rollback_by_an_operator_is_not_undone_by_the_revert_that_came_before_it
     sim.revert_target("1")
     sim.settle()
     sim.reachable = False
-    sim.ask(Verb.ROLLBACK, 2, force=True)
+    sim.ask(OperatorCommand.ROLLBACK, 2, force=True)
     sim.settle()
     sim.reachable = True
     sim.settle()

@@ -6,12 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Ending
-from gitops_bg.core.spec import AppSpec
-from gitops_bg.core.status.rollouts import MOST_ROLLOUTS
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import RolloutOutcome
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.transitions.record.rollouts import MOST_ROLLOUTS
 from tests.core.simulation import Simulation, automatic, deployed, manual
 
 
@@ -41,7 +41,7 @@ def promote_and_revert(world: Simulation) -> None:
 
 
 def abort(world: Simulation) -> None:
-    world.ask(Verb.ABORT)
+    world.ask(OperatorCommand.ABORT)
 
 
 def take_promotion_back_under_way(world: Simulation) -> None:
@@ -68,17 +68,19 @@ def retry_aborted(world: Simulation) -> None:
 @pytest.mark.parametrize(
     ("what_happens", "endings"),
     [
-        (nothing, [Ending.PROMOTED, None]),
-        (promote, [Ending.PROMOTED, Ending.PROMOTED]),
-        (promote_and_revert, [Ending.PROMOTED, Ending.ROLLED_BACK]),
-        (abort, [Ending.PROMOTED, Ending.ABORTED]),
-        (take_promotion_back_under_way, [Ending.PROMOTED, Ending.ABORTED]),
-        (push_another, [Ending.PROMOTED, Ending.SUPERSEDED, None]),
-        (set_target_back, [Ending.PROMOTED, Ending.CANCELLED]),
-        (retry_aborted, [Ending.PROMOTED, Ending.ABORTED, None]),
+        (nothing, [RolloutOutcome.PROMOTED, None]),
+        (promote, [RolloutOutcome.PROMOTED, RolloutOutcome.PROMOTED]),
+        (promote_and_revert, [RolloutOutcome.PROMOTED, RolloutOutcome.ROLLED_BACK]),
+        (abort, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
+        (take_promotion_back_under_way, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED]),
+        (push_another, [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]),
+        (set_target_back, [RolloutOutcome.PROMOTED, RolloutOutcome.CANCELLED]),
+        (retry_aborted, [RolloutOutcome.PROMOTED, RolloutOutcome.ABORTED, None]),
     ],
 )
-def test_rollout_ends_as_it_does(what_happens: Callable[[Simulation], None], endings: list[Ending | None]) -> None:
+def test_rollout_ends_as_it_does(
+    what_happens: Callable[[Simulation], None], endings: list[RolloutOutcome | None]
+) -> None:
     world = pushed(manual())
     what_happens(world)
     world.settle()
@@ -89,10 +91,10 @@ def test_rollout_ends_as_it_does(what_happens: Callable[[Simulation], None], end
 
 
 @pytest.mark.parametrize(
-    ("what_happens", "ending"), [(nothing, None), (promote, Ending.PROMOTED), (abort, Ending.ABORTED)]
+    ("what_happens", "ending"), [(nothing, None), (promote, RolloutOutcome.PROMOTED), (abort, RolloutOutcome.ABORTED)]
 )
 def test_retry_of_what_was_rolled_back_ends_as_it_does_itself(
-    what_happens: Callable[[Simulation], None], ending: Ending | None
+    what_happens: Callable[[Simulation], None], ending: RolloutOutcome | None
 ) -> None:
     world = pushed(manual())
     promote_and_revert(world)
@@ -102,14 +104,18 @@ def test_retry_of_what_was_rolled_back_ends_as_it_does_itself(
     world.settle()
     what_happens(world)
     world.settle()
-    assert [one.outcome for one in world.record.rollouts] == [Ending.PROMOTED, Ending.ROLLED_BACK, ending]
+    assert [one.outcome for one in world.record.rollouts] == [
+        RolloutOutcome.PROMOTED,
+        RolloutOutcome.ROLLED_BACK,
+        ending,
+    ]
 
 
 def test_retry_of_what_is_on_its_way_supersedes_the_rollout() -> None:
     world = pushed(manual())
     world.retry()
     world.settle()
-    assert [one.outcome for one in world.record.rollouts] == [Ending.PROMOTED, Ending.SUPERSEDED, None]
+    assert [one.outcome for one in world.record.rollouts] == [RolloutOutcome.PROMOTED, RolloutOutcome.SUPERSEDED, None]
 
 
 def test_rollout_knows_when_it_began_and_when_it_ended() -> None:
@@ -141,14 +147,18 @@ def test_time_of_waiting_for_people_is_added_up() -> None:
     world.merge()
     world.settle()
     last = world.record.rollouts[-1]
-    assert (last.outcome, last.waiting_since, last.waited_seconds) == (Ending.PROMOTED, None, 7 * 60)
+    assert (last.outcome, last.waiting_since, last.waited_seconds) == (RolloutOutcome.PROMOTED, None, 7 * 60)
 
 
 @pytest.mark.parametrize(
     ("finding", "ending"),
-    [(Finding.SUCCESSFUL, Ending.PROMOTED), (Finding.FAILED, Ending.ROLLED_BACK), (Finding.INCONCLUSIVE, None)],
+    [
+        (AnalysisPhase.SUCCESSFUL, RolloutOutcome.PROMOTED),
+        (AnalysisPhase.FAILED, RolloutOutcome.ROLLED_BACK),
+        (AnalysisPhase.INCONCLUSIVE, None),
+    ],
 )
-def test_analysis_after_promotion_has_the_last_word(finding: Finding, ending: Ending | None) -> None:
+def test_analysis_after_promotion_has_the_last_word(finding: AnalysisPhase, ending: RolloutOutcome | None) -> None:
     plan = Plan((Metric("errors", "web"),))
     world = pushed(manual(post_promotion_analysis=plan))
     world.merge()
@@ -156,7 +166,7 @@ def test_analysis_after_promotion_has_the_last_word(finding: Finding, ending: En
     assert world.live == "2"
     assert world.record.rollouts[-1].outcome is None
     world.later(minutes=3)
-    world.measured = tuple(Measured(one.id, finding, world.now) for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in world.decide().measurements)
     world.settle()
     last = world.record.rollouts[-1]
     assert (last.outcome, last.finished_at) == (ending, world.now if ending else None)
@@ -165,22 +175,22 @@ def test_analysis_after_promotion_has_the_last_word(finding: Finding, ending: En
 def test_promotion_in_full_is_said_to_be_one() -> None:
     """Asked for before the switch, or after it, while an analysis judges it; and not of the next rollout."""
     world = pushed(automatic(auto_promotion_seconds=600))
-    world.ask(Verb.PROMOTE_FULL)
+    world.ask(OperatorCommand.PROMOTE_FULL)
     world.settle()
     last = world.record.rollouts[-1]
-    assert (last.outcome, last.settled_at) == (Ending.FAST_PROMOTED, world.now)
+    assert (last.outcome, last.settled_at) == (RolloutOutcome.FAST_PROMOTED, world.now)
     world.spec = replace(
         world.spec, strategy=automatic(post_promotion_analysis=Plan((Metric("errors", "web"),))).strategy
     )
     world.push("3")
     world.settle()
     assert (world.live, world.record.rollouts[-1].outcome) == ("3", None)
-    world.ask(Verb.PROMOTE_FULL)
+    world.ask(OperatorCommand.PROMOTE_FULL)
     world.settle()
-    assert world.record.rollouts[-1].outcome is Ending.FAST_PROMOTED
+    assert world.record.rollouts[-1].outcome is RolloutOutcome.FAST_PROMOTED
     world.revert_promotion()
     world.settle()
-    assert world.record.rollouts[-1].outcome is Ending.ROLLED_BACK
+    assert world.record.rollouts[-1].outcome is RolloutOutcome.ROLLED_BACK
 
 
 def test_countdown_is_no_waiting_for_people() -> None:
@@ -188,7 +198,7 @@ def test_countdown_is_no_waiting_for_people() -> None:
     world.later(seconds=61)
     world.settle()
     last = world.record.rollouts[-1]
-    assert (last.outcome, last.waited_seconds) == (Ending.PROMOTED, 0)
+    assert (last.outcome, last.waited_seconds) == (RolloutOutcome.PROMOTED, 0)
     assert last.finished_at == last.started_at + timedelta(seconds=61)
 
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.run_history import MOST_CHARACTERS
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.transitions.verdicts.run_history import MOST_CHARACTERS
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual
 from tests.core.test_analysis import BAD, BROKEN, GOOD, OPEN, PLAN, POST, PRE, analysed, measure, pass_analysis
@@ -20,11 +20,11 @@ def limited(world: Simulation, good: int, bad: int) -> None:
     world.spec = replace(world.spec, successful_run_history_limit=good, unsuccessful_run_history_limit=bad)
 
 
-def history(world: Simulation) -> list[tuple[int, str, Finding]]:
+def history(world: Simulation) -> list[tuple[int, str, AnalysisPhase]]:
     return [(run.rollout, str(run.stage), run.finding) for run in world.record.past_runs]
 
 
-def roll(world: Simulation, *findings: Finding) -> None:
+def roll(world: Simulation, *findings: AnalysisPhase) -> None:
     """One version after the other, each with a verdict before promotion."""
     for finding in findings:
         world.push(str(world.record.last_version + 1))
@@ -89,7 +89,7 @@ def test_every_attempt_at_an_answer_is_remembered():
     world.settle()
     for _ in range(2):
         measure(world, OPEN)
-        world.ask(Verb.PROMOTE)
+        world.ask(OperatorCommand.PROMOTE)
         world.settle()
     assert [(run.attempt, run.finding) for run in world.record.past_runs] == [(1, OPEN), (2, OPEN)]
 
@@ -133,7 +133,7 @@ def test_history_stays_small_whatever_backends_say():
         world.push(str(world.record.last_version + 1))
         world.settle()
         due = world.decide().measurements
-        world.measured = tuple(Measured(one.id, BAD, world.now, "v" * 999, "m" * 999) for one in due)
+        world.measured = tuple(MeasurementResult(one.id, BAD, world.now, "v" * 999, "m" * 999) for one in due)
         world.settle()
         world.measured = ()
     assert 0 < len(str(to_json(world.record)["pastRuns"])) <= MOST_CHARACTERS

@@ -5,11 +5,27 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import LATEST, STABLE, AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, due, due_at, ends_at, id_of, moments, take, why
+from gitops_bg.core.model.analysis_runs import (
+    AnalysisRun,
+    MeasurementResult,
+    begin,
+    due,
+    due_at,
+    ends_at,
+    id_of,
+    moments,
+    take,
+    why,
+)
+from gitops_bg.core.model.metrics import LATEST, STABLE, AnalysisPhase, AnalysisStage, Metric, Plan
 from tests.core.worlds import NOW, SECOND
 
-FINDINGS = {"s": Finding.SUCCESSFUL, "f": Finding.FAILED, "i": Finding.INCONCLUSIVE, "e": Finding.ERROR}
+FINDINGS = {
+    "s": AnalysisPhase.SUCCESSFUL,
+    "f": AnalysisPhase.FAILED,
+    "i": AnalysisPhase.INCONCLUSIVE,
+    "e": AnalysisPhase.ERROR,
+}
 GOOD, BAD, OPEN, BROKEN = FINDINGS["s"], FINDINGS["f"], FINDINGS["i"], FINDINGS["e"]
 
 
@@ -21,9 +37,9 @@ def run_of(*metrics: Metric) -> AnalysisRun:
     return begin(AnalysisRun(AnalysisStage.PRE, "v1:ab", 7), Plan(metrics), "ab", "cd", NOW)
 
 
-def measured(run: AnalysisRun, finding: Finding, name: str = "errors", at=NOW, message: str = "") -> AnalysisRun:
+def measured(run: AnalysisRun, finding: AnalysisPhase, name: str = "errors", at=NOW, message: str = "") -> AnalysisRun:
     one = next(each for each in run.metrics if each.metric.name == name)
-    return take(run, "5eed", Measured(id_of(run, "5eed", one), finding, at, "0.5", message))
+    return take(run, "5eed", MeasurementResult(id_of(run, "5eed", one), finding, at, "0.5", message))
 
 
 def after(findings: str, **limits) -> AnalysisRun:
@@ -34,7 +50,7 @@ def after(findings: str, **limits) -> AnalysisRun:
     return run
 
 
-R, S, F, I, E = Finding.RUNNING, GOOD, BAD, OPEN, BROKEN  # noqa: E741
+R, S, F, I, E = AnalysisPhase.RUNNING, GOOD, BAD, OPEN, BROKEN  # noqa: E741
 UNLIMITED = {"failure_limit": -1}
 VERDICTS = [
     ("", {}, R),
@@ -129,7 +145,7 @@ def test_counts_are_for_people():
 
 def test_measurement_counts_once():
     run = run_of(metric(count=3))
-    result = Measured(id_of(run, "5eed", run.metrics[0]), GOOD, NOW)
+    result = MeasurementResult(id_of(run, "5eed", run.metrics[0]), GOOD, NOW)
     once = take(run, "5eed", result)
     assert take(once, "5eed", result) == once
     assert take(run, "another life", result) == run

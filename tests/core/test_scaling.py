@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Missing
-from gitops_bg.core.digest import short
-from gitops_bg.core.lifecycle.scaling import grow, in_hand, shrink
-from gitops_bg.core.model import Snapshot, Version
-from gitops_bg.core.record import Lane, Switch
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Snapshot, Version
+from gitops_bg.core.plan.workloads import grow, manageable, shrink
 from tests.core.simulation import manual, template
 from tests.core.worlds import (
     NOW,
@@ -123,10 +123,10 @@ GROWN = {
 @pytest.mark.parametrize("name", GROWN)
 def test_grow(name):
     state, said = GROWN[name]
-    assert [str(action) for action in grow(state, in_hand(state))] == said
+    assert [str(action) for action in grow(state, manageable(state))] == said
 
 
-PENDING = Switch(digest(2), digest(1), Lane.ROLLBACK, NOW)
+PENDING = Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW)
 SHRUNK = {
     "an archived version goes to 0": (
         world(archived(1), active(2), sets=(pods(1), pods(2))),
@@ -187,4 +187,4 @@ def test_shrink(name):
 def test_a_tampered_snapshot_is_never_what_is_created():
     tampered = pods(1, deleting=True, name="old", snapshot=Snapshot(digest(1), template("9").text))
     state = world(bare(active(1)), sets=(tampered,), desired={"primary": Missing.ABSENT, "target": Missing.ABSENT})
-    assert grow(state, in_hand(state)) == ()
+    assert grow(state, manageable(state)) == ()

@@ -4,25 +4,25 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.decision import Phase
+from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.versions import is_live
 from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.lifecycle.retention import is_live
-from gitops_bg.core.model import ServicePorts
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import FormerService, Lane, Switch
-from gitops_bg.core.spec import Suspension
-from gitops_bg.core.status.conditions import phase_of
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import FormerService, Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import ServicePorts
+from gitops_bg.core.plan.services import reconcile_services, switch_traffic
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.traffic.draining import note_arrival
-from gitops_bg.core.traffic.former import note_former_services
-from gitops_bg.core.traffic.services import keep, switch
-from gitops_bg.core.traffic.switching import decide_switch, settle_switch
+from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
+from gitops_bg.core.transitions.traffic.former_services import note_former_services
+from gitops_bg.core.transitions.traffic.switching import decide_switch, settle_switch
 from tests.core.simulation import Crash, Simulation, deployed, manual, template
 from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, sentences, service, world
 
 SPEC = manual(more_active_services=("web-grpc",))
-DECIDED = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 V1, V2 = f"v1 ({digest(1)[3:13]})", f"v2 ({digest(2)[3:13]})"
 
 
@@ -75,7 +75,11 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_routes(name):
     state, expected = ROUTED[name]
-    of_active = [line for action in (*switch(state), *keep(state)) if "preview" not in (line := str(action))]
+    of_active = [
+        line
+        for action in (*switch_traffic(state), *reconcile_services(state))
+        if "preview" not in (line := str(action))
+    ]
     assert of_active == expected
 
 
@@ -120,7 +124,7 @@ ARRIVED = {
 @pytest.mark.parametrize("name", ARRIVED)
 def test_old_version_drains_until_the_endpoints_of_all_have_followed(name):
     observed, expected = ARRIVED[name]
-    version = note_arrival(world(active(1), spec=SPEC, observed=observed)).record.numbered(1)
+    version = note_endpoints_synced(world(active(1), spec=SPEC, observed=observed)).record.numbered(1)
     assert version is not None
     assert (version.routed_at is not None) is expected
 
@@ -131,7 +135,7 @@ def test_somebody_elses_is_said():
 
 def test_engine_refuses_to_move_them_apart():
     state = moving(1, 1)
-    one, other, *_ = switch(state)
+    one, other, *_ = switch_traffic(state)
     check(state, (one, other))
     for wrong in ((one, one), (one, replace(other, digest=digest(1)))):
         with pytest.raises(InvariantBroken, match="I4"):
@@ -197,7 +201,7 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
     sim.merge()
     between_the_writes(sim)
     sim.suspend()
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert sim.points_to() == {template("1").digest}
     assert sim.held == {"2"}
@@ -207,7 +211,7 @@ def test_promotion_aborted_between_the_two_writes_is_taken_back_also_while_suspe
 @pytest.mark.parametrize(("web", "grpc"), [(2, 2), (0, 1), (2, 0)])
 def test_while_suspended_nothing_else_is_repaired(web, grpc):
     state = world(active(1), candidate(2), spec=replace(SPEC, suspend=Suspension("incident")), observed=seen(web, grpc))
-    assert (*switch(state), *keep(state)) == ()
+    assert (*switch_traffic(state), *reconcile_services(state)) == ()
 
 
 # --- a Service that app.yaml names no longer ---
@@ -259,13 +263,13 @@ FOLLOWED = {
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_former_service_is_followed(name):
     state, expected = FOLLOWED[name]
-    assert any("Service web ->" in str(action) for action in keep(state)) is expected
+    assert any("Service web ->" in str(action) for action in reconcile_services(state)) is expected
 
 
 def test_former_service_moves_with_the_others():
     state = renamed(record={"switch": DECIDED}, names_=2)
-    assert [action.name for action in switch(state)] == ["web2", "web"]
-    assert [action.name for action in switch(replace(state, now=LATE))] == ["web2"]
+    assert [action.name for action in switch_traffic(state)] == ["web2", "web"]
+    assert [action.name for action in switch_traffic(replace(state, now=LATE))] == ["web2"]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gitops_bg.core.desired import Missing
-from gitops_bg.core.lifecycle.sizes import needed_to_switch, wanted_size
-from gitops_bg.core.record import Hold, Override
+from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.record import Hold, Override
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, archived, candidate, digest, legacy, pods, rising, target, world
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Missing, Problem
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import Source
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Event, LedgerEntry, Override
-from gitops_bg.core.spec import DeletionPolicy, Suspension
-from gitops_bg.core.status.standing import LONGEST_REASON, note_standing
+from gitops_bg.core.model.desired import Missing, Problem
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Event, LedgerEntry, Override
+from gitops_bg.core.model.spec import DeletionPolicy, Suspension
+from gitops_bg.core.model.version import Source
+from gitops_bg.core.transitions.record.app_state import LONGEST_REASON, note_standing
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, digest, legacy, pods, rising, sentences, service, world
 

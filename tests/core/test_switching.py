@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import MarkService, SwitchTraffic
-from gitops_bg.core.digest import short
 from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.model import Stage
-from gitops_bg.core.observed import GitView, PromotionBranch
-from gitops_bg.core.record import Cause, Event, Hold, Lane, Lift, Override, Switch
-from gitops_bg.core.traffic.services import keep, mark, switch
-from gitops_bg.core.traffic.switching import decide_switch, end_withdrawn, settle_switch
+from gitops_bg.core.model.actions import MarkService, SwitchTraffic
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import GitView, PromotionBranch
+from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Switch, SwitchKind
+from gitops_bg.core.model.version import Stage
+from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
+from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch
 from gitops_bg.core.world import World
 from tests.core.simulation import manual
 from tests.core.worlds import (
@@ -32,14 +32,14 @@ from tests.core.worlds import (
 
 BACK = Override(digest(2), digest(1), "5xx", "ada", NOW)
 LANES = {
-    "first: nothing served yet": (world(rising(1), names_=1), Lane.FIRST),
-    "forward: a candidate": (world(active(1), candidate(2), names_=2), Lane.PROMOTION),
-    "forward: a version that served and is newer": (world(active(1), legacy(2), names_=2), Lane.PROMOTION),
-    "forward: an older one that never served": (world(candidate(1), active(2), names_=1), Lane.PROMOTION),
-    "back: an older one that served": (world(legacy(1), active(2), names_=1), Lane.ROLLBACK),
+    "first: nothing served yet": (world(rising(1), names_=1), SwitchKind.FIRST),
+    "forward: a candidate": (world(active(1), candidate(2), names_=2), SwitchKind.PROMOTION),
+    "forward: a version that served and is newer": (world(active(1), legacy(2), names_=2), SwitchKind.PROMOTION),
+    "forward: an older one that never served": (world(candidate(1), active(2), names_=1), SwitchKind.PROMOTION),
+    "back: an older one that served": (world(legacy(1), active(2), names_=1), SwitchKind.ROLLBACK),
     "back: whatever an override asks for": (
         world(active(1), legacy(2), record={"override": replace(BACK, to_digest=digest(2))}),
-        Lane.ROLLBACK,
+        SwitchKind.ROLLBACK,
     ),
 }
 
@@ -53,15 +53,17 @@ def test_lane(name):
 def test_a_switch_is_decided_with_its_commit_person_and_reason():
     switch = decide_switch(world(active(1), candidate(2), names_=2)).record.switch
     changed = primary(2).changed_by
-    assert switch == Switch(digest(1), digest(2), Lane.PROMOTION, NOW, changed.commit, changed.author, changed.subject)
+    assert switch == Switch(
+        digest(1), digest(2), SwitchKind.PROMOTION, NOW, changed.commit, changed.author, changed.subject
+    )
 
 
 def test_a_rollback_without_git_is_decided_with_its_person_and_reason_and_no_commit():
     switch = decide_switch(world(legacy(1), active(2), names_=2, record={"override": BACK})).record.switch
-    assert switch == Switch(digest(2), digest(1), Lane.ROLLBACK, NOW, "", "ada", "5xx")
+    assert switch == Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW, "", "ada", "5xx")
 
 
-DECIDED = Switch(digest(1), digest(2), Lane.PROMOTION, NOW.replace(hour=1))
+DECIDED = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW.replace(hour=1))
 OTHER = replace(DECIDED, to_digest=digest(3))
 KEPT = {
     "one that was decided already stays as it is": (
@@ -185,7 +187,11 @@ def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
 
 @pytest.mark.parametrize(
     ("lane", "event", "bad"),
-    [(Lane.FIRST, "deployed", False), (Lane.PROMOTION, "promoted", False), (Lane.ROLLBACK, "rolled-back", True)],
+    [
+        (SwitchKind.FIRST, "deployed", False),
+        (SwitchKind.PROMOTION, "promoted", False),
+        (SwitchKind.ROLLBACK, "rolled-back", True),
+    ],
 )
 def test_the_ledger_says_why_traffic_moved(lane, event, bad):
     record = settle_switch(settling(record={"switch": replace(DECIDED, lane=lane)})).record
@@ -312,7 +318,7 @@ ROUTED = {
 @pytest.mark.parametrize("name", ROUTED)
 def test_route(name):
     state, said = ROUTED[name]
-    assert [str(action) for action in (*switch(state), *keep(state))] == said
+    assert [str(action) for action in (*switch_traffic(state), *reconcile_services(state))] == said
 
 
 def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
@@ -334,10 +340,10 @@ def test_a_missing_active_service_is_created_by_the_switch():
 def test_an_answer_that_breaks_an_invariant_is_not_given():
     state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
     with pytest.raises(InvariantBroken, match="I1"):
-        check(state, (*switch(state), *keep(state)))
+        check(state, (*switch_traffic(state), *reconcile_services(state)))
 
 
-ON_ITS_WAY = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+ON_ITS_WAY = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 
 
 def test_a_switch_that_is_not_wanted_any_more_is_withdrawn_and_the_services_say_so() -> None:
@@ -385,7 +391,7 @@ def test_a_withdrawn_switch_that_came_through_before_the_mark_is_a_movement_and_
     decision = decided(withdrawn(2))
     assert [entry.event for entry in decision.record.ledger] == [Event.PROMOTED, Event.HELD]
     assert decision.record.switch
-    assert (decision.record.switch.to_digest, decision.record.switch.lane) == (digest(1), Lane.ROLLBACK)
+    assert (decision.record.switch.to_digest, decision.record.switch.lane) == (digest(1), SwitchKind.ROLLBACK)
 
 
 def test_another_switch_is_decided_once_the_withdrawn_one_is_over() -> None:
@@ -424,4 +430,4 @@ MARKS = {
 @pytest.mark.parametrize("name", MARKS)
 def test_mark_of_a_withdrawn_switch(name: str) -> None:
     state, marks = MARKS[name]
-    assert [action.withdrawn for action in mark(state)] == marks
+    assert [action.withdrawn for action in mark_services(state)] == marks

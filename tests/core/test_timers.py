@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.lifecycle.availability import DEADLINE_EXCEEDED
-from gitops_bg.core.model import Stage
-from gitops_bg.core.record import Hold, Restart
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.model.record import Hold, Restart
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Stage
 from gitops_bg.core.status.timers import wake_at
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.desired import Missing, Problem
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Lane
+from gitops_bg.core.model.desired import Missing, Problem
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import SwitchKind
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import active, candidate, decided, digest, legacy, pods, rising, sentences, world
 
@@ -36,7 +36,7 @@ def test_a_primary_that_is_removed_unreadable_or_unseen_moves_no_traffic_forward
 @pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
 def test_the_way_back_that_primary_yaml_named_last_goes_on(missing: Missing) -> None:
     state = world(legacy(1), active(2), names_=1, desired={"primary": missing, "target": missing})
-    assert decided(state).record.switch.lane is Lane.ROLLBACK
+    assert decided(state).record.switch.lane is SwitchKind.ROLLBACK
 
 
 @pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
@@ -54,7 +54,7 @@ def test_a_promotion_that_is_aborted_while_nobody_looks_at_git_does_not_go_on_wi
     sim.set_primary("2")
     sim.step()
     sim.unseen, sim.reachable = True, False
-    sim.ask(Verb.ABORT)
+    sim.ask(OperatorCommand.ABORT)
     sim.settle()
     assert (sim.live, sim.held) == ("1", {"2"})
     sim.unseen, sim.reachable = False, True

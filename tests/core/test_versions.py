@@ -4,22 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.desired import Missing, Problem
-from gitops_bg.core.digest import short
-from gitops_bg.core.lifecycle.versions import (
-    PAST_DIGESTS,
-    choose_candidate,
-    forget,
-    next_color,
-    register,
-    start_rollout,
-)
-from gitops_bg.core.model import Color, Snapshot, Source, Stage
-from gitops_bg.core.observed import Verb
-from gitops_bg.core.record import Event, Hold, Lane, Switch
-from gitops_bg.core.spec import Suspension
-from gitops_bg.core.traffic.switching import settle_switch
+from gitops_bg.core.checks.versions import next_color
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.desired import Missing, Problem
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event, Hold, Switch, SwitchKind
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Color, Snapshot, Source, Stage
+from gitops_bg.core.transitions.traffic.switching import settle_switch
+from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, choose_candidate, forget, register, start_rollout
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
@@ -220,7 +214,7 @@ def test_a_forgotten_version_is_remembered_as_one_that_served():
 
 def test_so_many_digests_that_served_are_remembered_and_those_of_all_known_versions():
     past = tuple(f"v1:{number}" for number in range(PAST_DIGESTS))
-    decided_switch = Switch(digest(1), digest(2), Lane.PROMOTION, NOW)
+    decided_switch = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
     record = {"activations": (digest(1), *past), "switch": decided_switch}
     state = world(active(1), candidate(2), observed={"active_service": service("web", 2)}, record=record)
     assert settle_switch(state).record.activations == (digest(1), *past[1:], digest(2))
@@ -302,7 +296,7 @@ def test_what_primary_yaml_names_is_remembered_although_traffic_went_back_from_i
     sim.set_primary("3")
     sim.step()
     sim.reachable = False
-    sim.ask(Verb.ROLLBACK)
+    sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
     assert sim.live == "1"
     assert sim.record.last_version == 3

@@ -5,13 +5,13 @@ from datetime import datetime
 
 import pytest
 
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.model import Probation
-from gitops_bg.core.observed import GitView
-from gitops_bg.core.record import Hold, Override, Restart
-from gitops_bg.core.spec import Suspension
+from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.record import Hold, Override, Restart
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.status.waits import waits_of
-from gitops_bg.core.traffic.gates import gates_to_show
 from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
@@ -93,7 +93,7 @@ WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
     ),
     "a version that is warm for ever": (world(legacy(1, scale_down_at=None), active(2)), []),
     "a version that failed after the switch": (
-        world(legacy(1), active(2, probation=Probation(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
+        world(legacy(1), active(2, probation=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
         [("probation", 2, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
     ),
 }

@@ -8,14 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitops_bg.core import names
-from gitops_bg.core.decide import decide
-from gitops_bg.core.decision import Decision
-from gitops_bg.core.desired import Desired, Missing, Primary, Target
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import Color, Source, Stage, Version
-from gitops_bg.core.observed import GitView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.record import Record
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import Color, Source, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, manual, template
 

@@ -9,8 +9,8 @@ from functools import cache
 from typing import NamedTuple
 from unittest import mock
 
-from gitops_bg.core import decide
-from gitops_bg.core.model import Stage
+from gitops_bg.core import engine
+from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.exploration.passes import FOR_PEOPLE
 from tests.exploration.search import explore
@@ -117,8 +117,8 @@ TABLE = (
             "follow_primary",
             "follow_target_revert",
             "answer_request",
-            "consult",
-            "judge",
+            "take_hook_answers",
+            "advance_analyses",
             "watch_active",
             "decide_switch",
         ),
@@ -147,8 +147,8 @@ TABLE = (
 def observed() -> frozenset[Change]:
     """Every change of a stage that a step makes, within `DEPTH` events of every seed of exploration."""
     seen: set[Change] = set()
-    steps = tuple(step if step in FOR_PEOPLE else _watched(step, seen) for step in decide.STEPS)
-    with mock.patch.object(decide, "STEPS", steps):
+    steps = tuple(step if step in FOR_PEOPLE else _watched(step, seen) for step in engine.STEPS)
+    with mock.patch.object(engine, "STEPS", steps):
         for seed in SEEDS:
             explore(seed, DEPTH)
     return frozenset(seen)

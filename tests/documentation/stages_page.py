@@ -6,8 +6,8 @@ import ast
 import inspect
 from pathlib import Path
 
-from gitops_bg.core import decide
-from gitops_bg.core.model import Stage
+from gitops_bg.core import engine
+from gitops_bg.core.model.version import Stage
 from tests.documentation.stages import NOWHERE, TABLE, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture" / "stages.md"
@@ -26,7 +26,7 @@ _HEAD = f"""\
 Written by `{COMMAND}` (`make docs`). The first table is
 [`stages.TABLE`](../../tests/documentation/stages.py): a test runs the engine through every world that exploration comes
 to, and fails where a step changes a stage in a way that the table does not have, or a row of it never happens. The
-second is `STEPS` of [`core/decide.py`](../../gitops_bg/core/decide.py), with its comments.
+second is `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
 """
 
 
@@ -73,14 +73,14 @@ def _steps() -> str:
     """The steps in their order, with the comments beside them in the code."""
     comments = _comments()
     rows = []
-    for number, step in enumerate(decide.STEPS, 1):
+    for number, step in enumerate(engine.STEPS, 1):
         place = (inspect.getsourcefile(step) or "").rpartition("gitops_bg/")[2]
         rows.append((str(number), f"`{step.__name__}`", comments[step.__name__], f"[{place}](../../gitops_bg/{place})"))
     return _table(("", "Step", "Is about", "In"), rows)
 
 
 def _comments() -> dict[str, str]:
-    source = inspect.getsource(decide)
+    source = inspect.getsource(engine)
     lines = source.splitlines()
     assign = next(
         node

@@ -1,7 +1,7 @@
 """The table of stages is what the engine does, and docs/architecture/stages.md is what the table says."""
 
-from gitops_bg.core import decide
-from gitops_bg.core.model import Stage
+from gitops_bg.core import engine
+from gitops_bg.core.model.version import Stage
 from tests.documentation.stages import NOWHERE, TABLE, observed
 from tests.documentation.stages_page import COMMAND, PAGE, page
 
@@ -16,7 +16,7 @@ def test_every_row_of_the_table_happens():
 
 
 def test_every_step_that_the_table_names_is_one():
-    assert {step for row in TABLE for step in row.steps} <= {step.__name__ for step in decide.STEPS}
+    assert {step for row in TABLE for step in row.steps} <= {step.__name__ for step in engine.STEPS}
 
 
 def test_each_way_has_one_row_and_every_stage_is_left_and_come_to():

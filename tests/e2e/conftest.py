@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.cluster.lease import LeaseSettings
+from gitops_bg.cluster.api.lease import LeaseSettings
 from tests.support.clusters import ControlPlaneCluster
 from tests.support.scenario import DEPLOY, App, Scenario, scenario
 

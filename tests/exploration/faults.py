@@ -46,7 +46,7 @@ class Fault(NamedTuple):
 FAULTS = (
     Fault(
         "a way without gates leads to what was rolled back",
-        "returning",
+        "way_back",
         "objection = record.objection(version.digest)",
         "objection = None",
         "v2 on probation",
@@ -54,7 +54,7 @@ FAULTS = (
     ),
     Fault(
         "that it was bad is forgotten with the hold",
-        "traffic.holds",
+        "transitions.traffic.holds",
         "for hold in said[-1:]]",
         "for hold in ()]",
         "no history kept",
@@ -62,7 +62,7 @@ FAULTS = (
     ),
     Fault(
         "a promotion taken back makes a bad version good",
-        "traffic.holds",
+        "transitions.traffic.holds",
         "without_objection(world.record, version.digest) if cause.is_bad else world.record",
         "without_objection(world.record, version.digest)",
         "rolled back with a hold",
@@ -70,7 +70,7 @@ FAULTS = (
     ),
     Fault(
         "rewound main moves traffic",
-        "knowledge",
+        "model.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return True",
         "main is rewound",
@@ -78,7 +78,7 @@ FAULTS = (
     ),
     Fault(
         "older knowledge acts",
-        "decide",
+        "engine",
         "    world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)\n    if desired.knowledge is Knowledge.OLDER:",
         "    world = World(spec, desired, observed, record, now)\n    if False:",
         "two agents",
@@ -86,7 +86,7 @@ FAULTS = (
     ),
     Fault(
         "older knowledge counts",
-        "knowledge",
+        "model.main",
         "return self in (Knowledge.SAME, Knowledge.NEWER)",
         "return self is not Knowledge.REWRITTEN",
         "two agents",
@@ -94,7 +94,7 @@ FAULTS = (
     ),
     Fault(
         "an abort with Git away makes no override",
-        "traffic.giving_up",
+        "transitions.traffic.abort",
         "    if active is None or world.goal != version.digest:\n        return world\n",
         "    if True:\n        return world\n",
         "a promotion on its way",
@@ -110,7 +110,7 @@ FAULTS = (
     ),
     Fault(
         "an old tag is promoted by itself",
-        "lifecycle.versions",
+        "checks.versions",
         "return candidate.was_active and not said_so",
         "return False",
         "automatic",
@@ -118,7 +118,7 @@ FAULTS = (
     ),
     Fault(
         "what was bad is not held again when it is the target again",
-        "lifecycle.versions",
+        "transitions.versions.versions",
         "if objection and objection.lifted is Lift.PASSED_OVER:",
         "if False:",
         "rolled back with a hold",
@@ -126,7 +126,7 @@ FAULTS = (
     ),
     Fault(
         "a lost record gets no holds back",
-        "status.memory",
+        "transitions.record.restore",
         "        holds=(*holds, *record.holds),\n        past_holds=(*past, *record.past_holds),\n",
         "",
         "rolled back with a hold",
@@ -134,7 +134,7 @@ FAULTS = (
     ),
     Fault(
         "a record that begins before the ledger was read asks it never",
-        "status.memory",
+        "transitions.record.restore",
         "if not record.unrecalled or not world.desired.seen:",
         "if not record.unrecalled:",
         "rebuilt cluster",
@@ -142,15 +142,15 @@ FAULTS = (
     ),
     Fault(
         "traffic may go where no pods are",
-        "lifecycle.sizes",
-        "    full = world.full_size\n    if world.lane is Lane.ROLLBACK:",
-        "    return 0\n    full = world.full_size\n    if world.lane is Lane.ROLLBACK:",
+        "checks.sizes",
+        "    full = world.full_size\n    if world.lane is SwitchKind.ROLLBACK:",
+        "    return 0\n    full = world.full_size\n    if world.lane is SwitchKind.ROLLBACK:",
         "v2 candidate ready",
         3,
     ),
     Fault(
         "the availability gate is always open",
-        "traffic.gates",
+        "checks.gates",
         "if world.replica_set(version.digest) and world.available(version.digest) >= needed:",
         "if True:",
         "v2 candidate ready",
@@ -158,7 +158,7 @@ FAULTS = (
     ),
     Fault(
         "a switch is true before the Service shows it",
-        "traffic.switching",
+        "transitions.traffic.switching",
         "if switch is None or not world.is_selected_by_all(switch.to_digest):",
         "if switch is None:",
         "v2 candidate ready",
@@ -166,7 +166,7 @@ FAULTS = (
     ),
     Fault(
         "a switch has no ledger entry",
-        "traffic.switching",
+        "transitions.traffic.switching",
         "    return world.noting(\n        EVENT_OF[switch.lane]",
         "    return world\n    return world.noting(\n        EVENT_OF[switch.lane]",
         "v2 candidate ready",
@@ -174,7 +174,7 @@ FAULTS = (
     ),
     Fault(
         "a switch has two ledger entries",
-        "traffic.switching",
+        "transitions.traffic.switching",
         "    return world.noting(\n        EVENT_OF[switch.lane]",
         "    world = world.noting(EVENT_OF[switch.lane], to=to, origin=origin)\n    return world.noting(\n        EVENT_OF[switch.lane]",
         "v2 candidate ready",
@@ -182,7 +182,7 @@ FAULTS = (
     ),
     Fault(
         "entries are forgotten before Git has them",
-        "status.memory",
+        "transitions.record.restore",
         "entry.sequence > git.ledger_sequence",
         "False",
         "v2 candidate ready",
@@ -190,7 +190,7 @@ FAULTS = (
     ),
     Fault(
         "a foreign selector is left alone",
-        "traffic.services",
+        "plan.services",
         "    return (*active, *_keep_preview(world))",
         "    return _keep_preview(world)",
         "v2 proven",
@@ -198,7 +198,7 @@ FAULTS = (
     ),
     Fault(
         "an override never ends",
-        "traffic.following",
+        "transitions.git.decisions",
         "    override = world.record.override\n    if override is None:\n        return world\n    arrived",
         "    override = world.record.override\n    return world\n    arrived",
         "v2 on probation",
@@ -206,7 +206,7 @@ FAULTS = (
     ),
     Fault(
         "an abort puts no hold",
-        "traffic.giving_up",
+        "transitions.traffic.abort",
         "    world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)\n",
         "",
         "v2 candidate ready",
@@ -214,7 +214,7 @@ FAULTS = (
     ),
     Fault(
         "a retry is done again and again",
-        "traffic.requests",
+        "transitions.git.operator_requests",
         "if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):",
         "if retry is None or world.frozen:",
         "rolled back with a hold",
@@ -222,7 +222,7 @@ FAULTS = (
     ),
     Fault(
         "a request is answered again and again",
-        "traffic.requests",
+        "transitions.git.operator_requests",
         "if request is None or request.id == world.record.request:",
         "if request is None:",
         "v2 on probation",
@@ -230,15 +230,15 @@ FAULTS = (
     ),
     Fault(
         "a bad analysis before promotion aborts nothing",
-        "analysis.judging",
-        "    return give_up(world, version, cause=Cause.ANALYSIS_FAILED, reason=reason)",
+        "transitions.verdicts.analysis",
+        "    return abort_rollout(world, version, cause=Cause.ANALYSIS_FAILED, reason=reason)",
         "    return world",
         "automatic with analyses",
         3,
     ),
     Fault(
         "a bad analysis after promotion leaves traffic there",
-        "analysis.judging",
+        "transitions.verdicts.analysis",
         "    if run.stage is POST:\n        return _roll_back(world, run, reason)\n",
         "    if run.stage is POST:\n        return world\n",
         "in analysis after promotion",
@@ -246,18 +246,18 @@ FAULTS = (
     ),
     Fault(
         "a suspension stops nothing",
-        "traffic.gates",
+        "checks.gates",
         "if world.suspended and spec.suspend:",
         "if False:",
         "suspended",
         3,
     ),
     Fault(
-        "a broken target stops nothing", "traffic.gates", "if desired.problems:", "if False:", "v2 candidate ready", 3
+        "a broken target stops nothing", "checks.gates", "if desired.problems:", "if False:", "v2 candidate ready", 3
     ),
     Fault(
         "what was never live is a place to go back to",
-        "returning",
+        "way_back",
         "if not version.was_active:",
         "if False:",
         "v2 candidate ready",
@@ -265,7 +265,7 @@ FAULTS = (
     ),
     Fault(
         "good pods are taken for bad ones",
-        "traffic.probation",
+        "transitions.traffic.stabilization",
         "is_unready = world.available(active.digest) < min(probation.pods, world.full_size)",
         "is_unready = True",
         "v2 on probation",
@@ -289,7 +289,7 @@ FAULTS = (
     ),
     Fault(
         "a revert of a push needs no marker",
-        "traffic.reverting",
+        "checks.reverts",
         "    _says_nothing,\n    _says_something_else,\n",
         "",
         "v2 on probation",
@@ -312,11 +312,16 @@ FAULTS = (
         3,
     ),
     Fault(
-        "holds are not kept", "traffic.holds", "holds=(*record.holds, hold)", "holds=record.holds", "v2 on probation", 2
+        "holds are not kept",
+        "transitions.traffic.holds",
+        "holds=(*record.holds, hold)",
+        "holds=record.holds",
+        "v2 on probation",
+        2,
     ),
     Fault(
         "a switch that is not wanted any more stays decided",
-        "traffic.switching",
+        "transitions.traffic.switching",
         "if record.switch is None or record.switch.withdrawn:",
         "if True:",
         "v2 candidate ready",
@@ -324,7 +329,7 @@ FAULTS = (
     ),
     Fault(
         "nobody commits the first version",
-        "traffic.promotion",
+        "plan.git",
         "wanted = _return_of_override(world) or _first_commit(world)",
         "wanted = _return_of_override(world)",
         "empty",
@@ -332,7 +337,7 @@ FAULTS = (
     ),
     Fault(
         "the preview stays with what was archived",
-        "traffic.preview",
+        "transitions.traffic.preview",
         "if shown and still_of_use and shown.stage is not Stage.ARCHIVED:",
         "if shown and still_of_use:",
         "v2 on probation",
@@ -340,7 +345,7 @@ FAULTS = (
     ),
     Fault(
         "a held target is begun again",
-        "lifecycle.versions",
+        "transitions.versions.versions",
         "digest == world.record.traffic or world.record.held(digest):",
         "digest == world.record.traffic:",
         "v2 on probation",
@@ -348,7 +353,7 @@ FAULTS = (
     ),
     Fault(
         "main does not get the commit of an emergency",
-        "traffic.promotion",
+        "plan.git",
         "wanted = _return_of_override(world) or _first_commit(world)",
         "wanted = _first_commit(world)",
         "v2 on probation",
@@ -356,7 +361,7 @@ FAULTS = (
     ),
     Fault(
         "dates say which commit is newer",
-        "traffic.reverting",
+        "checks.reverts",
         "later = told.source.landed_after(primary.changed_by)",
         "later = str(told.source.date) > str(primary.changed_by.date)",
         "v2 candidate ready",
@@ -364,7 +369,7 @@ FAULTS = (
     ),
     Fault(
         "an old retry lifts the hold",
-        "traffic.requests",
+        "transitions.git.operator_requests",
         "    if hold and not is_answered_by(hold, retry):\n        return world\n",
         "",
         "automatic with analyses",
@@ -372,7 +377,7 @@ FAULTS = (
     ),
     Fault(
         "an old retry that was not seen lifts the hold",
-        "traffic.looking",
+        "transitions.git.looks",
         "if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:",
         "if True:",
         "a promotion on its way",
@@ -380,7 +385,7 @@ FAULTS = (
     ),
     Fault(
         "an older commit that nobody had seen ends an emergency",
-        "traffic.looking",
+        "transitions.git.looks",
         "baseline=pending.baseline if awaits else world.record.primary",
         "baseline=pending.baseline",
         "a merge that nobody has seen",
@@ -388,7 +393,7 @@ FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go back",
-        "lifecycle.sizes",
+        "checks.sizes",
         "return max(min(1, full), serving)",
         "return serving",
         "two warm versions",
@@ -404,7 +409,7 @@ FAULTS = (
     ),
     Fault(
         "0 of 0 pods are enough to go forward",
-        "lifecycle.sizes",
+        "checks.sizes",
         "return max(1, full, serving)",
         "return serving",
         "v2 candidate ready",
@@ -412,7 +417,7 @@ FAULTS = (
     ),
     Fault(
         "what an owner would take along is made while it goes",
-        "decide",
+        "engine",
         "if world.observed.app_going else actions",
         "if False else actions",
         "rolled back with a hold",

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from gitops_bg.core import actions as act
-from gitops_bg.core.record import Record
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec
 from tests.exploration import promises
 from tests.exploration.moments import LONG_AGO, canonical, moved_back
 from tests.exploration.passes import Outcome, Passes, carry_out, digest, tag_of

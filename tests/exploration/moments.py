@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
-from gitops_bg.core.model import Version
-from gitops_bg.core.record import LedgerEntry, Record
+from gitops_bg.core.model.record import LedgerEntry, Record
+from gitops_bg.core.model.version import Version
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(seconds=700)

@@ -10,27 +10,42 @@ from datetime import timedelta
 from functools import cache
 from typing import NamedTuple
 
-from gitops_bg.core import actions as act
-from gitops_bg.core import decide as engine
-from gitops_bg.core import names
-from gitops_bg.core.analysis.judging import measurements_due
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.analysis.runs import Measured
-from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.desired import Desired, LedgerMemory, Missing, PassedRetry, Primary, Problem, Provenance, Target
-from gitops_bg.core.digest import short
-from gitops_bg.core.knowledge import Knowledge
-from gitops_bg.core.looks import Looks
-from gitops_bg.core.model import Snapshot, Source
-from gitops_bg.core.observed import GitView, Observed, PromotionBranch, ReplicaSetView, Request, ServiceView, Verb
-from gitops_bg.core.record import Main as KnownMain
-from gitops_bg.core.record import Record
-from gitops_bg.core.run_history import forget_runs
-from gitops_bg.core.spec import AppSpec, Retry, Suspension
-from gitops_bg.core.status.rollouts import note_rollouts
+from gitops_bg.core import engine, names
+from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.desired import (
+    Desired,
+    LedgerMemory,
+    Missing,
+    PassedRetry,
+    Primary,
+    Problem,
+    Provenance,
+    Target,
+)
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.looks import Looks
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.observed import (
+    GitView,
+    Observed,
+    OperatorCommand,
+    PromotionBranch,
+    ReplicaSetView,
+    Request,
+    ServiceView,
+)
+from gitops_bg.core.model.record import Main as KnownMain
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec, Retry, Suspension
+from gitops_bg.core.model.version import Snapshot, Source
+from gitops_bg.core.plan.measurements import measurements_due
 from gitops_bg.core.status.timers import wake_at
-from gitops_bg.core.traffic.following import asks_what_passed
-from gitops_bg.core.traffic.reverting import asks_for_provenance
+from gitops_bg.core.transitions.record.rollouts import note_rollouts
+from gitops_bg.core.transitions.verdicts.run_history import forget_runs
 from gitops_bg.core.world import World
 from tests.core.simulation import APP, template
 from tests.exploration.moments import NOW, canonical
@@ -160,9 +175,9 @@ class Passes:
 
     def _measured(
         self, spec: AppSpec, desired: Desired, observed: Observed, record: Record, verdict: str
-    ) -> tuple[Measured, ...]:
+    ) -> tuple[MeasurementResult, ...]:
         due = engine.decide(spec, desired, observed, record, NOW).measurements
-        return tuple(Measured(one.id, Finding(verdict), NOW) for one in due)
+        return tuple(MeasurementResult(one.id, AnalysisPhase(verdict), NOW) for one in due)
 
     # --- what it sees ---------------------------------------------------------------------------------------
 
@@ -367,7 +382,7 @@ def selector(tag: str) -> tuple[tuple[str, str], ...]:
 
 
 def _request(request: tuple[str, str] | None) -> Request | None:
-    return Request(request[0], Verb(request[1]), "ada", NOW, "because") if request else None
+    return Request(request[0], OperatorCommand(request[1]), "ada", NOW, "because") if request else None
 
 
 # --- what it does -------------------------------------------------------------------------------------------

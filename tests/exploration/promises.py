@@ -5,11 +5,11 @@ The books are the explorer's own: where traffic went, what was rolled back, what
 
 from collections.abc import Callable
 
-from gitops_bg.core import actions as act
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import AnalysisRun
-from gitops_bg.core.model import Stage
-from gitops_bg.core.record import Cause, Event, Lane, LedgerEntry, Lift, Record
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.record import Cause, Event, LedgerEntry, Lift, Record, SwitchKind
+from gitops_bg.core.model.version import Stage
 from tests.exploration.passes import SIZE, digest, tag_of
 from tests.exploration.world import Books, Cluster, Commit, Ledger, Main, Violation
 
@@ -32,7 +32,7 @@ def broken(promise: str) -> Violation:
 def goes_on_unread(before: Record, after: Record, cluster: Cluster) -> None:
     """Who cannot read main concludes nothing from that: a way back that is decided goes on."""
     switch, now = before.switch, after.switch
-    if switch is None or switch.withdrawn or switch.lane is not Lane.ROLLBACK or before.request != after.request:
+    if switch is None or switch.withdrawn or switch.lane is not SwitchKind.ROLLBACK or before.request != after.request:
         return
     there, here = (cluster.available(tag_of(one)) for one in (switch.to_digest, switch.from_digest))
     given_up = after.traffic == before.traffic and (now is None or now.withdrawn)
@@ -150,7 +150,9 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
 
 def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> None:
     """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
-    failed = any(run.finding in (Finding.FAILED, Finding.ERROR) for run in (*after.analysis, *after.past_runs))
+    failed = any(
+        run.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR) for run in (*after.analysis, *after.past_runs)
+    )
     healthy = cluster.available(tag_of(before.traffic)) >= SIZE
     override = after.override
     if override and healthy and not (asked or reverted or failed or before.held(override.from_digest)):
@@ -212,13 +214,13 @@ def _switched(  # one promise after the other
     override = record.override is not None and tag_of(record.override.to_digest) == tag
     if left and not override and not (newest and newest.primary == tag):
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
-    if action.lane is Lane.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
+    if action.lane is SwitchKind.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
         raise broken(f"{action}: through no gate, to a version that was rolled back, failed or held")
-    if left and action.lane is not Lane.ROLLBACK and tag in books.bad:
+    if left and action.lane is not SwitchKind.ROLLBACK and tag in books.bad:
         raise broken(f"{action}: it was rolled back, failed or is held, and nobody said otherwise")
-    if action.lane is Lane.PROMOTION and newest and (newest.suspended or newest.target == "?"):
+    if action.lane is SwitchKind.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
-    back = action.lane is Lane.ROLLBACK and left not in ("", tag)
+    back = action.lane is SwitchKind.ROLLBACK and left not in ("", tag)
     bad = books.bad | ({left} if override and _comes_first(record) else {left} - later) if back else books.bad - {tag}
     gone = (books.left | {left} if back else books.left) - {tag}
     owed = books.owed if books.owed[-1:] == ((left, tag),) or left == tag else (*books.owed, (left, tag))
@@ -261,7 +263,7 @@ def published(action: act.PublishLedger, epoch: str, sequence: int) -> None:
 
 def is_judged(record: Record, tag: str) -> bool:
     """Whether no analysis has anything against a version."""
-    return all(run.finding is Finding.SUCCESSFUL for run in record.analysis if tag_of(run.digest) == tag)
+    return all(run.finding is AnalysisPhase.SUCCESSFUL for run in record.analysis if tag_of(run.digest) == tag)
 
 
 # --- rest ---------------------------------------------------------------------------------------------------
@@ -316,7 +318,7 @@ def rests(
     if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
     for run in record.analysis:
-        failed = tag_of(run.digest) if run.finding is Finding.FAILED else ""
+        failed = tag_of(run.digest) if run.finding is AnalysisPhase.FAILED else ""
         if (
             failed
             and failed == head.target
@@ -332,7 +334,7 @@ def rests(
 
 def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[str], books: Books) -> None:
     """A version that fails its analysis after the promotion does not keep traffic, where another served well before."""
-    failed = any(run.finding is Finding.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
+    failed = any(run.finding is AnalysisPhase.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
     good = [one for one in served if one != live and one not in books.bad | books.left]
     if failed and good and head.retry[0] != live:
         raise broken(f"{live} failed its analysis after the promotion, and stays live though {good[-1]} served well")

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gitops_bg.core.desired import Desired
-from gitops_bg.core.record import Main, Record
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.record import Main, Record
 
 COMMIT, TREE = "main", "folder"
 

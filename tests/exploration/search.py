@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 from unittest import mock
 
-from gitops_bg.core import decide
+from gitops_bg.core import engine
 from tests.exploration.life import Event, Life
 from tests.exploration.passes import FOR_PEOPLE, light
 from tests.exploration.seeds import Seed, begin
@@ -59,11 +59,11 @@ def explore(
 def _engine(*, unguarded: bool) -> Iterator[None]:
     """Without what is only for people; ``unguarded``: and without its own look at its answers."""
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(decide, "_answer", light))
-        steps = tuple(step for step in decide.STEPS if step not in FOR_PEOPLE)
-        stack.enter_context(mock.patch.object(decide, "STEPS", steps))
+        stack.enter_context(mock.patch.object(engine, "_answer", light))
+        steps = tuple(step for step in engine.STEPS if step not in FOR_PEOPLE)
+        stack.enter_context(mock.patch.object(engine, "STEPS", steps))
         if unguarded:
-            stack.enter_context(mock.patch.object(decide, "check", return_value=None))
+            stack.enter_context(mock.patch.object(engine, "check", return_value=None))
         yield
 
 

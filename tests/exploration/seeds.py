@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import NamedTuple
 
-from gitops_bg.core.analysis.metrics import Metric, Plan
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.model.metrics import Metric, Plan
+from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import automatic, manual
 from tests.exploration.life import Event, Life, Rules
 from tests.exploration.world import State

@@ -7,8 +7,8 @@ A state is seven small numbers, one for each part: equal parts are one number, s
 from collections.abc import Hashable
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from gitops_bg.core.actions import ClusterAction, GitAction
-from gitops_bg.core.record import Hold, Record
+from gitops_bg.core.model.actions import ClusterAction, GitAction
+from gitops_bg.core.model.record import Hold, Record
 
 T = TypeVar("T", bound=Hashable)
 Files = tuple[Hashable, ...]

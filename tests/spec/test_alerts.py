@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from gitops_bg.core.hooks.hook import Hook, HookType, Severity
-from gitops_bg.core.model import AppKey
-from gitops_bg.spec.alerts import load_providers
-from gitops_bg.spec.check import check_repository
-from gitops_bg.spec.load import AppConfig, app_config_from_live, load_app
-from gitops_bg.spec.settings import alerting_of
+from gitops_bg.core.model.hooks import Hook, HookType, Severity
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.load import AppConfig, app_config_from_live, load_app
+from gitops_bg.spec.app.settings import alerting_of
+from gitops_bg.spec.notifications.alert_providers import load_providers
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
 
 SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"

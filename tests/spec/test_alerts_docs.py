@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.core.hooks.alerting import NOTICES
-from gitops_bg.core.hooks.hook import Severity
-from gitops_bg.core.record import Event
-from gitops_bg.spec.alerts import load_providers
-from gitops_bg.spec.analysis_block import FlaggerAnalysis
-from gitops_bg.spec.settings import read_settings
+from gitops_bg.core.checks.event_text import NOTICES
+from gitops_bg.core.model.hooks import Severity
+from gitops_bg.core.model.record import Event
+from gitops_bg.spec.analysis.block import FlaggerAnalysis
+from gitops_bg.spec.app.settings import read_settings
+from gitops_bg.spec.notifications.alert_providers import load_providers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "alerts.md").read_text()
 PROVIDER, APP, SETTINGS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)

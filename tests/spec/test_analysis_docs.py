@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Plan
-from gitops_bg.spec.library import Library, load_library
-from gitops_bg.spec.load import load_app
-from gitops_bg.spec.yamlio import read_one
+from gitops_bg.core.model.metrics import Plan
+from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.yaml.reader import read_one
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "analysis.md").read_text()
@@ -27,7 +27,7 @@ spec: {metrics: [{name: rate, provider: {web: {url: http://metrics}}}]}
 
 
 def library() -> Library:
-    return load_library({f"analysis/{number}.yaml": text for number, text in enumerate([*TEMPLATES, RATE])})
+    return load_templates({f"analysis/{number}.yaml": text for number, text in enumerate([*TEMPLATES, RATE])})
 
 
 def spec_of(block: bytes) -> dict[str, Any]:

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.spec import (
+from gitops_bg.core.model.spec import (
     AntiAffinity,
     AppSpec,
     DeletionPolicy,
@@ -18,8 +17,9 @@ from gitops_bg.core.spec import (
     Strategy,
     Suspension,
 )
-from gitops_bg.spec.appspec import spec_from_live
-from gitops_bg.spec.load import app_config_from_live, load_app
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import app_config_from_live, load_app
+from gitops_bg.spec.app.to_core import spec_from_live
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 DIGEST = "v1:" + "3f" * 32

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.desired import Problem
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.spec import PromoteVia
-from gitops_bg.spec.check import check_repository
-from gitops_bg.spec.layout import app_of
-from gitops_bg.spec.library import load_library
-from gitops_bg.spec.load import load_app
-from gitops_bg.spec.models import Author
-from gitops_bg.spec.settings import default_settings, load_settings
-from gitops_bg.spec.yamlio import Document
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import PromoteVia
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.layout import app_of
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.models import Author
+from gitops_bg.spec.app.settings import default_settings, load_settings
+from gitops_bg.spec.yaml.reader import Document
 from tests.spec.texts import APP, SERVICE, TARGET, source_of
 
 TEMPLATE = Path(__file__).parents[2] / "repo-template"
@@ -63,7 +63,7 @@ def test_the_repository_to_copy_shows_analyses_that_work_as_they_stand() -> None
     used = app[:first] + app[first:last].replace("      # ", "      ") + app[last:]
     files["apps/shop/web/app.yaml"] = used.encode()
     assert check_repository(files.items()).problems == []
-    config = load_app(AppKey("shop", "web"), {"app.yaml": used.encode()}, source_of, load_library(files))
+    config = load_app(AppKey("shop", "web"), {"app.yaml": used.encode()}, source_of, load_templates(files))
     assert config.templates == {"smoke", "error-rate"}
 
 

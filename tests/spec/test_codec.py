@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_bg.core.actions import ScaleReplicaSet
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, id_of, take
-from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.desired import Desired, LedgerMemory
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
-from gitops_bg.core.observed import Observed
-from gitops_bg.core.record import Record
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.core.model.actions import ScaleReplicaSet
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.desired import Desired, LedgerMemory
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
 
 st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
@@ -124,7 +124,7 @@ def test_the_file_is_named_where_there_is_one() -> None:
 def test_an_analysis_run_survives_a_restart() -> None:
     plan = Plan((Metric("errors", "prometheus", '{"query":"up"}', "result < 1", interval=30, count=3),))
     run = begin(AnalysisRun(AnalysisStage.POST, "v1:3f", 7, fallback="v1:2e"), plan, "3f", "2e", NOW)
-    run = take(run, "5eed", Measured(id_of(run, "5eed", run.metrics[0]), Finding.SUCCESSFUL, NOW, "0.5"))
+    run = take(run, "5eed", MeasurementResult(id_of(run, "5eed", run.metrics[0]), AnalysisPhase.SUCCESSFUL, NOW, "0.5"))
     written = json.loads(json.dumps(to_json(Record(analysis=(run,)))))
     assert from_json(Record, written).analysis == (run,)
     assert written["analysis"][0]["metrics"][0]["measurements"] == [

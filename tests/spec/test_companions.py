@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.core.companions import Autoscaler, Companion
-from gitops_bg.core.desired import Problem
-from gitops_bg.spec.load import AppConfig, load_app
-from gitops_bg.spec.notes import notes_of
-from gitops_bg.spec.yamlio import read
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.warnings import notes_of
+from gitops_bg.spec.yaml.reader import read
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 AIM = "scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}"
@@ -60,7 +60,7 @@ def the_copy(config: AppConfig) -> Any:
 
 
 def copy_named(kind: str, minimum: int, maximum: int, name: str = "web-primary") -> Autoscaler:
-    return Autoscaler(Companion(kind, name), minimum, maximum)
+    return Autoscaler(AuxiliaryObject(kind, name), minimum, maximum)
 
 
 REF = "autoscalerRef: {kind: HorizontalPodAutoscaler, name: web"
@@ -269,7 +269,7 @@ def test_budget(name: str) -> None:
     text, expected = BUDGETS[name]
     config = load(budget=text)
     assert complaints(config) == expected
-    assert list(config.companions.manifests) == ([] if expected else [Companion("PodDisruptionBudget", "web")])
+    assert list(config.companions.manifests) == ([] if expected else [AuxiliaryObject("PodDisruptionBudget", "web")])
 
 
 def test_a_budget_may_select_by_what_pods_carry_while_they_are_live() -> None:
@@ -293,7 +293,7 @@ CONFIGURATION = {
 def test_configuration_that_is_no_part_of_a_version(name: str) -> None:
     target, annotations, is_companion = CONFIGURATION[name]
     config = load(target=target, flags=config_map(annotations=annotations))
-    assert (Companion("ConfigMap", "flags") in config.companions.manifests) is is_companion
+    assert (AuxiliaryObject("ConfigMap", "flags") in config.companions.manifests) is is_companion
 
 
 _OFF = "annotations: {gitops-bg.dev/config-tracking: disabled}"
@@ -327,7 +327,7 @@ def test_broken_configuration_that_is_no_part_of_a_version_is_an_error_as_well(n
 def test_where_the_target_is_broken_nothing_becomes_a_companion_that_may_be_part_of_it() -> None:
     marked = config_map("marked", '{gitops-bg.dev/config-tracking: "disabled"}')
     config = load(target="a: [1", flags=config_map(), marked=marked)
-    assert list(config.companions.manifests) == [Companion("ConfigMap", "marked")]
+    assert list(config.companions.manifests) == [AuxiliaryObject("ConfigMap", "marked")]
     assert not config.companions.whole
 
 

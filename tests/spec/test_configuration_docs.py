@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from gitops_bg.spec.configuration import is_tracked
-from gitops_bg.spec.configuration_checks import MAX_BYTES
-from gitops_bg.spec.load import load_app
-from gitops_bg.spec.references import TABLE, references
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.manifests.configuration import is_tracked
+from gitops_bg.spec.manifests.configuration_checks import MAX_BYTES
+from gitops_bg.spec.manifests.references import TABLE, references
 from tests.spec.texts import APP, TARGET, WEB, source_of
 
 PAGE = (Path(__file__).parents[2] / "docs/configuration.md").read_text()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_true
+from gitops_bg.spec.analysis.expressions import LONGEST, BadExpression, NoAnswer, NoValue, check, is_true
 
 GOOD = [
     "result < 0.05",

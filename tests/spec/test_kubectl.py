@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.spec.scalars import Doubt, resolve
-from gitops_bg.spec.yamlio import read_one
+from gitops_bg.spec.yaml.reader import read_one
+from gitops_bg.spec.yaml.scalars import Doubt, resolve
 from tests.spec.test_scalars import SAME_FOR_ALL
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl in PATH")

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from gitops_bg.core.desired import Primary, Problem, Target
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import AppKey, Source
-from gitops_bg.spec.edit import set_image
-from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.core.model.desired import Primary, Problem, Target
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.yaml.edit import set_image
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, app_with, source_of
 
 TEMPLATE = {

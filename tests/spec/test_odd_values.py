@@ -9,14 +9,14 @@ from contextlib import suppress
 
 import pytest
 
-from gitops_bg.cluster.companion_manifests import companion_manifest
-from gitops_bg.cluster.kinds import Kind
-from gitops_bg.cluster.observe import service_drifted
-from gitops_bg.cluster.reduce import service_state
-from gitops_bg.cluster.render import configuration_manifest, service_manifest
+from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.cluster.manifests.auxiliary import auxiliary_manifest
+from gitops_bg.cluster.manifests.render import configuration_manifest, service_manifest
+from gitops_bg.cluster.observation.observe import service_drifted
+from gitops_bg.cluster.observation.project import service_state
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, Source
-from gitops_bg.spec.load import load_app
+from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.spec.app.load import load_app
 
 APP = AppKey("shop", "web")
 ODD = (None, [], {}, "", "x", 0, True, [[]], {"a": 1}, [None])
@@ -102,7 +102,7 @@ def test_any_value_in_any_field_is_read_or_a_problem(documents, name):
         for value in ODD:
             config = loaded({**documents, name: with_value(documents[name], path, value)})
             for companion, given in config.companions.manifests.items():
-                companion_manifest(APP, "uid", Kind("v1", companion.kind, "any"), companion.name, given, "")
+                auxiliary_manifest(APP, "uid", Kind("v1", companion.kind, "any"), companion.name, given, "")
             for each in config.configuration:
                 configuration_manifest(APP, "uid", each)
             for service, given in config.services.items():

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from gitops_bg.core.analysis.metrics import Metric, Plan
-from gitops_bg.core.spec import Strategy
-from gitops_bg.spec.appspec import TEMPLATES_UNKNOWN
-from gitops_bg.spec.expressions import check, is_true
-from gitops_bg.spec.library import load_library
-from gitops_bg.spec.load import AppConfig, app_config_from_live, load_app
+from gitops_bg.core.model.metrics import Metric, Plan
+from gitops_bg.core.model.spec import Strategy
+from gitops_bg.spec.analysis.expressions import check, is_true
+from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.app.load import AppConfig, app_config_from_live, load_app
+from gitops_bg.spec.app.to_core import TEMPLATES_UNKNOWN
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 URL = "http://{{args.host}}/errors"
@@ -32,7 +32,7 @@ USE = "prePromotionAnalysis: {templates: [{templateName: errors}], args: [{name:
 
 def load(app: str, *templates: str) -> AppConfig:
     files = {f"analysis/{number}.yaml": text.encode() for number, text in enumerate(templates)}
-    return load_app(WEB, {"app.yaml": app.encode(), "target.yaml": TARGET.encode()}, source_of, load_library(files))
+    return load_app(WEB, {"app.yaml": app.encode(), "target.yaml": TARGET.encode()}, source_of, load_templates(files))
 
 
 def strategy(app: str, *templates: str) -> Strategy:

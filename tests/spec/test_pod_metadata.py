@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.model import NO_METADATA, PodMetadata
-from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata
+from gitops_bg.spec.app.load import AppConfig, load_app
 from tests.spec.texts import APP, TARGET, WEB, app_with, source_of
 
 BOTH = "activeMetadata: {labels: {role: active, a.example/b: ''}, annotations: {note: any text}}"

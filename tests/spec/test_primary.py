@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version
-from gitops_bg.spec.configuration import configuration_of
-from gitops_bg.spec.emit import scalar, to_yaml
-from gitops_bg.spec.primary import PrimaryFile, read_primary, render_primary
-from gitops_bg.spec.yamlio import read_one
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey, Color, ServicePorts, Snapshot, Source, Stage, Version
+from gitops_bg.spec.app.primary import PrimaryFile, read_primary, render_primary
+from gitops_bg.spec.manifests.configuration import configuration_of
+from gitops_bg.spec.yaml.emit import scalar, to_yaml
+from gitops_bg.spec.yaml.reader import read_one
 
 WEB = AppKey("shop", "web")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

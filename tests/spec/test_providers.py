@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.providers import BLOCKS, Provider, json_path, seconds_ago
-from gitops_bg.spec.validation import validate
-from gitops_bg.spec.yamlio import read
+from gitops_bg.spec.analysis.providers import BLOCKS, Provider, json_path, seconds_ago
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.yaml.reader import read
 
 
 def provider(text: str) -> Provider:

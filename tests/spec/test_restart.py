@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.core.spec import A_QUARTER, Share
-from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.core.model.spec import A_QUARTER, IntOrPercent
+from gitops_bg.spec.app.load import AppConfig, load_app
 from tests.spec.texts import TARGET, WEB, app_with, source_of
 
 
@@ -24,11 +24,11 @@ def test_time_is_read_in_any_zone() -> None:
 
 SHARES = {
     "": A_QUARTER,
-    "maxUnavailable: 0": Share(0),
-    "maxUnavailable: 2": Share(2),
-    'maxUnavailable: "0%"': Share(0, percent=True),
-    "maxUnavailable: 50%": Share(50, percent=True),
-    "maxUnavailable: 100%": Share(100, percent=True),
+    "maxUnavailable: 0": IntOrPercent(0),
+    "maxUnavailable: 2": IntOrPercent(2),
+    'maxUnavailable: "0%"': IntOrPercent(0, percent=True),
+    "maxUnavailable: 50%": IntOrPercent(50, percent=True),
+    "maxUnavailable: 100%": IntOrPercent(100, percent=True),
 }
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gitops_bg.spec.scalars import Doubt, resolve
+from gitops_bg.spec.yaml.scalars import Doubt, resolve
 
 SAME_FOR_ALL = {
     "": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.spec.load import AppConfig, load_app
+from gitops_bg.spec.app.load import AppConfig, load_app
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, source_of
 
 

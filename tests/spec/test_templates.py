@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.desired import Problem
-from gitops_bg.spec.library import Library, load_library
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.analysis.template_index import Library, load_templates
 
 HEAD = """\
 apiVersion: gitops-bg.dev/v1alpha1
@@ -23,7 +23,7 @@ METRICS = """\
 def library(*texts: str | Problem) -> Library:
     """The library of files analysis/0.yaml, analysis/1.yaml and so on."""
     files = {f"analysis/{number}.yaml": text for number, text in enumerate(texts)}
-    return load_library({path: text.encode() if isinstance(text, str) else text for path, text in files.items()})
+    return load_templates({path: text.encode() if isinstance(text, str) else text for path, text in files.items()})
 
 
 def complaints(*texts: str | Problem) -> list[str]:

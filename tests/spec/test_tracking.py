@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import Source
-from gitops_bg.spec.check import check_repository
-from gitops_bg.spec.configuration import configuration_of
-from gitops_bg.spec.load import AppConfig, load_app
-from gitops_bg.spec.primary import render_primary
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import Source
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.manifests.configuration import configuration_of
 from tests.spec.test_load import SNAPSHOT, complaints
 from tests.spec.test_primary import version
 from tests.spec.texts import APP, SERVICE, TARGET, WEB, source_of

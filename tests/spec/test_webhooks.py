@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.hooks.hook import Hook, HookType
-from gitops_bg.core.spec import AppSpec
-from gitops_bg.spec.load import load_app
+from gitops_bg.core.model.hooks import Hook, HookType
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.spec.app.load import load_app
 from tests.spec.texts import TARGET, WEB, app_with, source_of
 
 URL = "url: http://hooks.test/"

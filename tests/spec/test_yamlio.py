@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.spec.yamlio import MAX_BYTES, Document, kind_of, read, read_one
+from gitops_bg.spec.yaml.reader import MAX_BYTES, Document, kind_of, read, read_one
 
 # what is written: (line, column, field, part of the message, part of the remedy)
 REFUSED = {

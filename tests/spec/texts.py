@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitops_bg.core.model import AppKey, Source
+from gitops_bg.core.model.version import AppKey, Source
 
 WEB = AppKey("shop", "web")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.cluster.kinds import EVENTS
+from gitops_bg.cluster.api.kinds import EVENTS
 from gitops_bg.core.errors import Transient
 from tests.support.scenario import Scenario
 from tests.support.waiting import eventually

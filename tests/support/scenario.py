@@ -16,15 +16,15 @@ import yaml
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.requests import annotation_of
+from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.core import names
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.observed import Request
-from gitops_bg.core.record import Record
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.codec import from_json
-from gitops_bg.spec.configuration import configuration_of, is_tracked
-from gitops_bg.spec.references import references
+from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
+from gitops_bg.spec.manifests.references import references
 from tests.support.agents import agent_settings
 from tests.support.clusters import TestCluster, Write
 from tests.support.gitremote import GitRefused, GitRemote

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.cli.demo.remote import Remote
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event
-from gitops_bg.spec.layout import PRIMARY_FILE, app_file
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
 
 SWITCHES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 """The events that move live traffic."""

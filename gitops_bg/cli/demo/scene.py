@@ -13,11 +13,11 @@ from gitops_bg.cli.demo.logfile import logging_to
 from gitops_bg.cli.demo.remote import Remote
 from gitops_bg.cli.demo.sight import Sight
 from gitops_bg.cli.demo.traffic import Traffic
-from gitops_bg.cli.template import template_folder
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.kinds import Kind
-from gitops_bg.core.model import AppKey
+from gitops_bg.cli.session.template import template_folder
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.kinds import Kind
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.sandbox import Sandbox
 from gitops_bg.spec.crd import definition

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_bg.cli.demo.traffic import answer_of
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import APP as APP_LABEL
 from gitops_bg.sandbox import Sandbox
 

@@ -1,144 +1,60 @@
-"""What people are told: the phase, and conditions that ``kubectl wait`` can use. Nothing here decides anything."""
+"""What people are told: conditions that ``kubectl wait`` can use. Nothing here decides anything."""
 
-from collections.abc import Iterator
-
-from gitops_bg.core.actions import label
-from gitops_bg.core.analysis.judging import has_passed_analysis, plan_of
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import why
-from gitops_bg.core.decision import Condition, Gate, Phase
-from gitops_bg.core.desired import Missing
-from gitops_bg.core.digest import short
-from gitops_bg.core.hooks.confirmation import awaits_confirmation, has_passed, said
-from gitops_bg.core.hooks.hook import Answer, Hook, HookRun, HookType, satisfied
-from gitops_bg.core.lifecycle.accompanying import trouble_of_companions
-from gitops_bg.core.lifecycle.restarting import left_to_restart, refused_pods
-from gitops_bg.core.lifecycle.sizes import is_scaled_to_zero
-from gitops_bg.core.model import Version
-from gitops_bg.core.record import Lane
+from gitops_bg.core.checks.analysis import plan_of
+from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.hook_queries import describe
+from gitops_bg.core.checks.phase import (
+    degraded,
+    foreign_object,
+    phase_of,
+    refusal,
+    unavailable,
+    unreached,
+    untold,
+    unwritten,
+    version_name,
+)
+from gitops_bg.core.checks.restart import left_to_restart, refused_pods
+from gitops_bg.core.checks.sizes import is_scaled_to_zero
+from gitops_bg.core.model.analysis_runs import why
+from gitops_bg.core.model.decision import Condition, Gate, Phase
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.status.kstatus import kstatus_of
 from gitops_bg.core.status.progress import progress_conditions
 from gitops_bg.core.status.services import services_in_git
-from gitops_bg.core.traffic.gates import gates_to_show
-from gitops_bg.core.traffic.onboarding import leaks
-from gitops_bg.core.traffic.ports import unservable
 from gitops_bg.core.world import World
 
 CLOCK_SYNCHRONIZED = "ClockSynchronized"
+
+
 GIT_REACHABLE = "GitReachable"
+
+
 SUSPENDED = "Suspended"
+
+
 OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
+
+
 PUSH_REFUSED = "PushRefused"
 """The reason of these two where the remote does not take the branch; the message is what it says."""
+
+
 MAIN_REFUSES = "MainRefuses"
 """The reason of the condition GitReachable where main takes no commit of the agent; its message says why."""
+
+
 HISTORY_REWRITTEN = "HistoryRewritten"
 """The condition that main lacks what was seen of it."""
+
+
 WRITE_REFUSED = "WriteRefused"
 """The reason of the condition Refused where a write that the app needs was refused; its message says which and why."""
 
+
 _AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted"
-
-
-def phase_of(world: World) -> Phase:
-    """One word for where the app is; the first that fits."""
-    return next(phase for phase, fits in _phases(world) if fits)
-
-
-def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
-    coming, candidate = world.moving_to, world.candidate
-    yield Phase.INVALID, bool(world.desired.problems)
-    yield Phase.SUSPENDED, world.suspended
-    yield Phase.ROLLING_BACK, coming is not None and world.lane is Lane.ROLLBACK
-    yield Phase.DEGRADED, bool(_degraded(world))
-    yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
-    yield Phase.DEPLOYING, not world.record.traffic
-    yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
-    yield Phase.PAUSED, _judged(world, Finding.INCONCLUSIVE)
-    yield Phase.PROMOTING, coming is not None
-    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
-    yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
-    yield Phase.PROGRESSING, _judged(world, Finding.RUNNING)
-    yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
-    yield Phase.DEGRADED, candidate is not None and bool(world.observed.git.offer_refused)
-    yield Phase.AWAITING_PROMOTION, candidate is not None
-    yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
-    yield Phase.DEGRADED, bool(_unwritten(world))
-    yield Phase.HEALTHY, True
-
-
-def _is_checked(world: World, candidate: Version) -> bool:
-    """Whether its analysis and the hooks beside it have let a candidate pass; only then a person is awaited."""
-    hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
-    return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
-
-
-def _judged(world: World, finding: Finding) -> bool:
-    """Whether a run of what serves, or of what is to serve next, stands there."""
-    coming = world.moving_to or world.candidate
-    concerned = {world.record.traffic, coming.digest if coming else ""}
-    return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
-
-
-def _degraded(world: World) -> str:
-    """Why the app is degraded, or empty."""
-    return foreign_object(world) or _refusal(world) or _failure(world) or _unavailable(world) or _unreached(world)
-
-
-def _unwritten(world: World) -> str:
-    """What does not reach Git, or empty: no app is Healthy whose history or offer nobody can read."""
-    offer, untold = world.observed.git.offer_refused, _untold(world)
-    if offer:
-        return f"the promotion branch cannot be written: {offer}"
-    return f"the ledger cannot be written: {untold}" if untold else ""
-
-
-def _refusal(world: World) -> str:
-    """What cannot be written, or empty."""
-    return world.observed.refused or trouble_of_companions(world)
-
-
-def _failure(world: World) -> str:
-    coming = world.moving_to or world.candidate
-    return f"{coming.failure}: {_name(coming)} did not become available" if coming and coming.failure else ""
-
-
-def _unavailable(world: World) -> str:
-    active = world.active
-    if active is None or world.full_size == 0 or world.available(active.digest) > 0:
-        return ""
-    return f"no pod of the active {_name(active)} is available"
-
-
-def _unreached(world: World) -> str:
-    """Which Service has a port that leads to no pod though there are some.
-
-    Endpoints follow every change a moment later: alone they say nothing. A name that the version has not is no moment.
-    """
-    active = world.active
-    if active is None or not world.available(active.digest):
-        return ""
-    views = (view for _, view in world.active_services if view and view.ours and view.digest == short(active.digest))
-    for view in views:
-        if view.ready_endpoints == 0:
-            names = [name for name, _ in unservable(world.snapshot(active).text, view.ports) if isinstance(name, str)]
-            if names:
-                return f"no container of the active {_name(active)} has the port {names[0]} of Service {view.name}"
-    return ""
-
-
-def foreign_object(world: World) -> str:
-    """Whose object stands in the way, and how it is handed over; empty where none does."""
-    observed = world.observed
-    if observed.app_foreign:
-        return observed.app_foreign
-    services = (observed.active_service, *observed.more_active_services, observed.preview_service)
-    views = (*services, *observed.replica_sets, *observed.configurations)
-    whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
-    first, leak = next(whose, ""), leaks(world)
-    return (f"{first}; {leak}" if first and leak else first) or next(
-        (view.owner for view in observed.companions if view.owner), ""
-    )
 
 
 def conditions_of(
@@ -178,19 +94,19 @@ def _available(world: World) -> Condition:
     active = world.active
     if active is None:
         return Condition("Available", False, "NothingServes", "no version was deployed yet")
-    if _unavailable(world):
-        return Condition("Available", False, "NoPodAvailable", _unavailable(world))
+    if unavailable(world):
+        return Condition("Available", False, "NoPodAvailable", unavailable(world))
     if is_scaled_to_zero(world):
         return Condition("Available", False, "ScaledToZero", _AT_ZERO)
-    if _unreached(world):
-        return Condition("Available", False, "NoEndpoint", _unreached(world))
-    return Condition("Available", True, "Serving", f"live traffic goes to {_name(active)}")
+    if unreached(world):
+        return Condition("Available", False, "NoEndpoint", unreached(world))
+    return Condition("Available", True, "Serving", f"live traffic goes to {version_name(active)}")
 
 
 def _healthy(world: World, phase: Phase) -> Condition:
     if phase is Phase.HEALTHY:
         return Condition("Healthy", True, "Healthy", "the target is live and nothing is on its way")
-    why = _degraded(world) or (_unwritten(world) if phase is Phase.DEGRADED else "")
+    why = degraded(world) or (unwritten(world) if phase is Phase.DEGRADED else "")
     return Condition("Healthy", False, phase.value, why or _story(world))
 
 
@@ -199,7 +115,7 @@ def _story(world: World) -> str:
         return _AT_ZERO
     coming = world.moving_to or world.candidate
     if coming:
-        return f"{_name(coming)} is on its way"
+        return f"{version_name(coming)} is on its way"
     if world.record.restart and world.record.restart.begun:
         return _restarting(world).message
     if not world.record.traffic:
@@ -213,8 +129,8 @@ def _candidate_ready(world: World) -> Condition:
     if candidate is None:
         return Condition("CandidateReady", False, "NoCandidate", "the target is live, or on hold")
     if candidate.available_since:
-        return Condition("CandidateReady", True, "Available", f"{_name(candidate)} is available")
-    return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{_name(candidate)} comes up")
+        return Condition("CandidateReady", True, "Available", f"{version_name(candidate)} is available")
+    return Condition("CandidateReady", False, candidate.failure or "Progressing", f"{version_name(candidate)} comes up")
 
 
 def _hooks_passed(world: World) -> Condition:
@@ -225,7 +141,7 @@ def _hooks_passed(world: World) -> Condition:
     shut = [(hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.traffic]
     for hook, run in shut:
         return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
-    passed = [said(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
+    passed = [describe(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
     return Condition("HooksPassed", True, "Passed", "; ".join(passed) or "traffic has moved")
 
 
@@ -248,7 +164,7 @@ def _standing_of(run: HookRun) -> str:
 
 
 def _in_full(world: World, hook: Hook, run: HookRun) -> str:
-    sentence = said(world, hook, run)
+    sentence = describe(world, hook, run)
     return sentence if run.text in sentence else f"{sentence}\n{run.text}"
 
 
@@ -257,16 +173,16 @@ def _analysis(world: World) -> Condition:
     run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
     coming = world.moving_to or world.candidate
     if coming and world.record.in_full == coming.digest:
-        return Condition("AnalysisPassed", False, "Skipped", f"{_name(coming)} is promoted without analysis")
+        return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
     is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
     if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
-        said = f"{AnalysisStage.PRE.called} of {_name(coming)} has not begun"
+        said = f"{AnalysisStage.PRE.called} of {version_name(coming)} has not begun"
         return Condition("AnalysisPassed", False, "NotBegun", said)
     version = world.record.version(run.digest) if run else None
     if run is None or version is None:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
-    said = f"{run.stage.called} of {_name(version)}: {run if run.running else why(run)}"
-    return Condition("AnalysisPassed", run.finding is Finding.SUCCESSFUL, run.finding.value, said)
+    said = f"{run.stage.called} of {version_name(version)}: {run if run.running else why(run)}"
+    return Condition("AnalysisPassed", run.finding is AnalysisPhase.SUCCESSFUL, run.finding.value, said)
 
 
 def _restarting(world: World) -> Condition:
@@ -316,7 +232,7 @@ def _foreign(world: World) -> Condition:
 
 
 def _refused(world: World) -> Condition:
-    why = _refusal(world)
+    why = refusal(world)
     return Condition("Refused", bool(why), WRITE_REFUSED if why else "NoRefusal", why or "no write was refused")
 
 
@@ -338,7 +254,7 @@ def _offer_writable(world: World) -> Condition:
 
 def _ledger_writable(world: World) -> Condition:
     """Said about an app that has something to tell: all others are left in peace."""
-    why = _untold(world)
+    why = untold(world)
     if why:
         return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
     return Condition(LEDGER_WRITABLE, True, "Writable", "the remote takes the ledger")
@@ -352,11 +268,6 @@ def _clock(world: World) -> Condition:
     reason = "ApiServerAhead" if skew > 0 else "ApiServerBehind"
     message = f"the API server's clock is some seconds or more {'ahead of' if skew > 0 else 'behind'} the agent's"
     return Condition(CLOCK_SYNCHRONIZED, False, reason, message)
-
-
-def _untold(world: World) -> str:
-    """Why the app's history does not reach Git, or empty."""
-    return world.observed.git.ledger_refused if world.record.ledger else ""
 
 
 def _has_to_commit(world: World) -> bool:
@@ -383,7 +294,3 @@ def _history_rewritten(world: World) -> Condition:
     what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"
     remedy = "push the former history back, or accept the new one: `gitops-bg accept-history`"
     return Condition("HistoryRewritten", True, "MainMovedBackwards", f"{what}; {remedy}")
-
-
-def _name(version: Version) -> str:
-    return label(version.number, version.digest)

@@ -8,7 +8,7 @@ is none of the three.
 from collections.abc import Mapping
 from enum import Enum
 
-from gitops_bg.core.decision import Condition, Phase
+from gitops_bg.core.model.decision import Condition, Phase
 
 READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 

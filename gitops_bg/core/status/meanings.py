@@ -7,8 +7,8 @@ decides anything; `{app}` in a command is NAMESPACE/NAME.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gitops_bg.core.decision import Condition, Phase
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""

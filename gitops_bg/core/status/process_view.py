@@ -5,7 +5,7 @@ sees: the way to the remote, which branches it may push, which writes it is refu
 share a Lease must not write that in turns (DESIGN §5 I5: nothing new, nothing written).
 """
 
-from gitops_bg.core.decision import Condition, Decision, Gate, Phase, Wait
+from gitops_bg.core.model.decision import Condition, Decision, Gate, Phase, Wait
 
 FIELDS = ("phase", "message", "conditions", "gates", "waits")
 """Of a status."""

@@ -3,11 +3,11 @@
 Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
 """
 
-from gitops_bg.core.actions import label
-from gitops_bg.core.analysis.metrics import AnalysisStage
-from gitops_bg.core.decision import Condition, Gate, GateKind
-from gitops_bg.core.hooks.confirmation import awaits_confirmation
-from gitops_bg.core.model import Version
+from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import Condition, Gate, GateKind
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 _PAUSES = {

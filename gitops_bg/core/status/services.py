@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gitops_bg.core.actions import label
-from gitops_bg.core.decision import Condition
-from gitops_bg.core.model import Version
-from gitops_bg.core.record import FormerService
-from gitops_bg.core.traffic.ports import ports_of, unservable
+from gitops_bg.core.checks.ports import ports_of, unservable
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.record import FormerService
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 

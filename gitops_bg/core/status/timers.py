@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitops_bg.core.analysis.metrics import AnalysisStage
-from gitops_bg.core.analysis.runs import moments
-from gitops_bg.core.decision import Gate
-from gitops_bg.core.hooks.consulting import consulting_moments
-from gitops_bg.core.hooks.telling import telling_moments
-from gitops_bg.core.lifecycle.availability import is_coming, progress_deadline
-from gitops_bg.core.lifecycle.restarting import recheck_at
-from gitops_bg.core.traffic.draining import arrived_at, drained_at, may_still_serve
-from gitops_bg.core.traffic.former import former_moments
-from gitops_bg.core.traffic.gates import gates_before_commit, gates_to_show
-from gitops_bg.core.traffic.probation import probation_ends
+from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
+from gitops_bg.core.checks.draining import arrived_at, drained_at, former_moments, may_still_serve
+from gitops_bg.core.checks.gates import gates_before_commit, gates_to_show
+from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moments
+from gitops_bg.core.checks.restart import recheck_at
+from gitops_bg.core.checks.stabilization import stabilization_ends
+from gitops_bg.core.model.analysis_runs import moments
+from gitops_bg.core.model.decision import Gate
+from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.world import World
 
 
@@ -36,7 +34,7 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
     yield from former_moments(world)
     if world.suspended:
         return
-    ends = probation_ends(world, world.active) if world.active else None
+    ends = stabilization_ends(world, world.active) if world.active else None
     if ends:
         yield ends
     drained = drained_at(world)
@@ -50,7 +48,7 @@ def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
         if version.scale_down_at:
             yield version.scale_down_at
         deadline = progress_deadline(world, version)
-        if deadline and not version.failure and is_coming(world, version):
+        if deadline and not version.failure and is_in_flight(world, version):
             yield deadline
 
 

@@ -7,13 +7,13 @@ prove themselves, to drain, to be restarted, to be scaled down.
 from collections.abc import Iterator
 from datetime import datetime
 
-from gitops_bg.core.decision import Gate, GateKind, Wait
-from gitops_bg.core.lifecycle.availability import progress_deadline
-from gitops_bg.core.lifecycle.restarting import recheck_at
-from gitops_bg.core.model import Version
-from gitops_bg.core.traffic.draining import drained_at, may_still_serve
-from gitops_bg.core.traffic.gates import standing_gates
-from gitops_bg.core.traffic.probation import probation_ends
+from gitops_bg.core.checks.availability import progress_deadline
+from gitops_bg.core.checks.draining import drained_at, may_still_serve
+from gitops_bg.core.checks.gates import standing_gates
+from gitops_bg.core.checks.restart import recheck_at
+from gitops_bg.core.checks.stabilization import stabilization_ends
+from gitops_bg.core.model.decision import Gate, GateKind, Wait
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
@@ -51,7 +51,7 @@ def _behind(world: World) -> Iterator[Wait]:
     active = world.active
     if active and active.probation and active.probation.unready:
         reason = f"{world.available(active.digest)} of {active.probation.pods} pods available: rolled back at its end"
-        yield _wait(world, active, PROBATION, reason, probation_ends(world, active))
+        yield _wait(world, active, PROBATION, reason, stabilization_ends(world, active))
     elif active and world.full_size and not world.available(active.digest):
         yield _wait(world, active, GateKind.AVAILABILITY, "none of its pods is available, and it is live", None)
     restart = world.record.restart

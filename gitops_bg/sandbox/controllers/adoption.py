@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from gitops_bg.sandbox import selectors
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import PODS
-from gitops_bg.sandbox.objects import Manifest, controller_of, key_of, labels_of
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.objects import selectors
+from gitops_bg.sandbox.objects.kinds import PODS
+from gitops_bg.sandbox.objects.objects import Manifest, controller_of, key_of, labels_of
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _OPTIONS = Options(manager="kube-controller-manager")
 

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gitops_bg.sandbox.objects import Manifest
+from gitops_bg.sandbox.objects.objects import Manifest
 
 _SHELLS = ("sh", "bash", "ash", "dash")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

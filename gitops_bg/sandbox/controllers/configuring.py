@@ -12,11 +12,11 @@ from uuid import uuid4
 
 from gitops_bg.sandbox.controllers.environment import Setup, set_up
 from gitops_bg.sandbox.controllers.pod_status import State
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import CONFIG_MAPS, EVENTS, SECRETS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, key_of, timestamp
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.objects.kinds import CONFIG_MAPS, EVENTS, SECRETS, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, key_of, timestamp
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _TABLES = {"ConfigMap": CONFIG_MAPS, "Secret": SECRETS}
 

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Hashable
 
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.eviction import is_selected
-from gitops_bg.sandbox.kinds import BUDGETS, PODS, REPLICASETS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, age_of, controller_of, dig, is_pod_ready, key_of, timestamp
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Writer
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import BUDGETS, PODS, REPLICASETS, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, age_of, controller_of, dig, is_pod_ready, key_of, timestamp
+from gitops_bg.sandbox.verbs.eviction import is_selected
+from gitops_bg.sandbox.verbs.writing import Writer
 
 _MANAGER = "kube-controller-manager"
 _FORGET_SECONDS = 120.0

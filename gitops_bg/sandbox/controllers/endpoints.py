@@ -10,11 +10,11 @@ from collections.abc import Hashable
 
 from gitops_bg.sandbox.controllers.label_index import LabelIndex, SelectorIndex
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.kinds import ENDPOINTS, PODS, SERVICES, SLICES, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, copy_of, dig, is_pod_ready, key_of, labels_of
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import ENDPOINTS, PODS, SERVICES, SLICES, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, copy_of, dig, is_pod_ready, key_of, labels_of
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _OPTIONS = Options(manager="kube-controller-manager")
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gitops_bg.sandbox.objects import Manifest, dig
+from gitops_bg.sandbox.objects.objects import Manifest, dig
 
 Find = Callable[[str, str], Manifest | None]
 """Returns the object of a kind (`ConfigMap`, `Secret`) with a name, in the namespace of the pod."""

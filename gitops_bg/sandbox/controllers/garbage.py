@@ -11,13 +11,13 @@ from collections.abc import Callable, Hashable
 from functools import partial
 
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.deleting import Deletion, delete
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import NAMESPACES, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, key_of
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import NAMESPACES, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, key_of
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.deleting import Deletion, delete
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 Place = tuple[ResourceKey, ObjectKey]
 _OPTIONS = Options(manager="kube-controller-manager")

@@ -12,13 +12,22 @@ from dataclasses import dataclass
 
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import restarts_of
-from gitops_bg.sandbox.deleting import Deletion, delete
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import JOBS, PODS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, age_of, controller_of, copy_of, dig, is_pod_ready, key_of, timestamp
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import JOBS, PODS, ResourceKey
+from gitops_bg.sandbox.objects.objects import (
+    Manifest,
+    age_of,
+    controller_of,
+    copy_of,
+    dig,
+    is_pod_ready,
+    key_of,
+    timestamp,
+)
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.deleting import Deletion, delete
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _MANAGER = "kube-controller-manager"
 _LONGEST_BACKOFF = 360.0

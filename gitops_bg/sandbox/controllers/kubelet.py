@@ -12,20 +12,20 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from gitops_bg.sandbox import selectors
 from gitops_bg.sandbox.controllers import pod_status
 from gitops_bg.sandbox.controllers.behaviours import IMAGE_RULES, Behaviour, ImageRule, behaviour_of
 from gitops_bg.sandbox.controllers.commands import endings_of
 from gitops_bg.sandbox.controllers.configuring import Configuring
 from gitops_bg.sandbox.controllers.loop import Loop
 from gitops_bg.sandbox.controllers.pod_status import State
-from gitops_bg.sandbox.deleting import Deletion, delete
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import PODS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, dig, key_of, labels_of
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects import selectors
+from gitops_bg.sandbox.objects.kinds import PODS, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, dig, key_of, labels_of
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.deleting import Deletion, delete
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _NODE = "sandbox"
 _RESTART_SECONDS = 10.0

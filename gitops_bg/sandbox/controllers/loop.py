@@ -14,9 +14,9 @@ from itertools import count
 from threading import Condition, Thread
 from typing import Protocol
 
-from gitops_bg.sandbox.kinds import ResourceKey
-from gitops_bg.sandbox.store import Store
-from gitops_bg.sandbox.watches import Change
+from gitops_bg.sandbox.http.watches import Change
+from gitops_bg.sandbox.objects.kinds import ResourceKey
+from gitops_bg.sandbox.objects.store import Store
 
 _log = logging.getLogger(__name__)
 

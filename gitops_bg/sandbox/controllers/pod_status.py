@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gitops_bg.sandbox.objects import Manifest, dig, is_pod_ready, timestamp
+from gitops_bg.sandbox.objects.objects import Manifest, dig, is_pod_ready, timestamp
 
 NOT_CONFIGURED = "CreateContainerConfigError"
 _INITIALIZING = "PodInitializing"

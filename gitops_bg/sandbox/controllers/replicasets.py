@@ -13,13 +13,22 @@ from datetime import UTC, datetime
 from gitops_bg.sandbox.controllers.adoption import PodOwners, owner_reference
 from gitops_bg.sandbox.controllers.label_index import SelectorIndex
 from gitops_bg.sandbox.controllers.loop import Loop
-from gitops_bg.sandbox.deleting import Deletion, delete
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.kinds import PODS, REPLICASETS, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, controller_of, copy_of, dig, is_pod_ready, key_of, labels_of, timestamp
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
-from gitops_bg.sandbox.writing import Options, Writer
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import PODS, REPLICASETS, ResourceKey
+from gitops_bg.sandbox.objects.objects import (
+    Manifest,
+    controller_of,
+    copy_of,
+    dig,
+    is_pod_ready,
+    key_of,
+    labels_of,
+    timestamp,
+)
+from gitops_bg.sandbox.objects.store import ObjectKey
+from gitops_bg.sandbox.verbs.deleting import Deletion, delete
+from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _MANAGER = "kube-controller-manager"
 

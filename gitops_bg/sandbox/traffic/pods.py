@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from threading import Lock
 
 from gitops_bg.sandbox.controllers.behaviours import Behaviour
-from gitops_bg.sandbox.objects import Manifest, key_of, labels_of, to_json
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.wire import Connection, Response
+from gitops_bg.sandbox.http.wire import Connection, Response
+from gitops_bg.sandbox.objects.objects import Manifest, key_of, labels_of, to_json
+from gitops_bg.sandbox.objects.store import ObjectKey
 
 
 @dataclass(eq=False, slots=True)

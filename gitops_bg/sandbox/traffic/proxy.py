@@ -13,12 +13,12 @@ from functools import partial
 from threading import Lock
 from typing import TypeVar
 
-from gitops_bg.sandbox.kinds import PODS, SERVICES
-from gitops_bg.sandbox.objects import Manifest, is_pod_ready
-from gitops_bg.sandbox.store import ObjectKey, Store
+from gitops_bg.sandbox.http.wire import Acceptor, Connection
+from gitops_bg.sandbox.objects.kinds import PODS, SERVICES
+from gitops_bg.sandbox.objects.objects import Manifest, is_pod_ready
+from gitops_bg.sandbox.objects.store import ObjectKey, Store
 from gitops_bg.sandbox.traffic.pods import PodServers
 from gitops_bg.sandbox.traffic.routes import LateRoutes
-from gitops_bg.sandbox.wire import Acceptor, Connection
 
 _T = TypeVar("_T")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 
-from gitops_bg.sandbox.kinds import SLICES, ResourceKey
-from gitops_bg.sandbox.objects import Manifest, key_of, labels_of
-from gitops_bg.sandbox.store import ObjectKey
-from gitops_bg.sandbox.watches import DELETED, Change
+from gitops_bg.sandbox.http.watches import DELETED, Change
+from gitops_bg.sandbox.objects.kinds import SLICES, ResourceKey
+from gitops_bg.sandbox.objects.objects import Manifest, key_of, labels_of
+from gitops_bg.sandbox.objects.store import ObjectKey
 
 _Known = tuple[float, tuple[str, ...]]
 

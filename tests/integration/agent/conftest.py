@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.catalog import Catalog
+from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.agent.three_apps import write_apps

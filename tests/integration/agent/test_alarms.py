@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.alarms import Alarms
-from gitops_bg.agent.backoff import Backoff
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.core.model.version import AppKey
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
@@ -22,7 +22,7 @@ class Night:
         self.due: datetime | None = None
         self.jobs = 0
         self.woken: list[AppKey] = []
-        self.alarms = Alarms(self, lambda: self.now, self.woken.append)
+        self.alarms = Timers(self, lambda: self.now, self.woken.append)
 
     def add_job(self, func: Callable[[], None], **options: Any) -> None:
         assert options["replace_existing"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import get_args
 
-from gitops_bg.agent.catalog import Catalog
-from gitops_bg.agent.choosing import config_for
-from gitops_bg.core.hooks.hook import Hook
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.reconcile.effective_config import config_for
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.notify.formats import FORMATS
-from gitops_bg.spec.alerts import ProviderSpec
+from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
 from tests.integration.agent.three_apps import API, CART, WEB

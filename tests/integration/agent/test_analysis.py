@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import AnalysisRun
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.backend import HANG, Backend, Reply, serving
 from tests.support.clusters import TestCluster
 from tests.support.mortality import Killed, Life
@@ -131,7 +131,7 @@ def test_no_data_pauses_and_promote_measures_afresh(web: App, backend: Backend) 
     assert not web.record.held(web.digest("v2"))
     backend.says(GOOD)
 
-    web.ask(Request("1", Verb.PROMOTE, "ada", web.scenario.clock()))
+    web.ask(Request("1", OperatorCommand.PROMOTE, "ada", web.scenario.clock()))
 
     web.wait_live("v2")
     assert run_of(web, PRE).attempt == 2
@@ -149,7 +149,7 @@ def test_a_backend_that_is_down_neither_promotes_nor_fails_until_its_own_limit(w
         assert not web.record.held(web.digest("v2"))
         web.scenario.advance(11)
     assert "answered 503" in reason(web, "aborted")
-    assert run_of(web, PRE).finding is Finding.ERROR
+    assert run_of(web, PRE).finding is AnalysisPhase.ERROR
     assert web.record.held(web.digest("v2"))
     assert len(backend.asked) == 3
 
@@ -189,7 +189,7 @@ def test_finished_runs_stay_in_the_status_up_to_the_limits(web: App, backend: Ba
     for number, answer in enumerate((BAD, GOOD, BAD, GOOD, GOOD, GOOD), start=2):
         backend.says(answer)
         web.push_image(f"v{number}")
-        wanted = Finding.FAILED if answer is BAD else Finding.SUCCESSFUL
+        wanted = AnalysisPhase.FAILED if answer is BAD else AnalysisPhase.SUCCESSFUL
         web.wait(lambda number=number: web.record.rollout == number, f"rollout {number}")
         web.wait(lambda wanted=wanted, n=number: ends(web, n) is wanted, f"rollout {number} is judged")
     web.wait_live("v7")
@@ -198,7 +198,7 @@ def test_finished_runs_stay_in_the_status_up_to_the_limits(web: App, backend: Ba
     assert shown == [(7, "Successful"), (6, "Successful"), (5, "Successful"), (4, "Failed")]
 
 
-def ends(web: App, rollout: int) -> Finding | None:
+def ends(web: App, rollout: int) -> AnalysisPhase | None:
     run = web.record.run(AnalysisStage.PRE)
     return run.finding if run and run.rollout == rollout else None
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gitops_bg.agent.catalog import Catalog
-from gitops_bg.core.analysis.metrics import AnalysisStage, Plan
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.core.model.metrics import AnalysisStage, Plan
+from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
 from tests.integration.agent.three_apps import API, CART, WEB

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
-from gitops_bg.core.digest import short
-from gitops_bg.sandbox.calls import Call
-from gitops_bg.sandbox.errors import forbidden
+from gitops_bg.core.model.digest import short
 from gitops_bg.sandbox.faults import ConnectionLost
+from gitops_bg.sandbox.http.calls import Call
+from gitops_bg.sandbox.http.errors import forbidden
 from tests.support.clusters import SandboxCluster
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, reading, secret
 from tests.support.paths import replica_sets

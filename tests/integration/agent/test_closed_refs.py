@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from gitops_bg.agent.backoff import Backoff
-from gitops_bg.agent.closed_refs import SHOWN_AFTER, ClosedRefs
-from gitops_bg.repo.errors import PushRefused, RemoteTimedOut
+from gitops_bg.agent.desired.closed_refs import SHOWN_AFTER, ClosedRefs
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.repo.git.errors import PushRefused, RemoteTimedOut
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 A, B = "gitops-bg/promote/shop/a", "gitops-bg/promote/shop/b"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import sizes, wait_sizes
 from tests.support.clusters import SandboxCluster
 from tests.support.companions import (
@@ -260,7 +260,7 @@ def test_the_way_back_takes_the_autoscaler_along_whatever_else_stands_still(
     scaled.promote("v2")
     wait_aim(scaled, "v2")
     before(scaled)
-    scaled.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "smells"))
+    scaled.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "smells"))
     wait_aim(scaled, "v1")
     assert scaled.live_tag() == "v1"
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gitops_bg.core import names
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, held, read_by, reading, secret
 from tests.support.paths import config_maps, replica_sets, services
 from tests.support.scenario import App, Scenario
@@ -199,7 +199,7 @@ def test_an_offline_rollback_is_committed_with_the_configuration_it_went_back_to
         world.cluster.delete(f"{config_maps(web.key.namespace)}/{copy_of_blue}")
         world.wait_idle()
         assert copy_of_blue not in copies(web), "Git's files do not have it"
-    web.ask(Request("1", Verb.ROLLBACK, "ada", world.clock(), "too slow"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", world.clock(), "too slow"))
     web.wait(lambda: web.selected() == names.short(blue), "blue is live")
     web.wait(lambda: web.primary_digest() == blue, "and in Git")
     web.wait(lambda: copy_of_blue in copies(web), "and its copy is there")

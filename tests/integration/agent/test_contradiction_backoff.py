@@ -2,8 +2,8 @@
 
 import itertools
 
-from gitops_bg.agent.rewrite_reports import FIRST_POLLS, MOST_POLLS, RewriteReports
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.reconcile.rewrite_reports import FIRST_POLLS, MOST_POLLS, RewriteReports
+from gitops_bg.core.model.version import AppKey
 
 APP = AppKey("shop", "web")
 LOST = "e" * 40

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.agent.metrics import Metrics
-from gitops_bg.cluster.lease import LeaseSettings
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.cluster.api.lease import LeaseSettings
 from tests.support.analysis import analysed, publish_templates
 from tests.support.clusters import SandboxCluster
 from tests.support.scenario import Scenario, scenario

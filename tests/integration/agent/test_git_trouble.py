@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.paths import replica_sets
 from tests.support.scenario import STATE_BRANCH, App, Scenario
 from tests.support.waiting import eventually
@@ -58,7 +58,7 @@ def test_rollback_without_git_moves_traffic_at_once_and_git_follows(web: App) ->
     world.wake()
     web.wait_condition("GitReachable", "False")
 
-    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
 
     web.wait_live("v1")
     web.wait_condition("Diverged")
@@ -81,7 +81,7 @@ def test_ledger_of_what_happened_without_git_survives_a_restart(web: App) -> Non
     world.remote.go_down()
     world.wake()
     web.wait_condition("GitReachable", "False")
-    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
     web.wait_live("v1")
     web.wait(lambda: web.record.traffic == web.digest("v1"), "the record says so")
 

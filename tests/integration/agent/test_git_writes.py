@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.agent.git_writes import Wish, write
-from gitops_bg.core.actions import CommitPrimary, OfferPromotion
-from gitops_bg.core.digest import snapshot_of
+from gitops_bg.agent.desired.git_writes import GitChange, write
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model import AppKey, Color, Source, Stage, Version
-from gitops_bg.core.record import Event, Record
+from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.record import Event, Record
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.spec.configuration import Configuration, configuration_of
-from gitops_bg.spec.primary import render_primary
+from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.fixtures.repos import texts
 from tests.support.gitremote import GitRemote
 
@@ -50,9 +50,9 @@ def repository(remote: GitRemote, tmp_path: Path) -> Iterator[Repository]:
         yield repository
 
 
-def commit(repository: Repository, of: Version, *contents: Configuration, app: AppKey = WEB) -> Wish:
+def commit(repository: Repository, of: Version, *contents: Configuration, app: AppKey = WEB) -> GitChange:
     action = CommitPrimary(of, Event.DEPLOYED, "", None, "first")
-    return Wish((action,), Record(), repository.head, contents)
+    return GitChange((action,), Record(), repository.head, contents)
 
 
 def configuration(remote: GitRemote, app: AppKey = WEB, ref: str = "main") -> object:
@@ -87,7 +87,7 @@ def test_what_is_not_at_hand_comes_from_the_primary_that_main_once_had(
 def test_half_a_version_is_not_written_and_keeps_no_other_app_from_it(
     repository: Repository, remote: GitRemote, action: type[CommitPrimary] | type[OfferPromotion]
 ) -> None:
-    half = Wish(
+    half = GitChange(
         (action(version(1, BLUE, PASSWORDS), Event.DEPLOYED, "", None, "first"),), Record(), repository.head, (BLUE,)
     )
     written = write(repository, {WEB: half, API: commit(repository, version(1), app=API)})

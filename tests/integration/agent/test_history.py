@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 
@@ -154,7 +154,7 @@ def test_a_revert_on_a_rewritten_main_moves_nothing_and_an_emergency_of_the_reco
     _polls(web.scenario, 2)
     assert web.live_tag() == "v2"
 
-    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "an emergency"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "an emergency"))
     web.wait_live("v1")
 
 

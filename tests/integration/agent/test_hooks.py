@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.hook_server import HookServer, hook_server
 from tests.support.mortality import Mortals
 from tests.support.scenario import App, Scenario
@@ -91,7 +91,7 @@ def test_abort_and_rollback_wait_for_no_hook(web: App, backend: HookServer) -> N
     hooks = [hook(backend, name) for name in ("pre-rollout", "confirm-promotion", "rollback", "post-rollout", "event")]
     with_hooks(web, *hooks)
 
-    web.ask(Request("1", Verb.ROLLBACK, "ada", web.scenario.clock(), "errors"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", web.scenario.clock(), "errors"))
 
     web.wait_live("v1")
     web.wait_primary("v1")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.analysis.runs import AnalysisRun
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import abort, resume, suspend
 from tests.support.analysis import analysed, made, measured, publish_templates, runs
 from tests.support.clusters import TestCluster
@@ -137,14 +137,14 @@ def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: A
     web.push_image("v2")
     web.wait_phase("Paused")
     run = run_of(web)
-    assert run.finding is Finding.INCONCLUSIVE
+    assert run.finding is AnalysisPhase.INCONCLUSIVE
     assert "ImagePullBackOff" in run.metrics[0].measurements[-1].message
     wait_ended(web)
     assert (web.live_tag(), web.offered()) == ("v1", False)
 
     publish_templates(web.scenario)
     web.scenario.wait_idle()
-    web.ask(Request("again", Verb.PROMOTE, "ada", datetime.now(UTC)))
+    web.ask(Request("again", OperatorCommand.PROMOTE, "ada", datetime.now(UTC)))
     web.wait_offered("v2")
     assert measured(web) == ["2.pre.2.sleep-job.0"]
 

@@ -15,12 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitops_bg.agent import logs
-from gitops_bg.agent.logs import configure, fields, forget_secrets, log_decision, log_uncaught, mask, masked
-from gitops_bg.core.actions import SwitchTraffic
-from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Lane, Record, Switch
+from gitops_bg.agent.observability import logs
+from gitops_bg.agent.observability.logs import (
+    configure,
+    fields,
+    forget_secrets,
+    log_decision,
+    log_uncaught,
+    mask,
+    masked,
+)
+from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.record import Record, Switch, SwitchKind
+from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")
 DIGEST = "v1:" + "3f9c012345" * 6 + "abcd"
@@ -141,12 +149,12 @@ def test_a_traceback_is_a_field_or_indented_lines(out: io.StringIO) -> None:
 
 def decision(*actions: SwitchTraffic) -> Decision:
     """A decision that carries these out."""
-    switch = Switch("", DIGEST, Lane.PROMOTION, datetime(2026, 3, 1, tzinfo=UTC)) if actions else None
+    switch = Switch("", DIGEST, SwitchKind.PROMOTION, datetime(2026, 3, 1, tzinfo=UTC)) if actions else None
     record = Record(rollout=4, traffic="v1:old", switch=switch)
     return Decision(actions, record, Phase.PROMOTING, wake_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 
-SWITCH = SwitchTraffic("web", (), 1, "v1:old", 2, DIGEST, Lane.PROMOTION, 1)
+SWITCH = SwitchTraffic("web", (), 1, "v1:old", 2, DIGEST, SwitchKind.PROMOTION, 1)
 
 
 def test_a_decision_is_one_line_with_app_rollout_digest_and_commit(as_json: io.StringIO) -> None:

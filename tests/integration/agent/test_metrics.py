@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from gitops_bg import __version__
-from gitops_bg.agent.metrics import Metrics
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding
-from gitops_bg.core.decision import Phase
-from gitops_bg.core.model import AppKey, Color
-from gitops_bg.core.record import Ending, Event, Lane
-from gitops_bg.core.status.counts import Counts
-from gitops_bg.core.status.milestones import Stretch
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.core.checks.milestones import RolloutStage
+from gitops_bg.core.model.decision import Counts, Phase
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.version import AppKey, Color
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 OF_WEB = {"namespace": "shop", "app": "web"}
@@ -44,12 +43,12 @@ def everything(metrics: Metrics, app: AppKey) -> None:
     metrics.decided(app, Phase.HEALTHY, 0.001)
     metrics.acted(app, "SwitchTraffic")
     metrics.failed(app, "Transient")
-    metrics.moved(app, Lane.ROLLBACK, 0.2)
+    metrics.moved(app, SwitchKind.ROLLBACK, 0.2)
     metrics.event(app, Event.PROMOTED)
     metrics.told(app, "Normal", "RolloutCompleted")
-    metrics.rollout_passed(app, Stretch.PROMOTED, 90)
-    metrics.rollout_ended(app, Ending.PROMOTED, 120, 60)
-    metrics.analysed(app, AnalysisStage.PRE, Finding.FAILED)
+    metrics.rollout_passed(app, RolloutStage.PROMOTED, 90)
+    metrics.rollout_ended(app, RolloutOutcome.PROMOTED, 120, 60)
+    metrics.analysed(app, AnalysisStage.PRE, AnalysisPhase.FAILED)
     metrics.app_info(app, Phase.HEALTHY, Color.BLUE, 3, None)
     metrics.replicas(app, Counts(desired=3, current=5, updated=2, ready=3, available=1))
     metrics.suspended_since(app, datetime(2026, 3, 1, tzinfo=UTC))

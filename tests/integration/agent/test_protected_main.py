@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.scenario import App, Scenario
 
 
@@ -55,7 +55,7 @@ def test_automatic_promotion_is_offered_with_the_reason(web: App) -> None:
 def test_emergency_rollback_moves_traffic_and_shows_diverged_until_it_is_merged(web: App) -> None:
     web.promote("v2")
 
-    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
 
     web.wait_live("v1")
     web.wait_offered("v1")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent.provenance import Provenances, passed_of
-from gitops_bg.core.desired import Provenance
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.desired.provenance import Provenances, passed_of
+from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts

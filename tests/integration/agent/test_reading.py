@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.agent.catalog import Catalog
-from gitops_bg.core.desired import Desired
+from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.knowledge import Knowledge
-from gitops_bg.core.record import Record
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.record import Record
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.agent.three_apps import WEB

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from gitops_bg.core.record import Hold
-from gitops_bg.repo.push import Pusher, Update
+from gitops_bg.core.model.record import Hold
+from gitops_bg.repo.git.push import Pusher, Update
 from tests.support.paths import replica_sets
 from tests.support.scenario import App
 from tests.support.sightings import Sightings

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.support.clusters import TestCluster
 from tests.support.paths import services
 from tests.support.rawapi import MERGE, Json
@@ -126,7 +126,7 @@ def test_rollback_without_git_brings_the_ports_back_that_the_record_knows(web: A
     web.scenario.remote.go_down()
     web.scenario.wake()
     web.wait_condition("GitReachable", "False")
-    web.ask(Request("1", Verb.ROLLBACK, "ada", datetime.now(UTC), "it burns"))
+    web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "it burns"))
     web.wait_live("v1")
     assert ports(web) == [(80, "http")]
 

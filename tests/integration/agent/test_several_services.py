@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from gitops_bg.core.actions import SwitchTraffic
 from gitops_bg.core.errors import Transient
+from gitops_bg.core.model.actions import SwitchTraffic
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, scenario
 

@@ -2,8 +2,8 @@
 
 import threading
 
-from gitops_bg.agent.workqueue import WorkQueue
-from gitops_bg.core.model import AppKey
+from gitops_bg.agent.runtime.workqueue import WorkQueue
+from gitops_bg.core.model.version import AppKey
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 

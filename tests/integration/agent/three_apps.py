@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitops_bg.agent.catalog import Catalog
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.spec import AppSpec
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
 from tests.support.gitremote import GitRemote
 

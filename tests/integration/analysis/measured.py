@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from gitops_bg.analysis.measuring import Measuring
+from gitops_bg.analysis.evaluator import MetricEvaluator
 from gitops_bg.analysis.registry import Registry
-from gitops_bg.cluster.errors import NotFound
-from gitops_bg.core.analysis.metrics import AnalysisStage, Metric
-from gitops_bg.core.analysis.runs import Measure, Measured, MeasurementId
-from gitops_bg.core.model import AppKey
+from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.metrics import AnalysisStage, Metric
+from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -25,7 +25,7 @@ def measured(
     *,
     success: str = "",
     failure: str = "",
-) -> Measured:
+) -> MeasurementResult:
     """What a measurement comes to; ``secrets`` are those of the app's namespace."""
 
     def read_secret(namespace: str, name: str) -> Mapping[str, bytes]:
@@ -35,7 +35,7 @@ def measured(
         return {key: value.encode() for key, value in (secrets or {})[name].items()}
 
     metric = Metric("rate", provider, json.dumps(block), success, failure)
-    measure = Measure(MeasurementId("epoch", 1, AnalysisStage.PRE, 1, "rate", 0), metric)
-    found = Measuring(Registry(), read_secret, lambda: NOW).measure(WEB, measure)
+    measure = MeasurementRequest(MeasurementId("epoch", 1, AnalysisStage.PRE, 1, "rate", 0), metric)
+    found = MetricEvaluator(Registry(), read_secret, lambda: NOW).measure(WEB, measure)
     assert (found.id, found.at) == (measure.id, NOW)
     return found

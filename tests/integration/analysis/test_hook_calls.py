@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.analysis.hooks import HookCaller
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.hooks.hook import Call, Called, Hook, HookType
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.hooks.caller import HookCaller
 from tests.support.hook_server import HookServer, hook_server
 from tests.support.pki import Authority
 
@@ -56,12 +56,12 @@ def calling() -> Iterator[tuple[HookCaller, Heard]]:
         caller.stop()
 
 
-def call(url: str, id_: str = "1", type_: HookType = HookType.PRE_ROLLOUT, **request: Any) -> Call:
+def call(url: str, id_: str = "1", type_: HookType = HookType.PRE_ROLLOUT, **request: Any) -> HookCall:
     hook = Hook("smoke", type_, json.dumps({"url": url, "timeout": 5.0, **request}))
-    return Call(id_, f"key-{id_}", hook, "Progressing", "v1:3f9c")
+    return HookCall(id_, f"key-{id_}", hook, "Progressing", "v1:3f9c")
 
 
-def answer(one: Call, app: AppKey = WEB) -> Called:
+def answer(one: HookCall, app: AppKey = WEB) -> HookResponse:
     """What comes of one call."""
     with calling() as (caller, heard):
         caller.take(app, [one])
@@ -94,7 +94,7 @@ def test_the_payload_is_flaggers_and_nothing_else(server):
 def test_status_and_body_come_back_whatever_the_status(server, status):
     server.reply("/hook", status, f"said with {status}")
     called = answer(call(server.url("/hook")))
-    assert called == Called("1", status, NOW, "" if status == 204 else f"said with {status}")
+    assert called == HookResponse("1", status, NOW, "" if status == 204 else f"said with {status}")
 
 
 def test_a_body_is_cut_at_4_kb(server):

@@ -4,8 +4,8 @@ import inspect
 
 import pytest
 
-from gitops_bg.cli.app_names import app_name, namespace_name
-from gitops_bg.cli.errors import Unclear
+from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options.app_names import app_name, namespace_name
 from gitops_bg.cli.registry import _VERBS
 from tests.integration.cli.conftest import Cli
 
@@ -32,7 +32,7 @@ WRONG = {
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_no_name_is_refused_with_what_would_be_right(text: str) -> None:
-    with pytest.raises(Unclear) as refused:
+    with pytest.raises(UsageError) as refused:
         app_name(text)
     assert WRONG[text] in str(refused.value)
 
@@ -41,7 +41,7 @@ def test_names_are_taken_as_kubernetes_takes_them() -> None:
     assert app_name("web-2") == ("", "web-2")
     assert app_name(f"{'n' * 63}/{'a' * 63}") == ("n" * 63, "a" * 63)
     assert namespace_name("") == ""
-    with pytest.raises(Unclear, match="no name of a namespace"):
+    with pytest.raises(UsageError, match="no name of a namespace"):
         namespace_name("Shop")
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.configuration_differences import Side, configuration_differences, without_secrets_of
-from gitops_bg.cli.differences import differences
-from gitops_bg.core.digest import short
-from gitops_bg.spec.configuration import Configuration, configuration_of
+from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
+from gitops_bg.cli.views.differences import differences
+from gitops_bg.core.model.digest import short
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 
 
 def pod(**container: Any) -> dict[str, Any]:

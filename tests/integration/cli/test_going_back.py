@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.cli.errors import NotSo
-from gitops_bg.cli.going_back import Folder, edits_back
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import AppKey, Color, Source, Stage, Version
-from gitops_bg.spec.configuration import Configuration, configuration_of
+from gitops_bg.cli.edits.restore_version import Folder, edits_back
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey, Color, Source, Stage, Version
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import NOON
 
@@ -101,11 +101,11 @@ def test_nothing_is_written_where_all_is_so_already() -> None:
 
 def test_a_version_whose_content_is_lost_cannot_be_had() -> None:
     lost = held("ConfigMap", "settings", color="blue")
-    with pytest.raises(NotSo, match=r"what ConfigMap settings of v3 .* held is nowhere to be found any more"):
+    with pytest.raises(CommandFailed, match=r"what ConfigMap settings of v3 .* held is nowhere to be found any more"):
         edits_back(folder(SETTINGS), version(SETTINGS, lost), ())
 
 
 def test_a_version_that_did_not_have_what_the_folder_has_now_cannot_be_had_by_half() -> None:
     place = folder(template(), config=manifest("ConfigMap", "settings", color="blue"))
-    with pytest.raises(NotSo, match=r"it did not have ConfigMap settings of this folder; `git revert`"):
+    with pytest.raises(CommandFailed, match=r"it did not have ConfigMap settings of this folder; `git revert`"):
         edits_back(place, version(SETTINGS), ())

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.console import Console, RenderableType
 
-from gitops_bg.cli.meant import drawn, drawn_together, json_of
-from gitops_bg.core.decision import Condition
-from gitops_bg.core.model import AppKey
+from gitops_bg.cli.views.condition_meanings import drawn, drawn_together, json_of
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import MEANINGS
 from tests.integration.cli.conftest import Cli
 from tests.support.scenario import App

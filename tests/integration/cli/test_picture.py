@@ -10,21 +10,21 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from rich.console import Console
 
-from gitops_bg.cli.branches import Branch, root_of, standing_of
-from gitops_bg.cli.glance import Row
-from gitops_bg.cli.picture import picture_of
-from gitops_bg.cli.pods import Pod
-from gitops_bg.cli.replica_sets import ReplicaSet
-from gitops_bg.cli.sight import Sight
-from gitops_bg.cli.sight_json import json_of
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
-from gitops_bg.core.analysis.runs import AnalysisRun, Measurement, MetricRun
-from gitops_bg.core.companions import Autoscaler, Companion
-from gitops_bg.core.digest import short, snapshot_of
-from gitops_bg.core.model import Color, Source, Stage, Version
-from gitops_bg.core.observed import ServiceView
-from gitops_bg.core.record import Hold, Record
-from gitops_bg.core.spec import Strategy
+from gitops_bg.cli.views.app_json import json_of
+from gitops_bg.cli.views.app_row import Row
+from gitops_bg.cli.views.app_view import AppView
+from gitops_bg.cli.views.pods import Pod
+from gitops_bg.cli.views.replica_sets import ReplicaSet
+from gitops_bg.cli.views.tree_rows import Branch, root_of, standing_of
+from gitops_bg.cli.views.tree_view import picture_of
+from gitops_bg.core.model.analysis_runs import AnalysisRun, Measurement, MetricRun
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.record import Hold, Record
+from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.version import Color, Source, Stage, Version
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -54,9 +54,9 @@ ERRORS = MetricRun(
     failed=1,
     error=1,
     last_at=ago(18),
-    measurements=(Measurement(Finding.SUCCESSFUL, ago(18), "0.01"),),
+    measurements=(Measurement(AnalysisPhase.SUCCESSFUL, ago(18), "0.01"),),
 )
-LATENCY = MetricRun(Metric("latency", "web", count=1, dry_run=True), Finding.INCONCLUSIVE, inconclusive=1)
+LATENCY = MetricRun(Metric("latency", "web", count=1, dry_run=True), AnalysisPhase.INCONCLUSIVE, inconclusive=1)
 RUN = AnalysisRun(AnalysisStage.PRE, NEXT.digest, 8, attempt=2, started_at=ago(75), metrics=(ERRORS, LATENCY))
 
 
@@ -65,7 +65,7 @@ def replica_set(of: Version, desired: int, available: int) -> ReplicaSet:
     return ReplicaSet(name, short(of.digest), desired, desired, available, available, stamp(90))
 
 
-SIGHT = Sight(
+SIGHT = AppView(
     row=Row("shop", "web", "AwaitingPromotion", 7, "blue", "shop/web:7", 8, "shop/web:8", "1/2", "nobody", stamp(3600)),
     gates=(
         {"kind": "availability", "open": True, "reason": "its pods are available", "until": stamp(-5)},
@@ -83,7 +83,7 @@ SIGHT = Sight(
 )
 
 
-def drawn(sight: Sight, now: datetime = NOW) -> list[str]:
+def drawn(sight: AppView, now: datetime = NOW) -> list[str]:
     console = Console(width=200, color_system=None, force_terminal=False)
     with console.capture() as captured:
         console.print(picture_of(sight, now))
@@ -172,7 +172,7 @@ def test_a_version_says_that_it_failed_and_why_it_is_on_hold() -> None:
 
 def test_an_autoscaler_is_said_to_size_what_serves() -> None:
     """And what is desired is what it says, not what the target asks for."""
-    autoscaler = Autoscaler(Companion("HorizontalPodAutoscaler", "web-primary"), 2, 10)
+    autoscaler = Autoscaler(AuxiliaryObject("HorizontalPodAutoscaler", "web-primary"), 2, 10)
     record = replace(SIGHT.record, autoscaler=autoscaler)
     scaled = replace(SIGHT, record=record, replica_sets=(replica_set(LIVE, 5, 5),))
     assert (

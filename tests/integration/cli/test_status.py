@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cli.settling import standing_of
-from gitops_bg.core.decision import Phase
+from gitops_bg.cli.views.exit_status import standing_of
+from gitops_bg.core.model.decision import Phase
 from tests.integration.cli.conftest import Cli
 from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario

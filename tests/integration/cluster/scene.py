@@ -9,24 +9,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.connection import Access
-from gitops_bg.core.actions import (
+from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyConfiguration,
     ClusterAction,
     CreateReplicaSet,
     SwitchTraffic,
 )
-from gitops_bg.core.desired import Target
-from gitops_bg.core.digest import short, snapshot_of
-from gitops_bg.core.model import AppKey, Color, Snapshot, Source
+from gitops_bg.core.model.desired import Target
+from gitops_bg.core.model.digest import short, snapshot_of
+from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.record import Record, SwitchKind
+from gitops_bg.core.model.spec import AppSpec, Strategy
+from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source
 from gitops_bg.core.names import configuration_name, replica_set_name, selector
-from gitops_bg.core.observed import Observed
-from gitops_bg.core.record import Lane, Record
-from gitops_bg.core.spec import AppSpec, Strategy
-from gitops_bg.spec.configuration import Configuration, configuration_of
-from gitops_bg.spec.load import AppConfig
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.support.clusters import TestCluster
 
 BODY = {
@@ -53,7 +53,7 @@ def create(of: Snapshot, replicas: int = 1, number: int = 1, **more: Any) -> Cre
 
 
 def switch(to: Snapshot, expected: dict[str, str] | None = None, **more: Any) -> SwitchTraffic:
-    defaults: dict[str, Any] = {"lane": Lane.PROMOTION, "needs_available": 1, "number": 1}
+    defaults: dict[str, Any] = {"lane": SwitchKind.PROMOTION, "needs_available": 1, "number": 1}
     pairs = tuple(sorted((expected or {}).items()))
     return SwitchTraffic(
         name="web", expected_selector=pairs, from_number=None, from_digest="", digest=to.digest, **(defaults | more)

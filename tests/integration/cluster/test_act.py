@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.cluster.errors import ForeignObject
+from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.core import names
-from gitops_bg.core.actions import (
+from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
+from gitops_bg.core.model.actions import (
     ApplyApp,
     ApplyService,
     DeleteApp,
@@ -17,8 +18,7 @@ from gitops_bg.core.actions import (
     PointPreview,
     ScaleReplicaSet,
 )
-from gitops_bg.core.digest import short
-from gitops_bg.core.errors import InvalidInput, Refused, WorldChanged
+from gitops_bg.core.model.digest import short
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
 from tests.support import manifests
 from tests.support.paths import replica_sets, services

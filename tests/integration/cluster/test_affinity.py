@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster import affinity
+from gitops_bg.cluster.manifests import anti_affinity
 from gitops_bg.core import names
-from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import Apart
+from gitops_bg.core.model.actions import ApplyApp
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import KeepApart
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.support.paths import replica_sets
 from tests.support.rawapi import MERGE
@@ -23,12 +23,12 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @pytest.mark.parametrize("text", ["", "x", "{}", "[]", "null", '{"digest": "v1:3f"}', '{"digest": "a", "weight": "b"}'])
 def test_annotation_that_says_nothing_keeps_nothing_apart(text: str) -> None:
-    assert affinity.read(text) is None
+    assert anti_affinity.read(text) is None
 
 
-@pytest.mark.parametrize("apart", [Apart("v1:3f9c"), Apart("v1:3f9c", 1)])
-def test_annotation_comes_back_as_it_was_written(apart: Apart) -> None:
-    assert affinity.read(affinity.written(apart)) == apart
+@pytest.mark.parametrize("apart", [KeepApart("v1:3f9c"), KeepApart("v1:3f9c", 1)])
+def test_annotation_comes_back_as_it_was_written(apart: KeepApart) -> None:
+    assert anti_affinity.read(anti_affinity.written(apart)) == apart
 
 
 def own_term(required: bool) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_new_pods_keep_off_the_live_ones_without_drift_and_a_repair_keeps_it_so(
     if with_own:
         template["spec"]["affinity"] = own_term(weight is None)
     two = snapshot_of(template)
-    scene.do(ApplyApp(), create(two, apart=Apart(one.digest, weight)))
+    scene.do(ApplyApp(), create(two, apart=KeepApart(one.digest, weight)))
     name = names.replica_set_name(scene.app, two.digest)
 
     def rules() -> list[dict[str, Any]]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.cache import Scope, WatchCache
-from gitops_bg.cluster.errors import Forbidden
-from gitops_bg.cluster.reduce import service_state
-from gitops_bg.cluster.states import ServiceState
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.observation.informer import Informer, Scope
+from gitops_bg.cluster.observation.project import service_state
+from gitops_bg.cluster.observation.states import ServiceState
 from gitops_bg.core.errors import Transient
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")
 
@@ -27,7 +27,7 @@ class Cached:
 
     def __init__(self) -> None:
         self.woken: list[AppKey] = []
-        self.cache: WatchCache[ServiceState] = WatchCache(
+        self.cache: Informer[ServiceState] = Informer(
             service_state, lambda state: AppKey(state.meta.namespace, state.meta.app), self.woken.append
         )
         self.watch: Scope[ServiceState] = self.cache.scope("")
@@ -64,7 +64,7 @@ def test_each_scope_has_to_be_listed(cached: Cached) -> None:
 
 
 def test_nobody_waits_for_what_the_agent_can_do_without_and_may_not_see() -> None:
-    cache = WatchCache(service_state, lambda _: WEB, lambda _: None, can_do_without=True)
+    cache = Informer(service_state, lambda _: WEB, lambda _: None, can_do_without=True)
     scope = cache.scope("")
     scope.trouble(Transient("later"))
     assert (cache.synced, cache.blind, len(cache.troubles())) == (False, False, 1)

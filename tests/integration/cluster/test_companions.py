@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.errors import ForeignObject, NotFound
-from gitops_bg.core.actions import ApplyApp, ApplyCompanion, DeleteCompanion
-from gitops_bg.core.companions import Companion
+from gitops_bg.cluster.api.errors import ForeignObject, NotFound
+from gitops_bg.core.model.actions import ApplyApp, ApplyAuxiliaryObject, DeleteAuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.names import replica_set_name
-from gitops_bg.core.observed import CompanionView
-from gitops_bg.core.record import Record
-from gitops_bg.spec.companions import UNKNOWN, Companions
-from gitops_bg.spec.load import AppConfig
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.auxiliary import UNKNOWN, AuxiliaryObjects
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.support.companions import BUDGET, HPA, SCALED_OBJECT, budget, hpa, keda, scaled_object, untracked
 from tests.support.paths import collection
@@ -35,14 +35,14 @@ PATHS = {
 def written(scene: Scene, *manifests: Json) -> AppConfig:
     """What the folder says, with these companions."""
     given = {companion_of(each): each for each in manifests}
-    return replace(scene.config, companions=Companions(given))
+    return replace(scene.config, companions=AuxiliaryObjects(given))
 
 
-def companion_of(manifest: Json) -> Companion:
-    return Companion(manifest["kind"], manifest["metadata"]["name"])
+def companion_of(manifest: Json) -> AuxiliaryObject:
+    return AuxiliaryObject(manifest["kind"], manifest["metadata"]["name"])
 
 
-def path(scene: Scene, companion: Companion) -> str:
+def path(scene: Scene, companion: AuxiliaryObject) -> str:
     """Where this cluster has it."""
     found = [collection(each, companion.kind, scene.app.namespace) for each in PATHS[companion.kind]]
     served = next(each for each in found if scene.cluster.request("GET", each)[0] == 200)
@@ -55,11 +55,11 @@ def live(scene: Scene, manifest: Json) -> Any:
 
 def apply(scene: Scene, manifest: Json, of: str = "") -> None:
     """Have the code under test apply it; an autoscaler aimed at the version of a digest."""
-    action = ApplyCompanion(companion_of(manifest), "told to", of, 1 if of else None)
+    action = ApplyAuxiliaryObject(companion_of(manifest), "told to", of, 1 if of else None)
     scene.do(action, config=written(scene, manifest))
 
 
-def seen(scene: Scene, manifest: Json) -> CompanionView | None:
+def seen(scene: Scene, manifest: Json) -> AuxiliaryView | None:
     views = scene.observe(written(scene, manifest)).companions
     return next(iter(views), None)
 
@@ -85,7 +85,7 @@ def test_what_was_applied_is_as_git_says_also_for_an_agent_that_has_just_begun(s
     apply(scene, manifest, V1.digest if manifest["kind"] == HPA else "")
     view = seen(scene, manifest)
     aim = replica_set_name(scene.app, V1.digest) if manifest["kind"] == HPA else ""
-    assert view == CompanionView(companion_of(manifest), aim=aim)
+    assert view == AuxiliaryView(companion_of(manifest), aim=aim)
     owner = live(scene, manifest)["metadata"]["ownerReferences"][0]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("BlueGreenDeployment", "web", True)
 
@@ -167,13 +167,13 @@ def test_an_autoscaler_that_git_does_not_describe_just_now_is_only_aimed_anew(sc
     apply(scene, DETAILED, V2.digest)
     before = live(scene, DETAILED)
     copy = companion_of(DETAILED)
-    scene.do(ApplyCompanion(copy, "told to", V1.digest, 1), config=replace(scene.config, companions=UNKNOWN))
+    scene.do(ApplyAuxiliaryObject(copy, "told to", V1.digest, 1), config=replace(scene.config, companions=UNKNOWN))
     after = live(scene, DETAILED)
     assert after["spec"].pop("scaleTargetRef")["name"] == replica_set_name(scene.app, V1.digest)
     before["spec"].pop("scaleTargetRef")
     assert after["spec"] == before["spec"]
     views = scene.observe(replace(scene.config, companions=UNKNOWN), Record(companions=(copy,))).companions
-    assert views == (CompanionView(copy, aim=replica_set_name(scene.app, V1.digest)),)
+    assert views == (AuxiliaryView(copy, aim=replica_set_name(scene.app, V1.digest)),)
 
 
 def test_what_is_not_ours_is_neither_overwritten_nor_deleted(scene: Scene) -> None:
@@ -187,16 +187,16 @@ def test_what_is_not_ours_is_neither_overwritten_nor_deleted(scene: Scene) -> No
     with pytest.raises(ForeignObject, match=whose):
         apply(scene, ours)
     with pytest.raises(ForeignObject, match=whose):
-        scene.do(DeleteCompanion(companion_of(ours), "told to"))
+        scene.do(DeleteAuxiliaryObject(companion_of(ours), "told to"))
     assert live(scene, ours)["data"] == {"level": "theirs"}
 
 
 def test_what_is_deleted_is_gone_and_may_be_deleted_again(scene: Scene) -> None:
     scene.do(ApplyApp())
     apply(scene, budget())
-    scene.do(DeleteCompanion(companion_of(budget()), "it left Git"))
+    scene.do(DeleteAuxiliaryObject(companion_of(budget()), "it left Git"))
     assert live(scene, budget()) is None
-    scene.do(DeleteCompanion(companion_of(budget()), "it left Git"))
+    scene.do(DeleteAuxiliaryObject(companion_of(budget()), "it left Git"))
 
 
 def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Scene) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.errors import NotFound, Unauthorized
-from gitops_bg.cluster.kinds import PODS, SERVICES
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.errors import NotFound, Unauthorized
+from gitops_bg.cluster.api.kinds import PODS, SERVICES
 from gitops_bg.core.errors import LostLeadership, Refused, Transient, WorldChanged
 from tests.integration.cluster.stub import Asked, Stub, page, stub, thing
 

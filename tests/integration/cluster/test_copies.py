@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.errors import ForeignObject, NotFound
+from gitops_bg.cluster.api.errors import ForeignObject, NotFound
 from gitops_bg.core import names
-from gitops_bg.core.actions import ApplyApp, ApplyConfiguration, DeleteConfiguration, DeleteReplicaSet
-from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model import Snapshot
+from gitops_bg.core.model.actions import ApplyApp, ApplyConfiguration, DeleteConfiguration, DeleteReplicaSet
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.observed import ConfigurationView
+from gitops_bg.core.model.version import Snapshot
 from gitops_bg.core.names import configuration_name, replica_set_name
-from gitops_bg.core.observed import ConfigurationView
-from gitops_bg.spec.configuration import configuration_of
+from gitops_bg.spec.manifests.configuration import configuration_of
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create
 from tests.support.paths import config_maps
 from tests.support.rawapi import ApiError, Json

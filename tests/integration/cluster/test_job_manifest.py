@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.job_manifest import LONGEST, job_manifest
-from gitops_bg.cluster.job_state import finding_of, job_state
+from gitops_bg.cluster.manifests.job_manifest import LONGEST, job_manifest
+from gitops_bg.cluster.observation.job_state import finding_of, job_state
 from gitops_bg.core import names
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric
-from gitops_bg.core.analysis.runs import Measure, MeasurementId
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
+from gitops_bg.core.model.version import AppKey
 
 APP = AppKey("shop", "web")
 
@@ -24,7 +24,7 @@ def made(container: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]
     pod = {"containers": [{"name": "check", "image": "check:v1", **(container or {})}]}
     block = {"metadata": {"labels": {"team": "shop"}}, "spec": {"template": {"spec": pod}, **spec}}
     identity = MeasurementId("e1", 3, AnalysisStage.POST, 1, "smoke", 0)
-    return job_manifest(APP, "uid", Measure(identity, Metric("smoke", "job", json.dumps(block))))
+    return job_manifest(APP, "uid", MeasurementRequest(identity, Metric("smoke", "job", json.dumps(block))))
 
 
 def test_names_differ_where_anything_of_the_measurement_differs() -> None:
@@ -83,19 +83,21 @@ def test_a_secret_arg_anywhere_else_is_refused_with_the_remedy(container: dict[s
 @pytest.mark.parametrize(
     ("condition", "own_deadline", "trouble", "expected"),
     [
-        ({}, True, "", Finding.RUNNING),
-        ({}, True, "ErrImagePull: no such tag", Finding.INCONCLUSIVE),
-        ({"type": "Complete", "status": "True"}, True, "", Finding.SUCCESSFUL),
-        ({"type": "Complete", "status": "True"}, True, "ErrImagePull: an older pod", Finding.SUCCESSFUL),
-        ({"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}, True, "", Finding.FAILED),
-        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, True, "", Finding.FAILED),
-        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, False, "", Finding.ERROR),
-        ({"type": "Failed", "status": "False"}, True, "", Finding.RUNNING),
-        ({"type": "Suspended", "status": "True"}, True, "", Finding.RUNNING),
-        ({"type": "FailureTarget", "status": "True"}, True, "", Finding.RUNNING),
+        ({}, True, "", AnalysisPhase.RUNNING),
+        ({}, True, "ErrImagePull: no such tag", AnalysisPhase.INCONCLUSIVE),
+        ({"type": "Complete", "status": "True"}, True, "", AnalysisPhase.SUCCESSFUL),
+        ({"type": "Complete", "status": "True"}, True, "ErrImagePull: an older pod", AnalysisPhase.SUCCESSFUL),
+        ({"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded"}, True, "", AnalysisPhase.FAILED),
+        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, True, "", AnalysisPhase.FAILED),
+        ({"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}, False, "", AnalysisPhase.ERROR),
+        ({"type": "Failed", "status": "False"}, True, "", AnalysisPhase.RUNNING),
+        ({"type": "Suspended", "status": "True"}, True, "", AnalysisPhase.RUNNING),
+        ({"type": "FailureTarget", "status": "True"}, True, "", AnalysisPhase.RUNNING),
     ],
 )
-def test_a_state_of_a_job_means(condition: dict[str, str], own_deadline: bool, trouble: str, expected: Finding) -> None:
+def test_a_state_of_a_job_means(
+    condition: dict[str, str], own_deadline: bool, trouble: str, expected: AnalysisPhase
+) -> None:
     manifest = made(**({"activeDeadlineSeconds": 60} if own_deadline else {}))
     server = {"uid": "1", "resourceVersion": "1", "creationTimestamp": datetime(2026, 1, 2, tzinfo=UTC).isoformat()}
     body = {
@@ -105,4 +107,4 @@ def test_a_state_of_a_job_means(condition: dict[str, str], own_deadline: bool, t
     }
     finding, message = finding_of(job_state(body), trouble)
     assert finding is expected
-    assert bool(message) == (expected is not Finding.RUNNING)
+    assert bool(message) == (expected is not AnalysisPhase.RUNNING)

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.analysis.runs import take
-from gitops_bg.core.record import Record
-from gitops_bg.sandbox.calls import Call
+from gitops_bg.core.model.actions import ApplyApp
+from gitops_bg.core.model.analysis_runs import take
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import Record
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
+from gitops_bg.sandbox.http.calls import Call
 from tests.integration.cluster.scene import watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.clusters import SandboxCluster, TestCluster
@@ -39,7 +39,7 @@ def faults(cluster: SandboxCluster) -> Faults:
 def after_an_error(lab: Lab, wanted: Record) -> Record:
     """The record that has counted the error, long enough ago for the next measurement to be due."""
     found = lab.result(wanted)
-    assert found.finding is Finding.ERROR
+    assert found.finding is AnalysisPhase.ERROR
     long_ago = replace(found, at=wanted.analysis[0].started_at or found.at)
     return replace(wanted, analysis=(take(wanted.analysis[0], "e1", long_ago),))
 
@@ -59,7 +59,7 @@ def test_missing_rights_are_an_error_that_names_them_and_passes(
     def is_taken() -> bool:
         counted.append(after_an_error(lab, counted[-1]))
         lab.measure(counted[-1])
-        return lab.result(counted[-1]).finding is Finding.SUCCESSFUL
+        return lab.result(counted[-1]).finding is AnalysisPhase.SUCCESSFUL
 
     eventually(is_taken, timeout=40, every=0.2, what="a measurement is taken")
 
@@ -68,14 +68,14 @@ def test_a_server_that_is_busy_for_a_moment_is_asked_again(lab: Lab, faults: Fau
     faults.fail(status=503, verb="create", resource="jobs", times=2)
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is Finding.SUCCESSFUL
+    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
 
 
 def test_a_server_that_stays_down_is_an_error(lab: Lab, faults: Faults) -> None:
     faults.fail(status=503, verb="create", resource="jobs")
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is Finding.ERROR
+    assert lab.result(wanted).finding is AnalysisPhase.ERROR
     assert lab.live() == []
 
 
@@ -90,7 +90,7 @@ def test_a_job_whose_making_was_never_answered_is_made_once(lab: Lab, faults: Fa
     faults.after(lose)
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is Finding.SUCCESSFUL
+    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
     assert len(lost) == len(lab.live()) == 1
 
 
@@ -100,7 +100,7 @@ def test_watches_that_are_cut_and_history_that_is_lost_hide_no_end_of_a_job(lab:
     lab.wait_live(1)
     faults.expire_history()
     faults.drop_watches()
-    assert lab.result(wanted).finding is Finding.SUCCESSFUL
+    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
 
 
 def test_a_job_that_could_not_be_ended_is_ended_later(lab: Lab, faults: Faults) -> None:

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from lupa.lua54 import LuaRuntime
 
-from gitops_bg.cluster.reduce import app_state
-from gitops_bg.cluster.states import AppState
-from gitops_bg.cluster.status import status_of, with_condition
-from gitops_bg.core.decision import Condition, Decision, Phase
-from gitops_bg.core.record import Record
+from gitops_bg.cluster.observation.project import app_state
+from gitops_bg.cluster.observation.states import AppState
+from gitops_bg.cluster.reporting.status import status_of, with_condition
+from gitops_bg.core.model.decision import Condition, Decision, Phase
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.kstatus import HEALTH, kstatus_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from gitops_bg.agent.leadership import Leadership
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.lease import Lease, LeaseSettings, holders
+from gitops_bg.agent.runtime.leadership import Leadership
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.lease import Lease, LeaseSettings, holders
 from gitops_bg.core.errors import LostLeadership, Transient
 from tests.support.clusters import TestCluster
 from tests.support.waiting import eventually

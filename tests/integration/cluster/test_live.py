@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.connection import Access
 from gitops_bg.core import names
-from gitops_bg.core.actions import ApplyApp, SwitchTraffic
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Record
-from gitops_bg.spec.load import AppConfig
+from gitops_bg.core.model.actions import ApplyApp, SwitchTraffic
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import AppConfig
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch, watching
 from tests.support.clusters import TestCluster
 

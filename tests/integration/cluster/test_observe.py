@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.drift import contains, same_quantity
-from gitops_bg.cluster.observe import Contents, observe
-from gitops_bg.cluster.reduce import app_state, replica_set_state, service_state, slice_state
-from gitops_bg.cluster.render import app_manifest, replica_set_manifest, service_manifest
-from gitops_bg.cluster.requests import annotation_of
-from gitops_bg.cluster.settled import Settled
+from gitops_bg.cluster.manifests.operator_requests import annotation_of
+from gitops_bg.cluster.manifests.render import app_manifest, replica_set_manifest, service_manifest
+from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.drift import contains, same_quantity
+from gitops_bg.cluster.observation.observe import Contents, observe
+from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
 from gitops_bg.core import names
-from gitops_bg.core.digest import short
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.observed import Observed, Request, Verb
-from gitops_bg.core.record import Record
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import Observed, OperatorCommand, Request
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
 from tests.integration.cluster.scene import BODY, config, create, snapshot
 
 APP = AppKey("shop", "web")
@@ -184,7 +184,7 @@ def test_endpoints_are_those_of_the_worst_port(name: str) -> None:
 def test_a_request_is_read_from_its_annotation() -> None:
     from datetime import UTC, datetime
 
-    request = Request("1", Verb.ROLLBACK, "alice", datetime(2026, 1, 2, tzinfo=UTC), "it burns", 3)
+    request = Request("1", OperatorCommand.ROLLBACK, "alice", datetime(2026, 1, 2, tzinfo=UTC), "it burns", 3)
     assert look(bgd=app(annotations={names.REQUEST: annotation_of(request)})).request == request
     assert look(bgd=app(annotations={names.REQUEST: "{"})).request is None
     assert look(bgd=app(annotations={names.REQUEST: "{}"})).request is None
@@ -212,7 +212,7 @@ def test_an_app_whose_folder_left_main_is_known_by_its_live_spec() -> None:
 
 
 def test_what_the_server_made_of_our_apply_is_settled_until_one_of_both_changes() -> None:
-    settled = Settled()
+    settled = AppliedStates()
     body = replica_set()
     body["spec"]["template"]["spec"]["containers"][0]["image"] = "normalised by the server"
     state = replica_set_state(body)

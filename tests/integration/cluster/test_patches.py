@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.patches import change_selector, replace_ports
-from gitops_bg.core.actions import PointPreview
-from gitops_bg.core.model import AppKey
+from gitops_bg.cluster.manifests.patches import change_selector, replace_ports
+from gitops_bg.core.model.actions import PointPreview
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import selector
 
 APP = AppKey("shop", "web")

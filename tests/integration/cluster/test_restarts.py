@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_bg.core.actions import ApplyApp, EvictPod
-from gitops_bg.core.digest import short
 from gitops_bg.core.errors import Transient, WorldChanged
-from gitops_bg.core.model import Snapshot
-from gitops_bg.core.observed import PodView
-from gitops_bg.core.record import Record, Restart
+from gitops_bg.core.model.actions import ApplyApp, EvictPod
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import PodView
+from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.version import Snapshot
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.integration.test_two_clusters_evictions import budget, wait_status
 from tests.support.waiting import eventually

@@ -12,27 +12,27 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_bg.cluster.errors import NotFound
-from gitops_bg.core.actions import (
+from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.model.actions import (
     ApplyApp,
-    ApplyCompanion,
+    ApplyAuxiliaryObject,
     ApplyService,
     DeleteApp,
-    DeleteCompanion,
+    DeleteAuxiliaryObject,
     DeleteConfiguration,
     DeleteReplicaSet,
-    DressPods,
     EvictPod,
     ScaleReplicaSet,
+    SyncPodMetadata,
 )
-from gitops_bg.core.analysis.metrics import Finding
-from gitops_bg.core.companions import Companion
-from gitops_bg.core.decision import Decision, Phase
-from gitops_bg.core.errors import Refused
-from gitops_bg.core.model import PodMetadata
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
-from gitops_bg.core.record import Record, Restart
-from gitops_bg.spec.companions import Companions
+from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
@@ -115,7 +115,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     metadata = PodMetadata((("role", "active"),))
     agent.do(create(two, number=2, repair=True, metadata=metadata))
     agent.until(lambda seen: any(each.undressed for each in seen.replica_sets))
-    agent.do(DressPods(two.digest, 2, metadata))
+    agent.do(SyncPodMetadata(two.digest, 2, metadata))
     begun = Record(restart=Restart(datetime.now(UTC), 1, begun=True))
     (pod,) = agent.observe(record=begun).pods or ()
     agent.do(EvictPod(pod.name, pod.uid, two.digest, 2))
@@ -135,13 +135,14 @@ def test_companions_are_made_read_and_deleted(agent: Scene, control_plane_cluste
     one = snapshot("v1")
     agent.do(ApplyApp(), create(one))
     given = {
-        Companion(each["kind"], each["metadata"]["name"]): each for each in (hpa(), budget(), untracked(level="1"))
+        AuxiliaryObject(each["kind"], each["metadata"]["name"]): each
+        for each in (hpa(), budget(), untracked(level="1"))
     }
-    secret = Companion("Secret", "flags")
-    written = replace(agent.config, companions=Companions({**given, secret: untracked("Secret")}))
+    secret = AuxiliaryObject("Secret", "flags")
+    written = replace(agent.config, companions=AuxiliaryObjects({**given, secret: untracked("Secret")}))
     for companion in given:
         aim = (one.digest, 1) if companion.kind == "HorizontalPodAutoscaler" else ("", None)
-        agent.do(ApplyCompanion(companion, "told to", *aim), config=written)
+        agent.do(ApplyAuxiliaryObject(companion, "told to", *aim), config=written)
     seen = {view.companion.kind: view for view in agent.observe(written).companions}
     assert [kind for kind, view in seen.items() if view.trouble or view.drifted] == ["Secret"]
     assert f"gitops-bg-app-secrets to the agent in namespace {agent.app.namespace}" in seen["Secret"].trouble
@@ -149,9 +150,9 @@ def test_companions_are_made_read_and_deleted(agent: Scene, control_plane_cluste
     path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
     control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
     eventually(lambda: len(agent.observe(written).companions) == len(given), what="the right has arrived")
-    agent.do(ApplyCompanion(secret, "told to"), config=written)
+    agent.do(ApplyAuxiliaryObject(secret, "told to"), config=written)
     for companion in (*given, secret):
-        agent.do(DeleteCompanion(companion, "told to"), config=written)
+        agent.do(DeleteAuxiliaryObject(companion, "told to"), config=written)
     assert agent.observe(written).companions == ()
 
 
@@ -159,7 +160,7 @@ def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:
     agent.do(ApplyApp())
     lab = Lab(agent)
     lab.measure(record(metric()))
-    assert lab.result(record(metric())).finding is Finding.SUCCESSFUL
+    assert lab.result(record(metric())).finding is AnalysisPhase.SUCCESSFUL
     lab.measure(record(metric(), metric(FOR_EVER, name="slow")))
     lab.wait_live(2)
     lab.measure(Record(epoch="e1"))

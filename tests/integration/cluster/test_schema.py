@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from kubernetes import client
 
-from gitops_bg.cluster.schema import _MODELS, lint
-from gitops_bg.spec.objects import ALLOWED
-from gitops_bg.spec.target import APPS_KINDS, POD_TEMPLATE
-from gitops_bg.spec.yamlio import read
+from gitops_bg.cluster.lint import _MODELS, lint
+from gitops_bg.spec.manifests.objects import ALLOWED
+from gitops_bg.spec.manifests.target import APPS_KINDS, POD_TEMPLATE
+from gitops_bg.spec.yaml.reader import read
 from tests.spec.texts import SERVICE, TARGET
 
 

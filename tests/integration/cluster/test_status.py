@@ -9,20 +9,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import yaml
 
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.events import EventWriter, Happening
-from gitops_bg.cluster.status import differs_in_process_view_only
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
+from gitops_bg.cluster.reporting.status import differs_in_process_view_only
 from gitops_bg.core import names
-from gitops_bg.core.actions import ApplyApp
-from gitops_bg.core.analysis.metrics import AnalysisStage, Finding, Metric, Plan
-from gitops_bg.core.analysis.runs import AnalysisRun, Measured, begin, id_of, take
-from gitops_bg.core.decision import Condition, Decision, Gate, GateKind, Named, Phase, Wait
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model import Color, Source, Stage, Version
-from gitops_bg.core.observed import Request, Verb
-from gitops_bg.core.record import Ending, Event, Hold, LedgerEntry, Record, Rollout
-from gitops_bg.core.status.counts import Counts
+from gitops_bg.core.model.actions import ApplyApp
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.decision import Condition, Counts, Decision, Gate, GateKind, Named, Phase, Wait
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome
+from gitops_bg.core.model.version import Color, Source, Stage, Version
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import Scene, snapshot, watching
 from tests.support.clusters import SandboxCluster
@@ -46,7 +45,9 @@ RECORD = Record(
     traffic=snapshot("v6").digest,
     holds=(Hold("v1:dead", "it burned", NOW),),
     rollouts=(
-        Rollout(6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=Ending.PROMOTED),
+        Rollout(
+            6, 6, snapshot("v6").digest, NOW, waited_seconds=90, finished_at=LATER, outcome=RolloutOutcome.PROMOTED
+        ),
         Rollout(7, 7, snapshot("v7").digest, NOW, waiting_since=LATER),
     ),
     ledger=(LedgerEntry(4, NOW, Event.CANDIDATE, to_version=7),),
@@ -90,7 +91,11 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
     errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3, failure_limit=1)
     plan = Plan((errors, replace(errors, name="dry", dry_run=True)), labels=(("team", "blue"),))
     run = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v7").digest, 7, attempt=2), plan, "new", "old", NOW)
-    run = take(run, "e1", Measured(id_of(run, "e1", run.metrics[0]), Finding.FAILED, LATER, "0.5", "0.5 is not < 0.1"))
+    run = take(
+        run,
+        "e1",
+        MeasurementResult(id_of(run, "e1", run.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5", "0.5 is not < 0.1"),
+    )
     scene.do(ApplyApp())
     scene.subject.save(scene.app, replace(DECISION, record=replace(RECORD, analysis=(run,))), NOW)
     none = {"count": 3, "successful": 0, "failed": 0, "inconclusive": 0, "error": 0}
@@ -118,7 +123,9 @@ def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene)
     errors = Metric("errors", "web", '{"url":"http://web"}', interval=30, count=3)
     plan = Plan((errors, replace(errors, name="slow")), annotations=(("why", "because"),))
     first = begin(AnalysisRun(AnalysisStage.PRE, snapshot("v6").digest, 6), plan, "new", "old", NOW)
-    first = take(first, "e1", Measured(id_of(first, "e1", first.metrics[0]), Finding.FAILED, LATER, "0.5"))
+    first = take(
+        first, "e1", MeasurementResult(id_of(first, "e1", first.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5")
+    )
     last = replace(first, rollout=7, digest=snapshot("v7").digest)
     decision = replace(DECISION, record=replace(RECORD, analysis=(last,), past_runs=(first,)))
     scene.do(ApplyApp())
@@ -254,7 +261,7 @@ def test_a_wiped_status_wakes_the_agent(scene: Scene) -> None:
 
 def test_a_request_reaches_the_agent_and_wakes_it(scene: Scene) -> None:
     scene.do(ApplyApp())
-    request = Request("r1", Verb.ABORT, "alice", NOW, "it burns")
+    request = Request("r1", OperatorCommand.ABORT, "alice", NOW, "it burns")
     with scene.changed:
         scene.woken.clear()
     path = collection(names.API_VERSION, names.KIND, scene.app.namespace) + "/web"
@@ -289,10 +296,10 @@ def test_events_stand_beside_the_app_and_count_up(scene: Scene) -> None:
 
 def test_event_of_an_agent_before_is_no_obstacle_to_the_same_words(scene: Scene) -> None:
     """A new agent has not counted it, and finds its name taken."""
-    happening = Happening(scene.app, "uid", "TrafficSwitched", "switch live traffic to v7", False, NOW)
+    happening = KubernetesEvent(scene.app, "uid", "TrafficSwitched", "switch live traffic to v7", False, NOW)
     client = Client(Access(scene.cluster.kubeconfig))
     for at in (NOW, LATER):
-        EventWriter(client).write(replace(happening, at=at))
+        EventSink(client).write(replace(happening, at=at))
     client.close()
     [event] = scene.cluster.list(collection("v1", "Event", scene.app.namespace))
     assert (event["count"], event["lastTimestamp"]) == (1, f"{LATER:%Y-%m-%dT%H:%M:%SZ}")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.kinds import SERVICES
-from gitops_bg.cluster.watch import Pace, Watch
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.kinds import SERVICES
+from gitops_bg.cluster.api.watch import Pace, Watch
 from gitops_bg.core.errors import GitopsBgError
 from tests.integration.cluster.stub import Asked, Stub, bookmark, error, event, page, stub
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.cluster import wearing
-from gitops_bg.cluster.wearing import Worn
+from gitops_bg.cluster.manifests import ephemeral_metadata
+from gitops_bg.cluster.manifests.ephemeral_metadata import EphemeralMetadata
 from gitops_bg.core import names
-from gitops_bg.core.actions import ApplyApp, DressPods, ScaleReplicaSet
-from gitops_bg.core.digest import snapshot_of
 from gitops_bg.core.errors import WorldChanged
-from gitops_bg.core.model import NO_METADATA, PodMetadata, Snapshot
-from gitops_bg.core.observed import Observed, ReplicaSetView
+from gitops_bg.core.model.actions import ApplyApp, ScaleReplicaSet, SyncPodMetadata
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.observed import Observed, ReplicaSetView
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Snapshot
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.support.paths import pods, replica_sets
 from tests.support.rawapi import MERGE, Json
@@ -26,32 +26,37 @@ UNREADABLE = ["", "x", "{}", "[]", "null", '{"labels": "a"}', '{"labels": ["a"]}
 
 @pytest.mark.parametrize("text", UNREADABLE)
 def test_annotation_that_says_nothing_adds_nothing(text: str) -> None:
-    assert wearing.read(text) == Worn()
+    assert ephemeral_metadata.read(text) == EphemeralMetadata()
 
 
-WORN = [Worn(), Worn(ACTIVE), Worn(ACTIVE).changed(PREVIEW), Worn(ACTIVE).changed(PREVIEW).changed(NO_METADATA)]
+WORN = [
+    EphemeralMetadata(),
+    EphemeralMetadata(ACTIVE),
+    EphemeralMetadata(ACTIVE).changed(PREVIEW),
+    EphemeralMetadata(ACTIVE).changed(PREVIEW).changed(NO_METADATA),
+]
 
 
 @pytest.mark.parametrize("worn", WORN)
-def test_annotation_comes_back_as_it_was_written(worn: Worn) -> None:
-    assert wearing.read(wearing.written(worn)) == worn
+def test_annotation_comes_back_as_it_was_written(worn: EphemeralMetadata) -> None:
+    assert ephemeral_metadata.read(ephemeral_metadata.written(worn)) == worn
 
 
 def test_all_that_pods_may_still_carry_is_remembered_until_each_was_looked_at() -> None:
-    worn = Worn(PREVIEW).changed(ACTIVE).changed(NO_METADATA)
+    worn = EphemeralMetadata(PREVIEW).changed(ACTIVE).changed(NO_METADATA)
     assert {key for key, _ in worn.former.labels} == {"role", "tier"}
-    assert wearing.written(worn.settled()) == ""
-    assert Worn(ACTIVE).changed(ACTIVE) == Worn(ACTIVE)
+    assert ephemeral_metadata.written(worn.settled()) == ""
+    assert EphemeralMetadata(ACTIVE).changed(ACTIVE) == EphemeralMetadata(ACTIVE)
 
 
 def test_our_labels_cannot_be_taken_the_place_of() -> None:
     ours = {names.DIGEST: "3f9c"}
-    dressed = wearing.dress({}, PodMetadata(((names.DIGEST, "other"), ("role", "active"))), ours)
+    dressed = ephemeral_metadata.dress({}, PodMetadata(((names.DIGEST, "other"), ("role", "active"))), ours)
     assert dressed["metadata"]["labels"] == {names.DIGEST: "3f9c", "role": "active"}
 
 
-def dressing(of: Snapshot, metadata: PodMetadata) -> DressPods:
-    return DressPods(of.digest, 1, metadata)
+def dressing(of: Snapshot, metadata: PodMetadata) -> SyncPodMetadata:
+    return SyncPodMetadata(of.digest, 1, metadata)
 
 
 def view(seen: Observed) -> ReplicaSetView:

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.kinds import APPS
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.kinds import APPS
 from tests.integration.demo.conftest import is_open
 from tests.support.gitremote import locked_down_env
 

@@ -13,9 +13,9 @@ from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.demo import play
 from gitops_bg.cli.demo.scene import APP, IMAGE
 from gitops_bg.cli.demo.story import STORY, Step
-from gitops_bg.cluster.client import Client
-from gitops_bg.cluster.connection import Access
-from gitops_bg.cluster.kinds import SERVICES
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.api.kinds import SERVICES
 from tests.integration.demo.conftest import nothing_left_behind
 
 DEPLOY, PUSH_TAG, PROMOTE = STORY[:3]

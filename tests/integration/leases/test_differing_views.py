@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.agent import reconciler
 from gitops_bg.agent.agent import Agent
-from gitops_bg.repo.errors import RemoteUnreachable
+from gitops_bg.agent.reconcile import reconciler
+from gitops_bg.repo.git.errors import RemoteUnreachable
 from tests.support.agents import agent_settings
 from tests.support.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario

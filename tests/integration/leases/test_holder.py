@@ -9,7 +9,7 @@ import pytest
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
-from gitops_bg.cluster.lease import LeaseSettings
+from gitops_bg.cluster.api.lease import LeaseSettings
 from tests.support.agents import agent_settings, running
 from tests.support.clusters import TestCluster
 from tests.support.command_line import Cli

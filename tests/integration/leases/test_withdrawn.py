@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from gitops_bg.core.digest import short
-from gitops_bg.sandbox.calls import Call
+from gitops_bg.core.model.digest import short
+from gitops_bg.sandbox.http.calls import Call
 from tests.support.agent_processes import AgentProcess, Movements, told
 from tests.support.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario

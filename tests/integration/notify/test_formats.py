@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 import gitops_bg.notify
-from gitops_bg.agent.alerting import alert_composer
-from gitops_bg.analysis.hooks import MOST_AT_ONCE, HookCaller
-from gitops_bg.analysis.secrets import Secrets
+from gitops_bg.agent.reconcile.alert_composer import alert_composer
 from gitops_bg.core.errors import Refused
-from gitops_bg.core.hooks.hook import Alert, Call, Called, Hook, HookType, Severity, answer_of
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.hooks import Alert, Hook, HookCall, HookResponse, HookType, Severity, answer_of
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.hooks.caller import MOST_AT_ONCE, HookCaller
 from gitops_bg.notify.message import Destination
 from gitops_bg.notify.teams import teams
+from gitops_bg.outbound.secrets import Secrets
 from tests.support.hook_server import HookServer, hook_server
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
@@ -54,10 +54,10 @@ def provider(type_: str, **more: Any) -> dict[str, Any]:
     return {"type": type_, "channel": "deployments", "username": "bot", "target": "apps/shop/web/target.yaml", **more}
 
 
-def told(type_: str, severity: Severity = Severity.ERROR, namespace: str = "", **more: Any) -> Called:
+def told(type_: str, severity: Severity = Severity.ERROR, namespace: str = "", **more: Any) -> HookResponse:
     """What comes of one alert."""
     hook = Hook("team", HookType.ALERT, json.dumps(provider(type_, **more)), namespace=namespace)
-    call = Call("1", "key-1", hook, "Failed", "v1:d763", alert=Alert(severity, TEXT, NOW, FACTS))
+    call = HookCall("1", "key-1", hook, "Failed", "v1:d763", alert=Alert(severity, TEXT, NOW, FACTS))
     heard = threading.Event()
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
     try:
@@ -181,7 +181,7 @@ class TestSlackWithAToken:
     def test_without_an_address_it_goes_to_slack_itself(self):
         SECRETS["shop", "bot"] = {"token": b"xoxb-s3cr3t"}
         hook = Hook("team", HookType.ALERT, json.dumps(provider("slack", secret="bot")))
-        call = Call("1", "key-1", hook, "", "", alert=Alert(Severity.INFO, TEXT, NOW))
+        call = HookCall("1", "key-1", hook, "", "", alert=Alert(Severity.INFO, TEXT, NOW))
         request = alert_composer("blue")(WEB, call, Secrets("shop", read_secret))
         assert request.url == "https://slack.com/api/chat.postMessage"
         assert ("Authorization", "Bearer xoxb-s3cr3t") in request.headers
@@ -208,9 +208,9 @@ def test_the_secret_of_a_provider_with_a_namespace_is_read_there(server):
 
 
 def test_a_secret_that_is_missing_or_empty_is_no_answer_and_says_which():
-    assert told("slack", secret="chat") == Called("1", 0, NOW, "there is no Secret shop/chat")
+    assert told("slack", secret="chat") == HookResponse("1", 0, NOW, "there is no Secret shop/chat")
     SECRETS["shop", "chat"] = {"adress": b"https://chat.test/"}
-    assert told("slack", secret="chat") == Called("1", 0, NOW, "Secret shop/chat has no key address")
+    assert told("slack", secret="chat") == HookResponse("1", 0, NOW, "Secret shop/chat has no key address")
 
 
 @pytest.mark.parametrize("status", [200, 403, 500])
@@ -240,13 +240,13 @@ def test_a_chat_that_hangs_holds_up_no_hook(server):
     server.hang("/chat")
     hook = Hook("team", HookType.ALERT, json.dumps(provider("slack", address=server.url("/chat"))))
     alert = Alert(Severity.INFO, TEXT, NOW)
-    messages = [Call(f"m{n}", f"m{n}", hook, "", "", alert=alert) for n in range(2 * MOST_AT_ONCE)]
+    messages = [HookCall(f"m{n}", f"m{n}", hook, "", "", alert=alert) for n in range(2 * MOST_AT_ONCE)]
     gate = Hook("gate", HookType.CONFIRM_PROMOTION, json.dumps({"url": server.url("/gate"), "timeout": 5.0}))
     heard = threading.Event()
     caller = HookCaller(read_secret, lambda _: heard.set(), lambda: NOW, {HookType.ALERT: alert_composer("blue")})
     try:
         caller.take(WEB, messages)
-        caller.take(API, [Call("g", "g", gate, "", "")])
+        caller.take(API, [HookCall("g", "g", gate, "", "")])
         assert heard.wait(8)
         assert [called.status for called in caller.answers(API)] == [200]
     finally:

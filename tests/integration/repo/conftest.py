@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event
-from gitops_bg.repo.messages import Movement
-from gitops_bg.repo.promotion import PrimaryChange
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.promotion import PrimaryChange
 from tests.fixtures.repos import texts
 from tests.support.gitremote import GitRemote
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event
-from gitops_bg.repo.errors import RemoteMoved
-from gitops_bg.repo.messages import Movement
-from gitops_bg.repo.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import RemoteMoved
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, PrimaryResult
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import WEB, change
 from tests.integration.repo.test_ledger import batch, entry

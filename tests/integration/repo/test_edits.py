@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.repo.errors import PushRefused
+from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
 from tests.support.gitremote import GitRemote

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.desired import Problem
-from gitops_bg.core.model import AppKey
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.fixtures.repos.build import build

@@ -8,11 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model import AppKey, Color, Snapshot, Source, Stage, Version
-from gitops_bg.core.record import Cause, Event, Hold, LedgerEntry, Lift, Record
-from gitops_bg.repo.errors import PushRefused, RemoteUnreachable
-from gitops_bg.repo.ledger_file import AppState, LedgerBatch, Position, VersionState, parse, render, state_of
+from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch, Position, VersionState, parse, render, state_of
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from gitops_bg.core.model import Source
+from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB

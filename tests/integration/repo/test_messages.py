@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from gitops_bg.core.digest import snapshot_of
-from gitops_bg.core.model import Color, Source, Stage, Version
-from gitops_bg.core.record import Event
-from gitops_bg.repo.commits import blob_id
-from gitops_bg.repo.markers import markers_in
-from gitops_bg.repo.messages import Movement, asking, one_line, telling, trailers
-from gitops_bg.repo.promotion import PrimaryChange
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import Color, Source, Stage, Version
+from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.repo.repository import Repository
-from gitops_bg.spec.configuration import Configuration, configuration_of
-from gitops_bg.spec.primary import render_primary
+from gitops_bg.repo.write.commits import blob_id
+from gitops_bg.repo.write.messages import Movement, asking, one_line, telling, trailers
+from gitops_bg.repo.write.promotion import PrimaryChange
+from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
 from tests.integration.repo.test_ledger import batch, entry
 from tests.support.gitremote import GitRemote

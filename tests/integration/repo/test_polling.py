@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.repo.errors import HistoryNotAccepted, RemoteMoved
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model import AppKey
-from gitops_bg.core.record import Event
-from gitops_bg.repo import promotion
-from gitops_bg.repo.errors import PushRefused, RemoteMoved, RemoteUnreachable
-from gitops_bg.repo.mirror import Mirror
-from gitops_bg.repo.promotion import PrimaryChange, PrimaryResult
-from gitops_bg.repo.push import Pusher, Update
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteUnreachable
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.push import Pusher, Update
+from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.repository import Repository
-from gitops_bg.repo.trees import Trees
+from gitops_bg.repo.write import promotion
+from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change
 from tests.support.gitremote import GitRemote

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitops_bg.core.model import Source
+from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import WEB
 from tests.support.gitremote import GitRemote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitops_bg.core.model import Source
+from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.fixtures.repos.build import build

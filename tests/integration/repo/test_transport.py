@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.repo.errors import AuthenticationFailed, PushRefused, RemoteUnreachable
+from gitops_bg.repo.git.errors import AuthenticationFailed, PushRefused, RemoteUnreachable
+from gitops_bg.repo.git.transport import Transport, transport_for
 from gitops_bg.repo.settings import RepositorySettings
-from gitops_bg.repo.transport import Transport, transport_for
 from tests.integration.repo.conftest import WEB, Opener, change, git_calls
 from tests.integration.repo.https_server import GitHttpsServer, serving
 from tests.support.gitremote import GitRemote

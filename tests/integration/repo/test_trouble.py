@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core.errors import GitopsBgError, Refused, Transient
-from gitops_bg.repo import directory
-from gitops_bg.repo.errors import (
+from gitops_bg.repo.git import directory
+from gitops_bg.repo.git.errors import (
     BranchMissing,
     DiskProblem,
     MirrorBroken,
@@ -85,7 +85,7 @@ class TestTheRemote:
     def test_a_push_that_arrives_but_is_not_answered_is_found_at_the_next_look(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from gitops_bg.repo.runner import Finished
+        from gitops_bg.repo.git.runner import Finished
 
         git = repository._mirror.git
         attempt = git.attempt
@@ -109,7 +109,7 @@ class TestTheRemote:
     def test_a_broken_off_push_that_arrived_counts_as_taken(
         self, repository: Repository, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from gitops_bg.repo.runner import Finished
+        from gitops_bg.repo.git.runner import Finished
 
         git = repository._mirror.git
         attempt = git.attempt

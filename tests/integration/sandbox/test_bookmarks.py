@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.sandbox import reading
-from gitops_bg.sandbox.calls import Call
-from gitops_bg.sandbox.store import Store
+from gitops_bg.sandbox.http.calls import Call
+from gitops_bg.sandbox.objects.store import Store
+from gitops_bg.sandbox.verbs import reading
 
 KIND: Any = SimpleNamespace(key=("", "pods"), kind="Pod", api_version="v1")
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.sandbox import fields, selectors
 from gitops_bg.sandbox.controllers.label_index import LabelIndex, SelectorIndex
-from gitops_bg.sandbox.errors import ApiError
-from gitops_bg.sandbox.managers import Manager, apply, track_update
-from gitops_bg.sandbox.patches import PatchError, json_patch, merge_patch
-from gitops_bg.sandbox.shapes import BUILTIN_ROOT
-from gitops_bg.sandbox.strategic import strategic_merge
-from gitops_bg.sandbox.tables import lookup
+from gitops_bg.sandbox.http.errors import ApiError
+from gitops_bg.sandbox.http.tables import lookup
+from gitops_bg.sandbox.objects import fields, selectors
+from gitops_bg.sandbox.objects.shapes import BUILTIN_ROOT
+from gitops_bg.sandbox.verbs.managers import Manager, apply, track_update
+from gitops_bg.sandbox.verbs.patches import PatchError, json_patch, merge_patch
+from gitops_bg.sandbox.verbs.strategic import strategic_merge
 
 Json = dict[str, Any]
 

@@ -11,7 +11,7 @@ import yaml
 
 from gitops_bg.cli.demo.traffic import answer_of
 from gitops_bg.core import names
-from gitops_bg.core.observed import Request, Verb
+from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.traffic.stage import Stage, stage
 from tests.support.backend import Backend, serving
 from tests.support.mortal_story import tell_for_every_n
@@ -51,7 +51,7 @@ def abort_before_promotion(on: Stage) -> None:
     mark = len(on.load)
     on.web.push_image("v4")
     on.web.wait_offered("v4")
-    _ask(on, Verb.ABORT)
+    _ask(on, OperatorCommand.ABORT)
     on.web.wait(lambda: not on.web.offered(), "the promotion is withdrawn")
     on.web.wait_told("aborted")
     assert "v4" not in on.load.shares(mark)
@@ -66,7 +66,7 @@ def abort_of_a_promotion_that_waits_for_its_pods(on: Stage) -> None:
     on.web.wait(lambda: on.web.versions()["v5"].available == 0, "the pods of v5 are unready")
     on.web.merge_offer()
     on.web.wait_phase("Promoting")
-    _ask(on, Verb.ABORT)
+    _ask(on, OperatorCommand.ABORT)
     on.web.wait_primary("v1")
     on.web.wait_told("aborted", times=2)
     assert "v5" not in on.load.shares(mark)
@@ -76,7 +76,7 @@ def abort_after_promotion(on: Stage) -> None:
     on.web.promote("v6")
     on.wait_used("v6")
     on.law.permit_rollback("v1")
-    _ask(on, Verb.ABORT)
+    _ask(on, OperatorCommand.ABORT)
     on.web.wait_live("v1")
     on.web.wait_primary("v1")
     on.web.wait_told("rolled-back", times=3)
@@ -114,7 +114,7 @@ def rollback_while_git_is_down(on: Stage) -> None:
     on.web.promote("v11")
     on.world.remote.go_down()
     on.law.permit_rollback("v9")
-    _ask(on, Verb.ROLLBACK)
+    _ask(on, OperatorCommand.ROLLBACK)
     on.web.wait_live("v9")
     on.world.remote.come_back()
     on.world.wake()
@@ -242,7 +242,7 @@ def _judge_promotions_by(on: Stage, backend: Backend) -> None:
     on.world.wait_idle()
 
 
-def _ask(on: Stage, verb: Verb) -> None:
+def _ask(on: Stage, verb: OperatorCommand) -> None:
     now = datetime.now(UTC)
     on.web.ask(Request(now.isoformat(), verb, "ada", now, "5xx"))
 

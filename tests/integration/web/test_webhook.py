@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from gitops_bg.web.app import application
+from gitops_bg.web.receiver import LARGEST_BODY_BYTES
 from gitops_bg.web.server import WebServer
-from gitops_bg.web.webhook import LARGEST_BODY_BYTES
 from tests.integration.web.conftest import SECRET, FakeAgent, FakeTimer, connect, github, mac, until_closed
 
 BODY = b'{"ref": "refs/heads/main"}'

@@ -1,0 +1,175 @@
+"""Whether main goes forward: what was seen of it by this process, its mirror and the records, and what it contains now.
+
+Ancestry is asked of Git by the thread that talks to Git; workers read what it found. Nothing here decides: `relation`
+is the `Knowledge` that the engine is given.
+
+Main that lacks what was seen is not followed. Where this process had read main before, it goes on with what that said
+(`keeps`); where it had not, main counts for nothing. Either ends when main contains the lost commit again, or is of a
+later generation (`gitops-bg accept-history`).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from gitops_bg.core.model.main import Knowledge, Main
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.read.polling import Poll
+from gitops_bg.repo.repository import Repository
+
+LASTING_POLLS = 3
+"""After so many polls in a row a rewritten history is for the ledger; a remote that lags for less is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The head of main that is followed, and what is missing from it. Replaced, never changed."""
+
+    commit: str = ""
+    """Empty until main was read in this process."""
+    generation: int = 0
+    lost: str = ""
+    """The commit that main no longer contains, though it was seen; empty while main goes forward."""
+    keeps: bool = False
+    """Whether what was read before it was lost still holds."""
+    polls: int = 0
+    """At how many polls in a row something was lost."""
+    contained: frozenset[str] = frozenset()
+    """Commits that are known to be in the history of ``commit``."""
+
+    @property
+    def blind(self) -> bool:
+        """Whether nothing that was read of main counts."""
+        return bool(self.lost) and not self.keeps
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the loss has lasted for a while."""
+        return self.polls >= LASTING_POLLS
+
+    @property
+    def standing(self) -> tuple[bool, str, bool]:
+        """What every app is looked at again for, when it changes."""
+        return bool(self.commit), self.lost, self.lasts
+
+    def then(self, commit: str, generation: int) -> "Followed":
+        """What is followed moves on; what it contains stays contained, unless its history is another."""
+        if self.commit and self.generation < generation:
+            return Followed(commit, generation)
+        seen = frozenset([self.commit]) if self.commit and not self.blind else frozenset()
+        return Followed(commit, generation, contained=self.contained | seen)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Apps whose records name a main that ours does not contain, and how often the remote was asked for it since."""
+
+    main: Main
+    apps: set[AppKey] = field(default_factory=set)
+    polls: int = 0
+
+
+def main_of(record: Record) -> Main:
+    """The main that a record was decided from; of the code of before, the commit that its live version comes from."""
+    active = record.version(record.traffic)
+    return record.main if record.main.commit or active is None else Main(active.source.commit)
+
+
+class Lineage:
+    """Keeps what is followed. ``remembered`` gives the mains of live records."""
+
+    def __init__(self, repository: Repository, remembered: Callable[[], Iterable[Main]]) -> None:
+        self._repository = repository
+        self._remembered = remembered
+        self._waiting: dict[str, _Waiting] = {}
+        self.followed = Followed()
+
+    # --- asked by workers -------------------------------------------------------------------------------------
+
+    def relation(self, followed: Followed, app: AppKey, known: Main, *, reachable: bool) -> Knowledge:
+        """How a main that was followed stands to the one that an app's record was decided from."""
+        if not followed.commit:
+            return Knowledge.UNKNOWN
+        if followed.blind:
+            return Knowledge.REWRITTEN
+        if known.commit in ("", followed.commit):
+            return Knowledge.SAME
+        if known.commit in followed.contained or known.generation < followed.generation:
+            return Knowledge.NEWER
+        waiting = self._waiting.setdefault(known.commit, _Waiting(known))
+        waiting.apps.add(app)
+        if waiting.polls:
+            return Knowledge.REWRITTEN
+        return Knowledge.OLDER if reachable else Knowledge.UNKNOWN
+
+    # --- refreshed by the Git thread --------------------------------------------------------------------------
+
+    def judge(self, poll: Poll, generation: Callable[[], int]) -> Followed:
+        """What is to be followed after a poll; ``generation`` reads that of main's head. `follow` takes it over."""
+        now = self.followed
+        lost, contained = self._missing(poll)
+        now = replace(now, contained=now.contained | contained)
+        if lost and generation() > self._generation_lost():
+            self._repository.accept(poll.commit)
+            lost = ""
+        if not lost:
+            moved = poll.commit != now.commit or now.lost
+            return now.then(poll.commit, generation()) if moved else replace(now, polls=0)
+        if lost != poll.rewritten:
+            self._repository.forget_seen()  # what lacks this is nothing that was seen of main
+        keeps = bool(now.commit) and lost == poll.rewritten and (now.keeps or not now.lost)
+        return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=now.polls + 1)
+
+    def contains(self, followed: Followed) -> Followed:
+        """The same, with those of the commits that records name since which it contains: Git is asked."""
+        if not followed.commit:
+            return followed
+        found = {each for each in list(self._waiting) if self._repository.is_ancestor(each, followed.commit)}
+        return replace(followed, contained=followed.contained | found) if found else followed
+
+    def follow(self, followed: Followed) -> frozenset[AppKey]:
+        """From now on this is followed; the apps whose records name what it is known to contain since."""
+        again: set[AppKey] = set()
+        for commit, waiting in list(self._waiting.items()):
+            if commit in followed.contained or followed.generation > self.followed.generation:
+                self._waiting.pop(commit, None)
+                again |= waiting.apps
+        self.followed = followed
+        return frozenset(again)
+
+    def awaiting(self) -> frozenset[AppKey]:
+        """The apps whose records name a main that is to be asked for."""
+        return frozenset(app for waiting in list(self._waiting.values()) for app in waiting.apps)
+
+    def awaited(self) -> frozenset[str]:
+        """The commits that records name and that main is to be asked for."""
+        return frozenset(self._waiting)
+
+    def asked(self, commits: frozenset[str]) -> frozenset[AppKey]:
+        """The remote was asked for them: the apps whose records name what main still lacks, where that is news."""
+        still = [waiting for commit, waiting in list(self._waiting.items()) if commit in commits]
+        for waiting in still:
+            waiting.polls += 1
+        return frozenset(app for waiting in still if waiting.polls == 1 for app in waiting.apps)
+
+    def _missing(self, poll: Poll) -> tuple[str, frozenset[str]]:
+        """A commit that was seen of main and that its head does not contain, or empty; and what it was seen to."""
+        if poll.rewritten:
+            return poll.rewritten, frozenset()
+        if not self.followed.commit:
+            return self._missing_of_records()
+        if self.followed.lost and not self._repository.contains(self.followed.lost):
+            return self.followed.lost, frozenset()
+        late = (commit for commit, waiting in list(self._waiting.items()) if waiting.polls >= LASTING_POLLS)
+        return next((commit for commit in late if not self._repository.contains(commit)), ""), frozenset()
+
+    def _missing_of_records(self) -> tuple[str, frozenset[str]]:
+        commits = {main.commit for main in self._remembered() if main.commit}
+        lost = self._repository.lost(commits)
+        return min(lost, default=""), frozenset(commits - lost)
+
+    def _generation_lost(self) -> int:
+        """The generation that the next one must exceed: of what is followed, and of the records that main lacks."""
+        mains = [*self._remembered(), *(waiting.main for waiting in list(self._waiting.values()))]
+        lost = self._repository.lost({main.commit for main in mains if main.commit})
+        return max([self.followed.generation, *(main.generation for main in mains if main.commit in lost)])

@@ -1,0 +1,118 @@
+"""How targets came to name the versions that they name: main's history, and what folders held then (decision 18).
+
+Asked only where the core wants to know it, remembered until main says something else of the app. Decides nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.model.version import AppKey, Snapshot, Source
+from gitops_bg.repo.read.files import Entry
+from gitops_bg.repo.read.reverts import Change
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.yaml.reader import read_one
+
+_MOST_LINKS = 50
+"""So many reverts in a row are looked at."""
+_Blobs = frozenset[tuple[str, str]]
+
+
+class Provenances:
+    """Answers for one repository. Called by workers; the repository's lock makes it safe."""
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._answers: dict[AppKey, tuple[str, Provenance]] = {}
+
+    def of(self, app: AppKey, commit: str, makers: Sequence[str], now: Snapshot) -> Provenance:
+        """How the target came to name ``now`` at a commit of main; ``makers`` are the files that it comes from.
+
+        What cannot be read now (the remote is away, and the mirror does not have all) is said, and asked for again.
+        """
+        known = self._answers.get(app)
+        if known and known[0] == commit:
+            return known[1]
+        try:
+            answer = _Asking(self._repository, app, makers).from_(commit, now)
+        except GitopsBgError as error:
+            return Provenance(Source(""), unread=str(error))
+        self._answers[app] = (commit, answer)
+        return answer
+
+
+def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> tuple[Snapshot, ...] | None:
+    """What ``primary.yaml`` named between two commits of main, oldest first; broken files name nothing.
+
+    None where it cannot be read now.
+    """
+    try:
+        contents = repository.primaries_since(app, since, commit)
+    except GitopsBgError:
+        return None
+    documents = (read_one(app_file(app, PRIMARY_FILE), content)[0] for content in reversed(contents))
+    named = (read_primary(document, app)[0] for document in documents if document)
+    return tuple(each.snapshot for each in named if each)
+
+
+class _Asking:
+    """One question: walks from a change of the version to the one before, as long as they are reverts."""
+
+    def __init__(self, repository: Repository, app: AppKey, makers: Sequence[str]) -> None:
+        self._repository = repository
+        self._app = app
+        self._makers = makers
+        self._at: dict[str, Snapshot | None] = {}
+        self._of: dict[_Blobs, Snapshot | None] = {}
+        """By what the folder holds: it holds the same before a push and after its revert."""
+
+    def from_(self, commit: str, now: Snapshot) -> Provenance:
+        told = Provenance(Source(""))
+        at, links = commit, 0
+        while at and links < _MOST_LINKS:
+            change = self._repository.last_change(self._app, self._makers, at)
+            if change is None:
+                break
+            if not links:
+                self._at[change.commit] = now
+            at, links = change.before, links + 1
+            if not self._brought(change):
+                continue
+            taken = self._repository.taken_back(self._app, self._makers, change)
+            if not told.source.commit:
+                told = Provenance(self._repository.source_of(change.commit), taken.named, taken.missing)
+            if not taken.named:
+                break
+            told = self._with(told, taken.changes)
+        return told
+
+    def _with(self, told: Provenance, changes: Sequence[Change]) -> Provenance:
+        commits = dict.fromkeys([*told.reverted, *(change.commit for change in changes)])
+        brought = (self._brought(change) for change in changes)
+        versions = dict.fromkeys([*told.taken_back, *(version for version in brought if version)])
+        return Provenance(told.source, told.named, told.missing, tuple(commits), tuple(versions))
+
+    def _brought(self, change: Change) -> Snapshot | None:
+        """The version that a change brought; None where it left the version as it was."""
+        after, before = self._version(change.commit), self._version(change.before) if change.before else None
+        return None if after is None or (before and before.digest == after.digest) else after
+
+    def _version(self, commit: str) -> Snapshot | None:
+        """What the target named at a commit; None where there was none, or a broken one."""
+        if commit not in self._at:
+            entries = dict(self._repository.entries_of([self._app], commit)[self._app])
+            entries.pop(PRIMARY_FILE, None)
+            blobs = frozenset((name, entry.blob) for name, entry in entries.items())
+            if blobs not in self._of:
+                self._of[blobs] = self._read(entries)
+            self._at[commit] = self._of[blobs]
+        return self._at[commit]
+
+    def _read(self, entries: Mapping[str, Entry]) -> Snapshot | None:
+        files = self._repository.read(entries.values())
+        contents = {name: files[entry.path].content for name, entry in entries.items()}
+        target = load_app(self._app, contents, lambda *_: Source("")).target
+        return target.snapshot if target else None

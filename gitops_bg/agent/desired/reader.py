@@ -1,0 +1,255 @@
+"""Reads what moved in the remote: apps, what they share, promotion branches. Only the Git thread asks it.
+
+Turns files into the core's types; decides nothing, writes nothing. What it found is given away as copies, and only
+once all of it is read (`agent.reading`): what a failure interrupted is read again with the next poll.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from gitops_bg.agent.desired.reading import Entry, Reading, hides, unreadable
+from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
+from gitops_bg.agent.runtime.boundaries import quietly, tell
+from gitops_bg.core.errors import InternalError, guarded
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.version import AppKey, ServicePorts, Source
+from gitops_bg.repo.read.files import File
+from gitops_bg.repo.read.polling import Poll
+from gitops_bg.repo.read.promotion_branches import Promotion
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.layout import (
+    ALERTS_FOLDER,
+    ANALYSIS_FOLDER,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    SETTINGS_FILE,
+    app_file,
+    folder_of,
+    is_manifest,
+)
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.settings import default_settings, read_settings
+from gitops_bg.spec.yaml.reader import read_one
+
+_Offered = tuple[str, tuple[ServicePorts, ...]]
+"""The digest that a ``primary.yaml`` names, and the ports."""
+_NOTHING: _Offered = ("", ())
+_CONFIGURATION = (b"ConfigMap", b"Secret")
+_NO_POLL = Poll("", 0, moved=False)
+
+
+class Reader:
+    """``cares_for`` says which apps are ours."""
+
+    def __init__(self, repository: Repository, cares_for: Callable[[AppKey], bool]) -> None:
+        self._repository = repository
+        self._cares_for = cares_for
+        self._unread = _NO_POLL
+        self._entries: dict[AppKey, Entry] = {}
+        self._broken: dict[AppKey, InternalError] = {}
+        self._hidden: Mapping[str, Problem] = {}
+        self._sharing = SharedDocumentUsers()
+        self._settings = default_settings()
+        self._settings_problems: tuple[Problem, ...] = ()
+        self._good_settings: bytes | None = None
+        self._promotions: Mapping[AppKey, PromotionBranch] = {}
+        self._parsed_offers: dict[tuple[AppKey, str], _Offered] = {}
+
+    def reading(self, before: Reading) -> Reading:
+        """All that was read so far, in place of what was known ``before``."""
+        return replace(
+            before,
+            entries=dict(self._entries),
+            settings=self._settings,
+            settings_problems=self._settings_problems,
+            alerting=self._sharing.alerting,
+            promotions=self._promotions,
+            broken=dict(self._broken),
+            hidden=self._hidden,
+        )
+
+    def note(self, poll: Poll) -> None:
+        """What a poll found is to be read."""
+        self._unread = _both(self._unread, poll)
+
+    def generation(self) -> int:
+        """That of main's head, whether it is followed or not; 0 where its settings cannot be read."""
+        content = self._repository.settings_file()
+        settings = read_settings(content, SETTINGS_FILE)[0] if isinstance(content, bytes) else None
+        return settings.history_generation if settings else 0
+
+    # --- main -------------------------------------------------------------------------------------------------
+
+    def read(self) -> set[AppKey]:
+        """Take over all of main that changed since it was read last; the apps that are to be looked at."""
+        poll = self._unread
+        if not (poll.moved or self._broken):
+            return set()
+        changed = {app for app in poll.changed if self._cares_for(app)}
+        removed = {app for app in poll.removed if self._cares_for(app)}
+        if poll.settings_changed:
+            self._read_settings()
+        self._hidden = poll.hidden
+        changed |= (self._read_shared(poll) | self._broken.keys()) - removed
+        self._read_apps(changed, removed)
+        self._unread = _NO_POLL
+        return (changed | removed) | (set(self._entries) if poll.settings_changed else set())
+
+    def _read_settings(self) -> None:
+        content = self._repository.settings_file()
+        if content is None:
+            self._settings, self._settings_problems = default_settings(), ()
+        elif isinstance(content, Problem):
+            self._settings_problems = (content,)
+        else:
+            settings, self._settings_problems = read_settings(content, SETTINGS_FILE)
+            self._settings = settings or self._settings
+        if not self._settings_problems:
+            self._good_settings = content if isinstance(content, bytes) else None
+        author = self._settings.commit_author
+        self._repository.commit_as(author.name, author.email)
+
+    def _read_shared(self, poll: Poll) -> set[AppKey]:
+        """Take over what apps share; the apps for which it is different."""
+        apps: set[AppKey] = set()
+        if ANALYSIS_FOLDER in poll.others_changed:
+            apps |= self._sharing.take_templates(self._files_below(ANALYSIS_FOLDER))
+        if ALERTS_FOLDER in poll.others_changed or poll.settings_changed:
+            apps |= self._sharing.take_alerts(self._files_below(ALERTS_FOLDER), self._good_settings)
+        return apps
+
+    def _files_below(self, folder: str) -> dict[str, bytes | Problem]:
+        return {path: file.content for path, file in self._repository.files_below(folder).items()}
+
+    def _read_apps(self, changed: set[AppKey], removed: set[AppKey]) -> None:
+        for app in removed:
+            self._broken.pop(app, None)
+            self._enter(app, None)
+        hidden = {app: problem for app in changed if (problem := hides(self._hidden, app))}
+        for app, problem in hidden.items():
+            self._enter(app, unreadable(app, problem))
+        if changed - hidden.keys():
+            for app, entry in self._read_entries(changed - hidden.keys()).items():
+                self._enter(app, entry)
+
+    def _read_entries(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+        """Those of all apps at once; where that meets a bug, each by itself: it strikes only whose files they are."""
+        try:
+            with guarded("reading the files of apps"):
+                return self._entries_of(apps)
+        except InternalError:
+            return {app: self._read_alone(app) for app in apps}
+
+    def _read_alone(self, app: AppKey) -> Entry:
+        try:
+            with guarded(f"reading the files of {app}"):
+                entry = self._entries_of({app})[app]
+                self._broken.pop(app, None)
+                return entry
+        except InternalError as error:
+            tell(error, app)
+            self._broken[app] = error
+            return _struck(app, error)
+
+    def _entries_of(self, apps: set[AppKey]) -> dict[AppKey, Entry]:
+        files = self._repository.files_of(apps)
+        targets = [(app, name) for app in apps for name in _making_versions(files[app])]
+        primaries = [(app, PRIMARY_FILE) for app in apps if PRIMARY_FILE in files[app]]
+        # A target is by whoever made it; a promotion is by whoever let it into main.
+        origins = self._repository.origins([*targets, *primaries])
+        sources = {file: of[file[1] == PRIMARY_FILE] for file, of in origins.items()}
+        trees = self._repository.apps()
+        entries = {app: self._entry(app, files[app], sources, trees.get(app, "")) for app in apps}
+        for app in apps:
+            self._broken.pop(app, None)
+        return entries
+
+    def _enter(self, app: AppKey, entry: Entry | None) -> None:
+        """Keep what main says of an app, or that it says nothing, and what it shares with others."""
+        before = self._entries.pop(app, None)
+        self._sharing.enter(app, before.config if before else None, entry.config if entry else None)
+        if entry is not None:
+            self._entries[app] = entry
+
+    def _entry(
+        self, app: AppKey, files: Mapping[str, File], sources: Mapping[tuple[AppKey, str], Source], tree: str
+    ) -> Entry:
+        makers: set[str] = set()
+
+        def source(*names: str) -> Source:
+            makers.update(names)
+            found = (sources.get((app, name)) or self._repository.source(app, name) for name in names)
+            return self._newest({each.commit: each for each in found if each})
+
+        contents = {name: file.content for name, file in files.items()}
+        config = load_app(app, contents, source, self._sharing.library, self._sharing.alerting)
+        made = tuple(sorted(makers - {PRIMARY_FILE}))
+        has_target = config.target_file in files
+        return Entry(config, PRIMARY_FILE in files, has_target, made, self._repository.head, tree)
+
+    def _newest(self, sources: Mapping[str, Source]) -> Source:
+        """The commit that came into main last; of what came in together, the one that has the others. None: nothing."""
+        newest = Source("")
+        for each in sources.values():
+            later = each.landed_after(newest)
+            if later is None or each.landed == newest.landed:
+                later = not newest.commit or self._repository.is_ancestor(newest.commit, each.commit)
+            newest = each if later else newest
+        return newest
+
+    # --- promotion branches -----------------------------------------------------------------------------------
+
+    def read_promotions(self) -> set[AppKey]:
+        """Take over what the promotion branches hold; the apps for which that is different."""
+        before = self._promotions
+        offered = self._repository.promotions()
+        found = {app: PromotionBranch("", "") for app in offered if self._cares_for(app)}
+        for app in found:
+            with quietly(f"reading the promotion branch of {app}", app):
+                found[app] = self._branch(app, offered[app])
+        self._promotions = found
+        touched = before.keys() | self._promotions.keys()
+        return {app for app in touched if before.get(app) != self._promotions.get(app)}
+
+    def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
+        (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
+        return PromotionBranch(digest, base, services, offer.asks_for)
+
+    def _named(self, app: AppKey, file: File | None) -> _Offered:
+        """What a ``primary.yaml`` names; nothing where it is absent or broken."""
+        if file is None or not isinstance(file.content, bytes):
+            return _NOTHING
+        key = (app, file.blob)
+        if key not in self._parsed_offers:
+            document, _ = read_one(app_file(app, PRIMARY_FILE), file.content)
+            primary = read_primary(document, app)[0] if document else None
+            self._parsed_offers[key] = (primary.snapshot.digest, primary.services) if primary else _NOTHING
+        return self._parsed_offers[key]
+
+
+def _both(before: Poll, now: Poll) -> Poll:
+    """What two polls found, as one; the later one says what is there now."""
+    return replace(
+        now,
+        changed=(before.changed - now.removed) | now.changed,
+        removed=(before.removed - now.changed) | now.removed,
+        settings_changed=before.settings_changed or now.settings_changed,
+        others_changed=before.others_changed | now.others_changed,
+        moved=before.moved or now.moved,
+    )
+
+
+def _struck(app: AppKey, error: InternalError) -> Entry:
+    """What stands for an app whose files meet a bug."""
+    remedy = "report it, with the traceback in the agent's log"
+    return unreadable(app, Problem(folder_of(app), str(error), remedy=remedy))
+
+
+def _making_versions(files: Mapping[str, File]) -> Iterator[str]:
+    """The files that versions come from: the target, and what may hold configuration. All are asked for in one walk."""
+    for name, file in files.items():
+        holds = isinstance(file.content, bytes) and any(word in file.content for word in _CONFIGURATION)
+        if name == DEFAULT_TARGET_FILE or (name != PRIMARY_FILE and is_manifest(name) and holds):
+            yield name

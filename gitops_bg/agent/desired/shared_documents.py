@@ -1,0 +1,58 @@
+"""What apps share in main (AnalysisTemplates, AlertProviders, default alerts), and which app uses what of it."""
+
+from collections.abc import Iterator, Mapping
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis.template_index import Library, load_templates
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.app.settings import alerting_of
+from gitops_bg.spec.notifications.alert_providers import Alerting, load_providers
+
+Files = Mapping[str, bytes | Problem]
+
+Use = tuple[str, str]
+"""A folder, and a name in it."""
+
+
+class SharedDocumentUsers:
+    """Values are replaced, never changed, so that readers need no lock; ``enter`` and ``take_…`` are for one thread."""
+
+    def __init__(self) -> None:
+        self.library = Library()
+        self.alerting = Alerting()
+        self._users: dict[Use, set[AppKey]] = {}
+        self._apps: set[AppKey] = set()
+
+    def take_templates(self, files: Files) -> set[AppKey]:
+        """Take over the files of ``analysis/``; the apps that use one that is different."""
+        before, self.library = self.library, load_templates(files)
+        return self._users_of(ANALYSIS_FOLDER, before.changed(self.library))
+
+    def take_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
+        """Take over the files of ``alerts/`` and gitops-bg.yaml; the apps that are told by others now."""
+        before, self.alerting = self.alerting, alerting_of(settings, load_providers(files))
+        if before.defaults != self.alerting.defaults:
+            return set(self._apps)
+        return self._users_of(ALERTS_FOLDER, before.providers.changed(self.alerting.providers))
+
+    def enter(self, app: AppKey, before: AppConfig | None, after: AppConfig | None) -> None:
+        """Remember what an app uses now; None where main does not have it."""
+        for use in _uses(before):
+            self._users[use].discard(app)
+        for use in _uses(after):
+            self._users.setdefault(use, set()).add(app)
+        if after is None:
+            self._apps.discard(app)
+        else:
+            self._apps.add(app)
+
+    def _users_of(self, folder: str, names: frozenset[str]) -> set[AppKey]:
+        return {app for name in names for app in self._users.get((folder, name), ())}
+
+
+def _uses(config: AppConfig | None) -> Iterator[Use]:
+    if config is not None:
+        yield from ((ANALYSIS_FOLDER, name) for name in config.templates)
+        yield from ((ALERTS_FOLDER, name) for name in config.providers)

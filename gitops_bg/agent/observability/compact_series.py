@@ -1,0 +1,85 @@
+"""Series of thousands of apps in little memory: numbers in tuples and arrays, made into samples when somebody scrapes.
+
+The library's own histograms take a kilobyte for each bucket and label set. Nothing here decides or reads a clock.
+"""
+
+import threading
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from gitops_bg.core.model.version import AppKey
+
+_APP = ("namespace", "app")
+
+
+class AppGauges(Collector):
+    """Some gauges that are set together for each app; ``families`` are their names and help texts."""
+
+    def __init__(self, families: Sequence[tuple[str, str]], registry: CollectorRegistry) -> None:
+        self._families = families
+        self._values: dict[AppKey, tuple[int, ...]] = {}
+        registry.register(self)
+
+    def set(self, app: AppKey, values: tuple[int, ...]) -> None:
+        """One value for each family, in their order."""
+        self._values[app] = values
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        self._values.pop(app, None)
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """What a scrape shows."""
+        values = list(self._values.items())
+        for place, (name, what) in enumerate(self._families):
+            family = GaugeMetricFamily(name, what, labels=_APP)
+            for app, numbers in values:
+                family.add_metric((app.namespace, app.name), numbers[place])
+            yield family
+
+
+class AppHistogram(Collector):
+    """A histogram of seconds by namespace, app and ``label``; an app without an observation has no series."""
+
+    def __init__(
+        self, name: str, what: str, label: str, buckets: tuple[float, ...], registry: CollectorRegistry
+    ) -> None:
+        self._name, self._what, self._label, self._buckets = name, what, label, buckets
+        self._counts: dict[AppKey, dict[str, array[float]]] = {}
+        self._lock = threading.Lock()
+        registry.register(self)
+
+    def observe(self, app: AppKey, value: str, seconds: float) -> None:
+        """Count one observation under a value of the label."""
+        with self._lock:
+            counts = self._counts.setdefault(app, {}).setdefault(value, self._empty())
+            counts[bisect_left(self._buckets, seconds)] += 1
+            counts[-1] += seconds
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        with self._lock:
+            self._counts.pop(app, None)
+
+    def collect(self) -> Iterable[HistogramMetricFamily]:
+        """What a scrape shows."""
+        family = HistogramMetricFamily(self._name, self._what, labels=(*_APP, self._label))
+        with self._lock:
+            found = [(app, value, counts[:]) for app, by in self._counts.items() for value, counts in by.items()]
+        for app, value, counts in found:
+            family.add_metric((app.namespace, app.name, value), list(self._cumulated(counts)), counts[-1])
+        yield family
+
+    def _empty(self) -> "array[float]":
+        """A count for each bucket, one for what is beyond, and the sum of all seconds."""
+        return array("d", [0.0] * (len(self._buckets) + 2))
+
+    def _cumulated(self, counts: "array[float]") -> Iterator[tuple[str, float]]:
+        total = 0.0
+        for bound, count in zip((*map(str, self._buckets), "+Inf"), counts[:-1], strict=True):
+            total += count
+            yield bound, total

@@ -1,0 +1,300 @@
+"""What the agent counts and measures, as verbs; the names are what dashboards and alerts are built on.
+
+It must not decide anything, read a clock, or use a global registry: two agents in one process count apart.
+Histograms with the name of an app are those of rollouts, and only of apps that had one (`agent.series`): of decisions
+and requests, 2,000 apps would be 100,000 series.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.metrics import MetricWrapperBase
+
+from gitops_bg import __version__
+from gitops_bg.agent.observability.compact_series import AppGauges, AppHistogram
+from gitops_bg.core.checks.milestones import RolloutStage
+from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.decision import Counts, Phase
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.record import Event, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.version import AppKey, Color
+
+_APP = ("namespace", "app")
+_FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
+_CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_MEASURING = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
+"""Questions over HTTP, and Jobs."""
+_ROLLOUT = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
+_SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+
+_REPLICAS = {
+    "desired": "Pods that the target asks for.",
+    "current": "Pods of all versions.",
+    "updated": "Pods of the version that the target names.",
+    "ready": "Ready pods of the active version.",
+    "available": "Available pods of the active version.",
+    "unavailable": "Pods that the active version lacks.",
+}
+
+
+class Metrics:
+    """All series of one agent. Thread-safe; durations are seconds, ``registry`` is what /metrics shows."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._apps = _AppSeries(self.registry)
+        self._process = _ProcessSeries(self.registry)
+
+    def leads(self, holds: bool, holder: str) -> None:
+        """Whether this agent holds its lease, and works; and who holds it."""
+        self._process.leader.set(1 if holds else 0)
+        self._process.lease_holder.clear()
+        if holder:
+            self._process.lease_holder.labels(holder).set(1)
+
+    def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
+        """The engine decided in ``seconds``, and ended in ``phase``; what came of carrying it out counts elsewhere."""
+        self._apps.decisions.labels(*_labels(app), phase).inc()
+        self._process.decision_seconds.observe(seconds)
+
+    def acted(self, app: AppKey, action_class_name: str) -> None:
+        """One action of this class was carried out."""
+        self._apps.actions.labels(*_labels(app), action_class_name).inc()
+
+    def failed(self, app: AppKey, reason: str) -> None:
+        """A pass over the app ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
+        self._apps.errors.labels(*_labels(app), reason).inc()
+
+    def moved(self, app: AppKey, lane: SwitchKind, seconds: float) -> None:
+        """Live traffic moved, ``seconds`` after that was decided."""
+        self._apps.switches.labels(*_labels(app), lane).inc()
+        self._process.switch_seconds.labels(lane).observe(seconds)
+
+    def event(self, app: AppKey, event: Event) -> None:
+        """The ledger of the app got an entry."""
+        self._apps.events.labels(*_labels(app), event).inc()
+
+    def measured(self, app: AppKey, provider: str, result: MeasurementResult) -> None:
+        """A measurement of the app's analysis came to this, and the record has counted it."""
+        self._apps.measurements.labels(*_labels(app), provider, result.finding).inc()
+        if result.begun_at is not None:
+            self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
+
+    def told(self, app: AppKey, kind: str, reason: str) -> None:
+        """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
+        self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
+
+    def rollout_passed(self, app: AppKey, stretch: RolloutStage, seconds: float) -> None:
+        """A rollout has come to the end of a stretch, which took so long."""
+        self._apps.stretches.observe(app, stretch, seconds)
+
+    def rollout_ended(self, app: AppKey, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
+        """A rollout has ended, ``seconds`` after it began; for ``waited`` of them it waited for people."""
+        self._apps.rollouts.observe(app, outcome, seconds)
+        self._apps.waits.observe(app, outcome, waited)
+
+    def analysed(self, app: AppKey, stage: AnalysisStage, finding: AnalysisPhase) -> None:
+        """An analysis run has ended."""
+        self._apps.analyses.labels(*_labels(app), stage, finding).inc()
+
+    def app_info(
+        self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
+    ) -> None:
+        """Where the app is: its phase, the colour and version that serve, the candidate's version."""
+        self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
+
+    def replicas(self, app: AppKey, counts: Counts) -> None:
+        """How many pods the app has."""
+        unavailable = counts.unavailable
+        self._apps.replicas.set(
+            app, (counts.desired, counts.current, counts.updated, counts.ready, counts.available, unavailable)
+        )
+
+    def suspended_since(self, app: AppKey, when: datetime | None) -> None:
+        """The app has been suspended since ``when``; None where it is not."""
+        if when is None:
+            self._apps.suspended.remove_by_labels(_names(app))
+        else:
+            self._apps.suspended.labels(*_labels(app)).set(when.timestamp())
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone: so are all series that carry its name."""
+        self._apps.forget(app)
+
+    def apps(self, count: int) -> None:
+        """The agent looks after this many apps."""
+        self._process.apps.set(count)
+
+    def queue_depth(self, count: int) -> None:
+        """This many apps wait for a worker."""
+        self._process.queue_depth.set(count)
+
+    def polled(self, outcome: str, seconds: float) -> None:
+        """Git was polled; ``outcome`` is one of a few words, for example ``unchanged``, ``changed``, ``failed``."""
+        self._process.poll_seconds.labels(outcome).observe(seconds)
+
+    def git_wrote(self, kind: str, count: int, seconds: float) -> None:
+        """The remote took ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
+        self._process.commits.labels(kind).inc(count)
+        self._process.push_seconds.labels(kind).observe(seconds)
+
+    def push_failed(self, kind: str, reason: str) -> None:
+        """A branch was not written; ``kind`` is ``main``, ``ledger`` or ``offer``."""
+        self._process.push_failures.labels(kind, reason).inc()
+
+    def refs_refused(self, counts: Mapping[str, int]) -> None:
+        """So many branches of each kind are not taken by the remote; one that is not named: none."""
+        for kind in ("main", "ledger", "offer"):
+            self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
+
+    def clock_skew(self, seconds: float) -> None:
+        """The API server's clock is ahead of ours by at least this (behind: negative)."""
+        self._process.clock_skew.set(seconds)
+
+    def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
+        """One request to the API server; ``code`` is the status, or a word where none came back."""
+        self._process.requests.labels(verb, str(code)).inc()
+        self._process.request_seconds.labels(verb).observe(seconds)
+
+
+class _AppSeries:
+    """The series that carry the name of an app, and vanish with it."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def counter(name: str, what: str, *more: str) -> Counter:
+            return Counter(f"gitops_bg_{name}", what, (*_APP, *more), registry=registry)
+
+        self.decisions = counter("decisions", "Decisions made, by the phase they ended in.", "phase")
+        self.actions = counter("actions", "Actions carried out, by their class.", "action")
+        self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
+        self.events = counter("events", "Ledger entries made, by their event.", "event")
+        self.switches = counter("switches", "Switches of live traffic, by lane.", "lane")
+        self.measurements = counter(
+            "analysis_measurements", "Measurements counted, by what they came to.", "provider", "finding"
+        )
+        self.kubernetes_events = counter(
+            "kubernetes_events", "Kubernetes Events about the app, by type and reason.", "type", "reason"
+        )
+        self.analyses = counter("analysis_runs", "Analysis runs that ended, by what they found.", "stage", "finding")
+        self.stretches = AppHistogram(
+            "gitops_bg_rollout_stage_duration_seconds",
+            "Time a rollout took from one stage to the next: available, promoted, switched, settled; and in total.",
+            "stage",
+            _ROLLOUT,
+            registry,
+        )
+        self.rollouts = AppHistogram(
+            "gitops_bg_rollout_duration_seconds",
+            "Time from the beginning of a rollout to its end, by how it ended.",
+            "outcome",
+            _ROLLOUT,
+            registry,
+        )
+        self.waits = AppHistogram(
+            "gitops_bg_rollout_waiting_duration_seconds",
+            "Time that a rollout waited for people, by how it ended.",
+            "outcome",
+            _ROLLOUT,
+            registry,
+        )
+        self.replicas = AppGauges(
+            [(f"gitops_bg_app_replicas_{name}", what) for name, what in _REPLICAS.items()], registry
+        )
+        self.suspended = Gauge(
+            "gitops_bg_app_suspended_since_timestamp_seconds",
+            "When the app was suspended, in seconds since 1970; absent while it is not.",
+            _APP,
+            registry=registry,
+        )
+        self.info = Gauge(
+            "gitops_bg_app_info",
+            "Always 1; the labels say where the app is: phase, active colour and version, candidate version.",
+            (*_APP, "phase", "color", "version", "candidate"),
+            registry=registry,
+        )
+        self._described: dict[AppKey, tuple[str, ...]] = {}
+        self._lock = threading.Lock()
+
+    def describe(self, app: AppKey, *words: str) -> None:
+        """Show these words about the app in place of the former ones."""
+        with self._lock:
+            former = self._described.get(app)
+            if former == words:
+                return
+            self.info.labels(*_labels(app), *words).set(1)
+            self._described[app] = words
+            if former is not None:
+                self.info.remove(*_labels(app), *former)
+
+    def forget(self, app: AppKey) -> None:
+        """Remove every series of the app."""
+        with self._lock:
+            self._described.pop(app, None)
+            for family in self._families():
+                family.remove_by_labels(_names(app))
+        for series in (self.replicas, self.stretches, self.rollouts, self.waits):
+            series.forget(app)
+
+    def _families(self) -> Iterator[MetricWrapperBase]:
+        return (value for value in vars(self).values() if isinstance(value, MetricWrapperBase))
+
+
+class _ProcessSeries:
+    """The series of the agent as a whole."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        def gauge(name: str, what: str) -> Gauge:
+            return Gauge(f"gitops_bg_{name}", what, registry=registry)
+
+        def counter(name: str, what: str, *labels: str) -> Counter:
+            return Counter(f"gitops_bg_{name}", what, labels, registry=registry)
+
+        def seconds(name: str, what: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
+            return Histogram(f"gitops_bg_{name}_seconds", what, labels, buckets=buckets, registry=registry)
+
+        Gauge("gitops_bg_agent_info", "Always 1; the version of the agent.", ["version"], registry=registry).labels(
+            __version__
+        ).set(1)
+        self.leader = gauge("leader", "1 while this agent holds its lease and works, 0 while it stands by.")
+        self.lease_holder = Gauge(
+            "gitops_bg_lease_holder", "Always 1; who holds the lease.", ["holder"], registry=registry
+        )
+        self.apps = gauge("apps", "Apps the agent looks after.")
+        self.queue_depth = gauge("queue_depth", "Apps that wait for a worker.")
+        self.commits = counter("git_commits", "Commits pushed, by what they were for.", "kind")
+        self.push_failures = counter(
+            "git_push_failures", "Branches that could not be written, by what they are for.", "kind", "reason"
+        )
+        self.clock_skew = gauge(
+            "clock_skew_seconds", "How far the API server's clock is ahead of the agent's at least; negative: behind."
+        )
+        self.refs_refused = Gauge(
+            "gitops_bg_git_refs_refused",
+            "Branches that the remote does not take now, by what they are for.",
+            ["kind"],
+            registry=registry,
+        )
+        self.requests = counter("kubernetes_requests", "Requests to the API server.", "verb", "code")
+        self.decision_seconds = seconds("decision", "Time to decide about one app.", _FAST)
+        self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")
+        self.push_seconds = seconds("git_push", "Time to write to Git, by what was written.", _CALL, "kind")
+        self.request_seconds = seconds("kubernetes_request", "Time the API server took, by verb.", _CALL, "verb")
+        self.measuring_seconds = seconds(
+            "analysis_measurement", "Time to take a measurement, by provider.", _MEASURING, "provider"
+        )
+        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by lane.", _SWITCH, "lane")
+
+
+def _labels(app: AppKey) -> tuple[str, str]:
+    return app.namespace, app.name
+
+
+def _names(app: AppKey) -> dict[str, str]:
+    return dict(zip(_APP, _labels(app), strict=True))
+
+
+def _number(version: int | None) -> str:
+    return "" if version is None else str(version)

@@ -1,0 +1,1 @@
+"""One app, pass after pass: facts, decision, actions, and what goes on beside them."""

@@ -1,0 +1,34 @@
+"""What goes on beside the reconciling: measurements and hooks. Passes begin with results and end with orders."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.measurements import MeasurementRunner
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.hooks.caller import HookCaller
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """The two, for all apps."""
+
+    measurements: MeasurementRunner
+    hooks: HookCaller
+
+    def with_results(self, facts: Facts, now: datetime) -> Facts:
+        """The facts with all that came out and is in no saved record."""
+        measured = self.measurements.results(facts.app, facts.record, now)
+        observed = replace(facts.observed, measurements=measured, calls=self.hooks.answers(facts.app))
+        return replace(facts, observed=observed)
+
+    def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
+        """Begin what is due by the record that was just saved; what it does not ask for is over."""
+        self.measurements.take(facts.app, decision.record, decision.measurements, now)
+        self.hooks.take(facts.app, decision.calls)
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        self.measurements.forget(app)
+        self.hooks.take(app, ())

@@ -1,0 +1,109 @@
+"""Tells people what the agent did: Kubernetes Events and metrics, read off the record before and after it was saved.
+
+What is in the record was told: a restart tells nothing twice. Best effort, and never in the way; nothing here decides.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.reporting.events import reason_of
+from gitops_bg.core.checks.event_text import severity_of
+from gitops_bg.core.checks.milestones import passed
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.hooks import Severity
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import Event, LedgerEntry, Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
+from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, waited
+
+MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
+
+
+class EventRecorder:
+    """Tells of one app at a time, from any thread. ``clock`` gives UTC."""
+
+    def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], datetime]) -> None:
+        self._cluster = cluster
+        self._metrics = metrics
+        self._clock = clock
+        self._rewritten: set[AppKey] = set()
+
+    def saved(self, app: AppKey, before: Record, after: Record) -> None:
+        """A new record was saved: tell what it has that the former one had not."""
+        for entry in after.ledger:
+            if entry.sequence > before.sequence:
+                self._tell_entry(app, before, entry)
+        for one in rollout_events(before, after):
+            self.event(app, one.reason, one.message, warning=one.warning)
+        self._measure(app, before, after)
+
+    def did(self, app: AppKey, action: ClusterAction) -> None:
+        """An action was carried out."""
+        self._metrics.acted(app, type(action).__name__)
+        if reason_of(action):
+            self.event(app, reason_of(action), str(action))
+
+    def refused(self, app: AppKey, action: ClusterAction, error: GitopsBgError) -> None:
+        """An action was refused, for the first time."""
+        reason = "ReplicaSetCreateError" if isinstance(action, CreateReplicaSet) else "WriteRefused"
+        self.event(app, reason, f"{action}: {error}", warning=True)
+
+    def stands(self, app: AppKey, decision: Decision) -> None:
+        """Where the app is now."""
+        self._tell_history(app, decision)
+        self._metrics.replicas(app, decision.counts)
+        self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
+        record = decision.record
+        active, candidate = record.version(record.traffic), record.version(record.preview)
+        self._metrics.app_info(
+            app,
+            decision.phase,
+            active.color if active else None,
+            active.number if active else None,
+            candidate.number if candidate and candidate != active else None,
+        )
+
+    def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:
+        """One Kubernetes Event, counted."""
+        self._metrics.told(app, "Warning" if warning else "Normal", reason)
+        self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
+
+    def _tell_history(self, app: AppKey, decision: Decision) -> None:
+        """At once, whereas the ledger waits whether it lasts."""
+        said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
+        if said is None or bool(said.status) == (app in self._rewritten):
+            return
+        if said.status:
+            self._rewritten.add(app)
+        else:
+            self._rewritten.discard(app)
+        self.event(app, said.reason, said.message, warning=bool(said.status))
+
+    def _tell_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
+        """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
+        self._metrics.event(app, entry.event)
+        if before.switch and entry.event in MOVES:
+            self._metrics.moved(app, before.switch.lane, (entry.at - before.switch.decided_at).total_seconds())
+        message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
+        reason = "".join(part.capitalize() for part in entry.event.split("-"))
+        self.event(app, reason, message, warning=severity_of(entry) is not Severity.INFO)
+
+    def _measure(self, app: AppKey, before: Record, after: Record) -> None:
+        for stretch in passed(before, after):
+            self._metrics.rollout_passed(app, stretch.stretch, stretch.seconds)
+        for rollout in ended(before, after):
+            if rollout.outcome and rollout.finished_at:
+                seconds = (rollout.finished_at - rollout.started_at).total_seconds()
+                self._metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
+        for old, run in runs(before, after):
+            if run.finding is not AnalysisPhase.RUNNING and (old is None or old.running):
+                self._metrics.analysed(app, run.stage, run.finding)
+
+
+def _is_suspended(decision: Decision) -> bool:
+    return any(one.type == SUSPENDED and one.status for one in decision.conditions)

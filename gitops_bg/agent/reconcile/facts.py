@@ -1,0 +1,104 @@
+"""Gathers all that is known of one app into the arguments of `decide`. Only reads; decides and writes nothing."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.reading import Reading
+from gitops_bg.agent.reconcile.effective_config import config_for, kept, too_many_gone
+from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.engine import decide
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.world import World
+from gitops_bg.spec.app.load import AppConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that is known of one app at one moment: the arguments of `decide`, and what carries out its answer."""
+
+    app: AppKey
+    spec: AppSpec
+    desired: Desired
+    observed: Observed
+    record: Record
+    config: AppConfig
+    decided_on: str = ""
+    """The resourceVersion of the BlueGreenDeployment that the record was read from; empty where there is none."""
+
+    @property
+    def decided_from(self) -> str:
+        """The commit of main whose files of the app were read; empty where none were: nothing is written over them."""
+        return self.desired.commit if self.desired.tree else ""
+
+    def world(self, now: datetime) -> World:
+        """The same as the core's own steps see it."""
+        return World(self.spec, self.desired, self.observed, self.record, now)
+
+    def decide(self, now: datetime) -> Decision:
+        """What the engine says to it."""
+        return decide(self.spec, self.desired, self.observed, self.record, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a cluster shows of an app, read now or earlier. ``manifest`` is its BlueGreenDeployment, if there is one."""
+
+    manifest: Object | None
+    record: Record
+    observed: Observed
+    decided_on: str = ""
+
+    @classmethod
+    def nothing(cls) -> "Live":
+        """An app that the cluster does not have."""
+        return cls(None, Record(), Observed())
+
+
+def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
+    """Read an app from the cluster, compared with what main says of it."""
+    seen = cluster.seen(app)
+    manifest, record = seen.manifest, seen.record
+    entry = reading.entry(app)
+    config = config_for(app, entry.config if entry else None, manifest, reading.alerting)
+    observed = cluster.observe(app, config, record) if config else Observed()
+    return Live(manifest, record, observed, seen.version)
+
+
+def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
+    """Main and what was seen live, as one; None for an app that neither of them describes."""
+    knowledge = catalog.relation(reading, app, live.record)
+    entry = reading.entry(app) if knowledge.counts else None
+    config = config_for(app, entry.config if entry else None, live.manifest, reading.alerting)
+    if config is None or config.spec is None:
+        return None
+    return Facts(
+        app=app,
+        spec=config.spec,
+        desired=catalog.desired(reading, app, config, live.record, knowledge),
+        observed=replace(live.observed, git=catalog.git_view(reading, app)),
+        record=live.record,
+        config=config,
+        decided_on=live.decided_on,
+    )
+
+
+def gather(catalog: Catalog, cluster: Cluster, app: AppKey) -> Facts | None:
+    """Read everything, of one reading of main; None for an app that neither Git nor the cluster has."""
+    reading = catalog.reading
+    facts = facts_of(catalog, reading, app, look(cluster, app, reading))
+    if facts is None or reading.entry(app) or not facts.desired.knowledge.counts:
+        return facts
+    live = frozenset(filter(catalog.cares_for, cluster.apps()))
+    return replace(facts, spec=_unless_too_many_left(reading, live, facts.spec))
+
+
+def _unless_too_many_left(reading: Reading, live: frozenset[AppKey], spec: AppSpec) -> AppSpec:
+    gone = sum(reading.found(app) is None for app in live)
+    return kept(spec) if too_many_gone(gone, len(live), reading.settings.max_deleted_apps_percent) else spec

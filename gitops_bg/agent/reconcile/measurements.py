@@ -1,0 +1,77 @@
+"""Puts together what measures: providers over HTTP in a pool of their own, Jobs in the cluster. No rule is here.
+
+A pass asks `results` before it decides and calls `take` after the record is saved, so a result counts once, and only
+with the record that counted it.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.secret_reading import secret_reader
+from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.analysis.evaluator import MetricEvaluator
+from gitops_bg.analysis.pool import MeasurementPool
+from gitops_bg.analysis.registry import Registry
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.execution.jobs import PROVIDER as JOB
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+
+
+class MeasurementRunner:
+    """The measurements of all apps. ``wake`` puts an app on the queue; ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        *,
+        cluster: Cluster,
+        alarms: Timers,
+        metrics: Metrics,
+        wake: Callable[[AppKey], None],
+        clock: Callable[[], datetime],
+        threads: int,
+    ) -> None:
+        self._cluster = cluster
+        self._alarms = alarms
+        self._metrics = metrics
+        measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock)
+        self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
+
+    def results(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
+        """What came out and is in no saved record."""
+        return self._measurer.results(app) + self._cluster.measured(app, record, now)
+
+    def take(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
+        """Begin what is due, as the record says that was saved; what it does not ask for is over."""
+        self._cluster.measure(app, record, measures, now)
+        others = [measure for measure in measures if measure.metric.provider != JOB]
+        self._alarms.arrange(app, self._measurer.take(app, others), "measure")
+
+    def counted(
+        self, app: AppKey, before: Record, results: Sequence[MeasurementResult], still_due: Sequence[MeasurementRequest]
+    ) -> None:
+        """Tell the metrics of the results that a saved record has taken into account."""
+        waiting = {measure.id for measure in still_due}
+        providers = {
+            (run.stage, one.metric.name): one.metric.provider for run in before.analysis for one in run.metrics
+        }
+        for result in results:
+            if result.id not in waiting:
+                provider = providers.get((result.id.stage, result.id.metric), "")
+                self._metrics.measured(app, provider, result)
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        self._alarms.arrange(app, None, "measure")
+        self._measurer.forget(app)
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._measurer.stop()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no provider is being asked, and every Job that is due was started; these take their time."""
+        return self._measurer.idle and self._cluster.jobs_started

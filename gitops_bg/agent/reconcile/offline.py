@@ -1,0 +1,137 @@
+"""Passes of the engine over one app without Git: `abort` and `rollback --offline` where no agent answers.
+
+The same engine, the same safeguards, the same record: its lock and the compare-and-swap on the selector make it safe
+beside an agent that runs after all. What Git is to get stays in the record until an agent writes it.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from types import TracebackType
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.reconciler import GIT_ACTIONS
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.reporting.events import reason_of
+from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.desired import Desired, Missing
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.observed import GitView, Request
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import app_config_from_live
+
+NOT_ASKED = "an operator acts on the cluster alone; Git was not asked"
+SYNC_SECONDS = 30.0
+_AGAIN_SECONDS = 0.1
+
+
+def facts_without_git(cluster: Cluster, app: AppKey) -> Facts | None:
+    """An app as a cluster alone describes it; None where it does not."""
+    seen = cluster.seen(app)
+    config = app_config_from_live(app, seen.manifest) if seen.manifest else None
+    if config is None or config.spec is None:
+        return None
+    observed = cluster.observe(app, config, seen.record)
+    return Facts(
+        app=app,
+        spec=config.spec,
+        desired=Desired("", Missing.UNSEEN, Missing.UNSEEN, problems=config.problems, knowledge=Knowledge.UNKNOWN),
+        observed=replace(observed, git=GitView(unreachable=NOT_ASKED)),
+        record=seen.record,
+        config=config,
+        decided_on=seen.version,
+    )
+
+
+class Offline:
+    """One app of one cluster, watched. A context manager; ``clock`` gives UTC."""
+
+    def __init__(self, access: Access, app: AppKey, clock: Callable[[], datetime]) -> None:
+        self.app = app
+        self._clock = clock
+        self._woken = threading.Event()
+        self._cluster = Cluster.watching(access, self._heard, [app.namespace])
+
+    def __enter__(self) -> "Offline":
+        self._cluster.start()
+        if not self._cluster.wait(SYNC_SECONDS):
+            self._cluster.stop()
+            raise next(iter(self._cluster.troubles()), Transient("the cluster did not list its objects in time"))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cluster.stop()
+
+    def _heard(self, app: AppKey) -> None:
+        if app == self.app:
+            self._woken.set()
+
+    # --- what is known ----------------------------------------------------------------------------------------
+
+    @property
+    def record(self) -> Record:
+        """The record as the cluster has it now."""
+        return self._cluster.record(self.app)
+
+    def facts(self) -> Facts | None:
+        """The app as the cluster alone describes it; None where it does not."""
+        return facts_without_git(self._cluster, self.app)
+
+    # --- what is done -----------------------------------------------------------------------------------------
+
+    def ask(self, request: Request) -> None:
+        """Leave the request for whoever carries it out. Raises ``NotFound``, ``Refused``, ``Transient``."""
+        self._cluster.request(self.app, request)
+
+    def wait(self, fulfilled: Callable[[Record], bool], seconds: float) -> bool:
+        """Only look on until the record is so; False where ``seconds`` passed first."""
+        until = self._clock() + timedelta(seconds=seconds)
+        while True:
+            self._woken.clear()
+            if fulfilled(self.record):
+                return True
+            if not self._sleep(until):
+                return fulfilled(self.record)
+
+    def act(self, fulfilled: Callable[[Record], bool], seconds: float, tell: Callable[[str], None]) -> bool:
+        """Pass after pass until the record is so; ``tell`` hears every action. False where ``seconds`` passed first."""
+        until = self._clock() + timedelta(seconds=seconds)
+        while True:
+            self._woken.clear()
+            wrote, next_look = self._pass(tell)
+            if not wrote and fulfilled(self.record):
+                return True
+            if not wrote and not self._sleep(min(until, next_look or until)) and self._clock() >= until:
+                return False
+
+    def _sleep(self, until: datetime) -> bool:
+        """Wait for news of the app; False where ``until`` came first."""
+        return self._woken.wait(max(0.0, (until - self._clock()).total_seconds()))
+
+    def _pass(self, tell: Callable[[str], None]) -> tuple[bool, datetime | None]:
+        """One look; whether another is due at once, and when time alone will make one due."""
+        facts = self.facts()
+        if facts is None:
+            raise WorldChanged(f"the BlueGreenDeployment {self.app} is gone")
+        decision = facts.decide(self._clock())
+        try:
+            return self._carry_out(facts, decision, tell), decision.wake_at
+        except WorldChanged:  # an agent was faster, or the caches are a moment behind
+            return False, self._clock() + timedelta(seconds=_AGAIN_SECONDS)
+
+    def _carry_out(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
+        wrote = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
+        for action in decision.actions:
+            if not isinstance(action, GIT_ACTIONS):
+                self._cluster.carry_out(self.app, facts.config, action)
+                tell(str(action))
+                wrote = True
+                if reason_of(action):
+                    self._cluster.record_event(self.app, reason_of(action), str(action), self._clock())
+        return wrote

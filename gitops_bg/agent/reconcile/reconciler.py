@@ -1,0 +1,242 @@
+"""Gather, decide, act: one app, pass after pass, until nothing is left to do at once.
+
+The three never share a function: `gather` only reads, `decide` is pure, `_act` only writes (DESIGN §6).
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from time import perf_counter
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.git_loop import GitLoop
+from gitops_bg.agent.desired.git_writes import GitChange
+from gitops_bg.agent.observability.logs import fields, log_decision
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.background import Background
+from gitops_bg.agent.reconcile.configuration_content import contents_for
+from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
+from gitops_bg.agent.reconcile.event_recorder import EventRecorder
+from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.model.actions import (
+    ApplyAuxiliaryObject,
+    ClusterAction,
+    CommitPrimary,
+    DeleteAuxiliaryObject,
+    OfferPromotion,
+    PublishLedger,
+    WithdrawPromotion,
+)
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.internal_error import internal_error
+from gitops_bg.core.status.process_view import ProcessView, process_view_of
+from gitops_bg.spec.app.load import AppConfig
+
+LOGGER = logging.getLogger(__name__)
+
+MOST_PASSES = 12
+"""An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
+
+FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
+"""How long what another process contradicts is not said again: to begin with, and at most."""
+
+FOR_COMPANIONS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
+GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
+
+
+class Reconciler:
+    """Brings one app at a time nearer to what Git says. ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        *,
+        catalog: Catalog,
+        cluster: Cluster,
+        git: GitLoop,
+        alarms: Timers,
+        metrics: Metrics,
+        beside: Background,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._catalog = catalog
+        self._cluster = cluster
+        self._git = git
+        self._alarms = alarms
+        self._metrics = metrics
+        self._beside = beside
+        self._clock = clock
+        self._teller = EventRecorder(cluster, metrics, clock)
+        self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
+        self._refused: dict[AppKey, str] = {}
+        self._skewed = 0
+
+    def reconcile(self, app: AppKey) -> bool:
+        """Look at an app and act until nothing is left to do at once; False where it wants more passes later.
+
+        Raises the errors of ``core.errors``; what was written before is what the next look begins with.
+        """
+        try:
+            return any(not self._pass(app) for _ in range(MOST_PASSES))
+        except GitopsBgError:
+            raise
+        except Exception:  # A bug: what is written of it (`Failures`) contradicts nobody.
+            self._contradictions.drop(app)
+            raise
+
+    def _pass(self, app: AppKey) -> bool:
+        """One look; whether it wrote to the cluster, so that another look is due."""
+        started = self._clock()
+        facts = gather(self._catalog, self._cluster, app)
+        if facts is None:
+            self._forget(app)
+            return False
+        refused, skew = self._refused.get(app, ""), self._clock_skew()
+        facts = replace(facts, observed=replace(facts.observed, refused=refused, clock_skew=skew))
+        facts = self._beside.with_results(facts, started)
+        decision = self._with_trouble(app, self._decide(facts, started))
+        if decision.look_again:
+            self._git.poll_soon()
+            return False
+        if facts.observed.app_foreign and self._cluster.claim(app):
+            self._teller.event(app, "Conflict", facts.observed.app_foreign, warning=True)
+            LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason="Conflict"))
+        return self._act(facts, decision)
+
+    def _decide(self, facts: Facts, started: datetime) -> Decision:
+        asked = perf_counter()
+        decision = facts.decide(started)
+        self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
+        return decision
+
+    def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
+        """A bug that struck the app in the Git thread is its condition, like one that struck a pass."""
+        error = self._catalog.reading.broken.get(app) or self._git.trouble(app)
+        if error is None:
+            return decision
+        return replace(decision, conditions=(*decision.conditions, internal_error(app, error)))
+
+    def _clock_skew(self) -> int:
+        """How far the API server's clock is from ours, counted, and logged where that begins or ends to be worth it."""
+        skew = self._cluster.skew
+        if skew is None:
+            return 0
+        self._metrics.clock_skew(skew.seconds)
+        found, before = skew.noteworthy, self._skewed
+        self._skewed = found
+        if bool(found) is not bool(before):
+            said = f"{abs(found)} s {'ahead of' if found > 0 else 'behind'} ours" if found else "as ours again"
+            LOGGER.warning("the API server's clock is %s; set both by NTP", said)
+        return found
+
+    # --- act --------------------------------------------------------------------------------------------------
+
+    def _act(self, facts: Facts, decision: Decision) -> bool:
+        """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
+        saved = not decision.silent and self._save(facts, decision)
+        if saved:
+            self._catalog.said(facts.app, facts.record, decision.record)
+            results = facts.observed.measurements
+            self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
+        if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
+            self._git.poll_soon()
+        self._teller.saved(facts.app, facts.record, decision.record)
+        self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        self._beside.take(facts, decision, self._clock())
+        try:
+            wrote = self._write(facts, decision, saved=saved)
+        finally:
+            # Git hears what the record says, whether Kubernetes goes along or not.
+            git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
+            contents = contents_for(facts, git_actions, self._cluster)
+            wish = GitChange(git_actions, decision.record, facts.decided_from, contents)
+            is_new = self._git.submit(facts.app, wish)
+            self._log(facts, decision, is_new)
+        if not decision.silent:
+            self._teller.stands(facts.app, decision)
+        return saved or wrote
+
+    def _save(self, facts: Facts, decision: Decision) -> bool:
+        """Write the status; what only this process sees, and another one took back, later and later."""
+        app, view, now = facts.app, process_view_of(decision), self._clock()
+        seconds = now.timestamp()
+        may_say = partial(self._contradictions.may_say, app, view, seconds)
+        saved = self._cluster.save(app, decision, now, facts.decided_on, may_say)
+        if saved:
+            self._contradictions.said(app, view, seconds)
+        again = self._contradictions.again(app, seconds)
+        self._alarms.arrange(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
+        return saved
+
+    def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
+        """Carry out the actions on the cluster; whether there is another look to take.
+
+        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What a
+        companion fails with is raised only where nothing else was done: it must not hold up what follows from that.
+        """
+        actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
+        first = [action for action in actions if not isinstance(action, FOR_COMPANIONS)]
+        refused = self._carry_out_all(facts, first)
+        troubled = self._accompany(facts, [action for action in actions if isinstance(action, FOR_COMPANIONS)])
+        error = refused or troubled
+        if error is None:
+            return self._refused.pop(facts.app, None) is not None or bool(actions)
+        if self._is_news(facts.app, error) or (refused is None and (saved or first)):
+            return True
+        raise error
+
+    def _carry_out_all(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
+        """In their order, up to the first that is refused; why it was."""
+        try:
+            for action in actions:
+                self._carry_out(facts.app, facts.config, action)
+        except (Refused, InvalidInput) as error:
+            return error
+        return None
+
+    def _accompany(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
+        """Each of them, whatever became of the others, and of all that came before; the first error."""
+        failed: GitopsBgError | None = None
+        for action in actions:
+            try:
+                self._carry_out(facts.app, facts.config, action)
+            except GitopsBgError as error:
+                failed = failed or error
+        return failed
+
+    def _is_news(self, app: AppKey, error: GitopsBgError) -> bool:
+        """Whether it is a refusal, and the first after a time without any."""
+        if not isinstance(error, Refused | InvalidInput):
+            return False
+        is_known = app in self._refused
+        self._refused[app] = str(error)
+        return not is_known
+
+    def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
+        """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""
+        said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
+        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit)
+
+    def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
+        try:
+            self._cluster.carry_out(app, config, action)
+        except (Refused, InvalidInput) as error:
+            if app not in self._refused:
+                self._teller.refused(app, action, error)
+            raise
+        self._teller.did(app, action)
+
+    def _forget(self, app: AppKey) -> None:
+        self._alarms.arrange(app, None, "wake")
+        self._alarms.arrange(app, None, "say")
+        self._contradictions.drop(app)
+        self._beside.forget(app)
+        self._git.submit(app, GitChange((), Record(), ""))
+        self._metrics.forget(app)
+        self._refused.pop(app, None)

@@ -1,0 +1,54 @@
+"""Where a bug stops: what is caught at the boundary of an app, a poll, a batch or a timer is told once, in full.
+
+The loop goes on (decision 26). Nothing here decides what is tried again, or when.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gitops_bg.agent.observability.logs import fields
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.version import AppKey
+
+LOGGER = logging.getLogger(__name__)
+_MOST_KNOWN = 1000
+
+
+class Known:
+    """What was told already: the traceback of one bug is worth one look, however often it strikes."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def is_news(self, error: InternalError) -> bool:
+        """Whether it is told for the first time (in a long while)."""
+        if str(error) in self._told:
+            return False
+        if len(self._told) >= _MOST_KNOWN:
+            self._told.clear()
+        self._told.add(str(error))
+        return True
+
+
+_KNOWN = Known()
+
+
+def tell(error: InternalError, app: AppKey | None = None) -> None:
+    """Log a bug: with its traceback the first time, at DEBUG from then on."""
+    if _KNOWN.is_news(error):
+        LOGGER.error("%s", error, exc_info=error.__cause__, extra=fields(app=app, reason=error.reason))
+    else:
+        LOGGER.debug("%s, once more", error, extra=fields(app=app, reason=error.reason))
+
+
+@contextmanager
+def quietly(what: str, app: AppKey | None = None) -> Iterator[None]:
+    """For what nobody waits for: whatever goes wrong inside is logged, and that is all."""
+    try:
+        with guarded(what):
+            yield
+    except InternalError as error:
+        tell(error, app)
+    except GitopsBgError as error:
+        LOGGER.warning("%s: %s", what, error, extra=fields(app=app, reason=error.reason))

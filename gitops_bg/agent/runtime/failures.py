@@ -1,0 +1,88 @@
+"""What becomes of an app that a worker could not get done: when it is looked at again, and what people are told.
+
+It never raises, but where no memory is left: the worker goes on with the next app.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from gitops_bg.agent.observability.logs import fields
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.runtime.backoff import Backoff
+from gitops_bg.agent.runtime.boundaries import quietly, tell
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import (
+    GitopsBgError,
+    InternalError,
+    InvalidInput,
+    LostLeadership,
+    Refused,
+    Transient,
+    WorldChanged,
+)
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.internal_error import internal_error
+
+LOGGER = logging.getLogger(__name__)
+
+_SLOW = 30.0
+_AFTER_A_BUG = 1.0
+"""Seconds before the first look after one: what failed so fails again, more often than not."""
+
+
+class Failures:
+    """Counts the failures of every app; ``wake_later`` arranges the next look, ``clock`` gives UTC."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        metrics: Metrics,
+        backoff: Backoff[AppKey],
+        wake_later: Callable[[Iterable[AppKey], float], None],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._cluster = cluster
+        self._metrics = metrics
+        self._backoff = backoff
+        self._wake_later = wake_later
+        self._clock = clock
+        self.apps: set[AppKey] = set()
+
+    def succeeded(self, app: AppKey) -> None:
+        """A look went well."""
+        self._backoff.succeeded(app)
+        self.apps.discard(app)
+
+    def failed(self, app: AppKey, error: GitopsBgError) -> None:
+        """Who must act decides when to look again (DESIGN §10.1): soon, later, or when the file changes."""
+        self.apps.add(app)
+        seconds = self._backoff.failed(app, at_least=_at_least(error))
+        self._wake_later([app], seconds)
+        with quietly(f"telling that {app} failed", app):
+            self._metrics.failed(app, error.reason)
+            self._log(app, error, seconds)
+            if isinstance(error, Refused | InvalidInput):
+                self._cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
+            if isinstance(error, InternalError):
+                self._show(app, error)
+
+    def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
+        if isinstance(error, InternalError) and error.__cause__ is not None:
+            tell(error, app)
+        log = LOGGER.debug if isinstance(error, WorldChanged | LostLeadership) else LOGGER.warning
+        log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
+
+    def _show(self, app: AppKey, error: InternalError) -> None:
+        """By a condition and, where that is new, an Event: no decision can say it, for there was none."""
+        if self._cluster.warn(app, internal_error(app, error), self._clock()):
+            self._cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
+
+
+def _at_least(error: GitopsBgError) -> float:
+    """Seconds to wait before the next look, whatever the backoff says."""
+    if isinstance(error, Refused | InvalidInput):
+        return _SLOW
+    if isinstance(error, InternalError):
+        return _AFTER_A_BUG
+    return (error.retry_after if isinstance(error, Transient) else None) or 0.0

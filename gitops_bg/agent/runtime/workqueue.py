@@ -1,0 +1,76 @@
+"""The queue of apps to look at: one worker an app at a time, a mention while it is worked on is not lost.
+
+Knows nothing of what is done with an app. The shape is that of client-go's workqueue (util/workqueue).
+"""
+
+import threading
+from collections import deque
+
+from gitops_bg.core.model.version import AppKey
+
+
+class WorkQueue:
+    """Apps in the order of their first mention; each at most once. Safe for any number of threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: deque[AppKey] = deque()
+        self._queued: set[AppKey] = set()
+        self._working: set[AppKey] = set()
+        self._again: set[AppKey] = set()
+        self._stopped = False
+
+    def add(self, app: AppKey) -> None:
+        """Look at the app soon; once more after the present look, if it is being looked at."""
+        with self._changed:
+            if self._stopped or app in self._queued:
+                return
+            if app in self._working:
+                self._again.add(app)
+                return
+            self._queued.add(app)
+            self._waiting.append(app)
+            self._changed.notify()
+
+    def get(self) -> AppKey | None:
+        """The next app; waits for one. None once the queue is stopped."""
+        with self._changed:
+            while not self._waiting and not self._stopped:
+                self._changed.wait()
+            if self._stopped:
+                return None
+            app = self._waiting.popleft()
+            self._queued.remove(app)
+            self._working.add(app)
+            return app
+
+    def done(self, app: AppKey) -> None:
+        """The look is over; a mention in between puts the app back."""
+        with self._changed:
+            self._working.discard(app)
+            again = app in self._again
+            self._again.discard(app)
+            self._changed.notify_all()
+        if again:
+            self.add(app)
+
+    def stop(self) -> None:
+        """Hand out nothing more; wakes every waiting worker."""
+        with self._changed:
+            self._stopped = True
+            self._changed.notify_all()
+
+    def wait_idle(self, timeout: float) -> bool:
+        """Wait until nothing is queued or being worked on; False where ``timeout`` seconds passed first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._queued and not self._working, timeout)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is queued or being worked on right now."""
+        with self._changed:
+            return not self._queued and not self._working
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._queued)

@@ -1,0 +1,60 @@
+"""Takes one measurement from beginning to end: Secrets, provider, conditions; what comes out holds no secret."""
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.analysis.conditions import evaluate
+from gitops_bg.analysis.provider import Context, Reading, Value
+from gitops_bg.analysis.registry import Registry
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult, shortened
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+
+LOGGER = logging.getLogger(__name__)
+
+
+class MetricEvaluator:
+    """Takes measurements, one a call; safe for many threads. ``clock`` gives UTC."""
+
+    def __init__(self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime]) -> None:
+        self._registry = registry
+        self._read_secret = read_secret
+        self._clock = clock
+
+    def measure(self, app: AppKey, measure: MeasurementRequest) -> MeasurementResult:
+        """Whatever goes wrong is an error of the measurement, never of the agent: providers are others' code too."""
+        secrets = Secrets(app.namespace, self._read_secret)
+        value = ""
+        try:
+            reading = self._reading(app, measure, secrets)
+            value = _text(reading)
+            finding, message = evaluate(measure.metric, reading)
+        except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
+            finding, message = AnalysisPhase.ERROR, str(error)
+        except Exception as error:
+            LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
+            finding, message = AnalysisPhase.ERROR, f"the provider broke: {type(error).__name__}: {error}"
+        return MeasurementResult(
+            measure.id, finding, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
+        )
+
+    def _reading(self, app: AppKey, measure: MeasurementRequest, secrets: Secrets) -> Reading:
+        provider = self._registry.provider(measure.metric.provider)
+        block = secrets.fill(reread_json(measure.metric.query))
+        return provider.measure(block, Context(app, self._clock(), secrets))
+
+
+def _text(reading: Reading) -> str:
+    return json.dumps(reading.result, ensure_ascii=False, default=_odd) if isinstance(reading, Value) else ""
+
+
+def _odd(value: Any) -> str:
+    raise MeasuringFailed(f"the provider gave a {type(value).__name__}, which is no JSON")

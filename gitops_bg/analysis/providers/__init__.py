@@ -1,0 +1,1 @@
+"""Where values come from: one file a backend, and what they share."""

@@ -1,0 +1,56 @@
+"""Says who asks: turns the ``authentication`` of a block into headers. Fetches a token where that is the way."""
+
+import base64
+from dataclasses import replace
+from urllib.parse import urlencode
+
+from gitops_bg.analysis.provider import Context
+from gitops_bg.analysis.providers.aws_credentials import of_the_agent
+from gitops_bg.analysis.providers.aws_signing import Scope, signed
+from gitops_bg.analysis.providers.blocks import at
+from gitops_bg.outbound.http import Request, ask
+from gitops_bg.spec.analysis.providers import Authentication, OAuth2
+
+PROMETHEUS_ON_AWS = "aps"
+"""What Amazon Managed Service for Prometheus is called in signatures."""
+
+
+def authenticated(request: Request, how: Authentication | None, context: Context) -> Request:
+    """The request with what proves who asks. Raises ``MeasuringFailed`` where a token cannot be had."""
+    if how is None:
+        return request
+    if how.basic:
+        return _with(request, f"Basic {_base64(how.basic.username, how.basic.password, context)}")
+    if how.bearer:
+        return _with(request, f"Bearer {how.bearer.token}")
+    if how.oauth2:
+        return _with(request, f"Bearer {_fetched(how.oauth2, request, context)}")
+    if how.sigv4:
+        scope = Scope(how.sigv4.region, PROMETHEUS_ON_AWS, context.now)
+        credentials = of_the_agent(how.sigv4.region, context)
+        headers = signed(request.method, request.url, request.headers, request.body or b"", scope, credentials)
+        return replace(request, headers=headers)
+    return request
+
+
+def _with(request: Request, authorization: str) -> Request:
+    return replace(request, headers={**request.headers, "Authorization": authorization})
+
+
+def _base64(user: str, password: str, context: Context) -> str:
+    pair = base64.b64encode(f"{user}:{password}".encode()).decode()
+    context.secrets.hide(pair)
+    return pair
+
+
+def _fetched(client: OAuth2, request: Request, context: Context) -> str:
+    """A token by the client's credentials, in the form that RFC 6749 §4.4.2 shows."""
+    form = {"grant_type": "client_credentials"} | ({"scope": " ".join(client.scopes)} if client.scopes else {})
+    headers = {
+        "Authorization": f"Basic {_base64(client.client_id, client.client_secret, context)}",
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    question = Request(client.token_url, "POST", headers, urlencode(form).encode(), request.timeout, request.trust)
+    token = str(at(ask(question).json(), "access_token"))
+    context.secrets.hide(token)
+    return token

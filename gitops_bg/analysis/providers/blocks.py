@@ -1,0 +1,68 @@
+"""What providers share: reading their block, its HTTP settings, and numbers that may be missing."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import Trust
+from gitops_bg.spec.analysis.providers import Header, Http
+from gitops_bg.spec.app.fields import Model
+
+Block = TypeVar("Block", bound=Model)
+
+
+def read(model: type[Block], block: Mapping[str, Any]) -> Block:
+    """The block as its schema has it. It may hold secrets by now, so a complaint shows no values."""
+    try:
+        return model.model_validate(block)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False, include_context=False)
+        said = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in details)
+    raise MeasuringFailed(f"the filled-in block cannot be used: {said}")
+
+
+def trust(block: Http) -> Trust:
+    """Whose certificates a block lets us believe."""
+    return Trust(block.ca_cert or "", block.insecure)
+
+
+def headers(listed: Sequence[Header]) -> dict[str, str]:
+    """The headers of a block."""
+    return {header.title: header.value for header in listed}
+
+
+def number(text: Any) -> float:
+    """A number as backends write it: JSON's, or a text such as ``0.5`` or ``NaN``. Raises ``MeasuringFailed``."""
+    if isinstance(text, bool) or not isinstance(text, int | float | str):
+        raise MeasuringFailed(f"the backend gave {str(text)!r} where a number belongs")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise MeasuringFailed(f"the backend gave {text!r} where a number belongs") from error
+
+
+def present(values: Sequence[Any]) -> list[float]:
+    """The numbers of a series without its gaps: null and NaN are no data."""
+    numbers = [number(value) for value in values if value is not None]
+    return [value for value in numbers if not math.isnan(value)]
+
+
+def at(data: Any, *path: str | int) -> Any:
+    """A part of a backend's answer. Raises ``MeasuringFailed`` where it is not there."""
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError) as error:
+            raise MeasuringFailed(f"the backend's answer has no {'.'.join(map(str, path))}") from error
+    return data
+
+
+def rows(data: Any, *path: str | int) -> list[Any]:
+    """A list in a backend's answer. Raises ``MeasuringFailed`` where there is none."""
+    found = at(data, *path)
+    if not isinstance(found, list):
+        raise MeasuringFailed(f"the backend's answer has no list {'.'.join(map(str, path))}")
+    return found

@@ -1,0 +1,86 @@
+"""Prometheus and all that speak its HTTP API: instant and range queries.
+
+Documented format: https://prometheus.io/docs/prometheus/latest/querying/api/ (expression queries). An empty vector, NaN
+and a range without points are no data.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from gitops_bg.analysis.provider import Context, NoData, Reading, Value
+from gitops_bg.analysis.providers.authentication import authenticated
+from gitops_bg.analysis.providers.blocks import at, headers, number, present, read, rows, trust
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import Answer, Request, ask
+from gitops_bg.spec.analysis import providers
+from gitops_bg.spec.app.durations import seconds_of
+
+
+class Prometheus:
+    """Asks ``/api/v1/query``, or ``/api/v1/query_range``."""
+
+    def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
+        """A vector as a list of numbers, a scalar as a number, a matrix as a list of lists."""
+        asked = read(providers.Prometheus, block)
+        url = f"{asked.address.rstrip('/')}/api/v1/{_question(asked, context)}"
+        request = Request(url, headers=headers(asked.headers), timeout=asked.timeout, trust=trust(asked))
+        data = _data(ask(authenticated(request, asked.authentication, context)))
+        kind = at(data, "resultType")
+        if kind not in _READERS:
+            raise MeasuringFailed(f"Prometheus answered with a {kind}; ask for a vector, a scalar or a range")
+        return _READERS[kind](data)
+
+
+def _question(asked: providers.Prometheus, context: Context) -> str:
+    window = asked.range_query
+    if window is None:
+        return f"query?{_encoded({'query': asked.query, 'time': context.now.timestamp()})}"
+    now = context.now.timestamp()
+    start, end = (now - providers.seconds_ago(text) for text in (window.start, window.end))
+    step = seconds_of(window.step)
+    return f"query_range?{_encoded({'query': asked.query, 'start': start, 'end': end, 'step': step})}"
+
+
+def _encoded(parameters: Mapping[str, Any]) -> str:
+    """With %20 for blanks: AWS takes a plus for itself when it checks a signature."""
+    return urlencode(parameters, quote_via=quote)
+
+
+def _data(answer: Answer) -> Any:
+    """The data of a success; an error says itself, whatever its HTTP status."""
+    if answer.status in (400, 422, 503):
+        _raise_its_error(answer)
+    envelope = answer.json()
+    if at(envelope, "status") != "success":
+        _raise_its_error(answer)
+    return at(envelope, "data")
+
+
+def _raise_its_error(answer: Answer) -> None:
+    envelope = Answer(answer.place, 200, answer.body).json()
+    if isinstance(envelope, dict) and envelope.get("status") == "error":
+        raise MeasuringFailed(f"Prometheus: {envelope.get('errorType')}: {str(envelope.get('error'))[:200]}")
+
+
+def _vector(data: Any) -> Reading:
+    values = [number(at(sample, "value", 1)) for sample in rows(data, "result")]
+    if not values:
+        return NoData("the vector is empty")
+    return NoData("the vector has NaN in it") if any(map(math.isnan, values)) else Value(values)
+
+
+def _scalar(data: Any) -> Reading:
+    value = number(at(data, "result", 1))
+    return NoData("the scalar is NaN") if math.isnan(value) else Value(value)
+
+
+def _matrix(data: Any) -> Reading:
+    series = [present([at(point, 1) for point in rows(one, "values")]) for one in rows(data, "result")]
+    if not series:
+        return NoData("the range has no series")
+    return Value(series) if all(series) else NoData("the range has a series without points")
+
+
+_READERS = {"vector": _vector, "scalar": _scalar, "matrix": _matrix}

@@ -1,0 +1,115 @@
+"""`agent`: runs the agent until it is told to stop, or once. Turns options into settings; no rule is here."""
+
+import hashlib
+import sys
+from contextlib import ExitStack
+from typing import Literal
+
+from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.observability import logs
+from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.cli.errors import CommandFailed, UsageError
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.agent_options import HTTP_OFF, AgentOptions, LogFormat
+from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.session.connect import access, mirror_directory, repository_settings
+from gitops_bg.cli.session.signals import Stopped, Stopping, stopping_on_signals
+from gitops_bg.cli.session.user_git import repository_url
+from gitops_bg.cluster.api.connection import own_namespace
+from gitops_bg.cluster.api.lease import LeaseSettings
+from gitops_bg.core.errors import Transient
+from gitops_bg.repo.git.address import repository_name
+from gitops_bg.web.address import parse_address
+from gitops_bg.web.app import application
+from gitops_bg.web.server import WebServer
+
+
+def agent(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> int:
+    """Run the agent: follow the repository, bring the cluster to it, until SIGTERM or SIGINT.
+
+    Every option can be an environment variable: --repo is GITOPS_BG_REPO. With --once it brings every app as near
+    to Git as can be done at once, and exits with 1 if an app failed.
+
+    Example: gitops-bg agent --repo https://git.example.com/shop/config.git --cluster prod --git-token-file token
+    """
+    logs.configure(_log_format(options.log_format), options.log_level)
+    logs.log_uncaught()
+    with stopping_on_signals() as stopping:
+        try:
+            return _run(Agent(_settings(git, kube, options)), options, stopping)
+        except Stopped:
+            return OK
+
+
+def _run(running: Agent, options: AgentOptions, stopping: Stopping) -> int:
+    with ExitStack() as stack:
+        stack.callback(running.stop)
+        _start(running, options, stack)
+        stopping.now_call(running.finish)
+        if options.once:
+            return _once(running, options.once_timeout)
+        running.wait()
+    return OK
+
+
+def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
+    """HTTP first: while the caches fill, /readyz says what is missing."""
+    if not options.once and options.http != HTTP_OFF:
+        host, port = parse_address(options.http)
+        stack.enter_context(WebServer(application(running), host, port))
+    running.start()
+
+
+def _once(running: Agent, seconds: float) -> int:
+    failed = running.run_once(seconds)
+    if running.catalog.unreachable:
+        raise Transient(f"the repository cannot be read: {running.catalog.unreachable}")
+    if failed:
+        raise CommandFailed(f"not brought to Git: {', '.join(map(str, sorted(failed)))}; the log says why")
+    return OK if running.catalog.seen else NOT_SO
+
+
+def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> AgentSettings:
+    cluster = git.cluster
+    if not cluster:
+        raise UsageError(
+            "--cluster: say what this cluster is called, such as --cluster prod (or GITOPS_BG_CLUSTER=prod): its "
+            "ledger is the branch gitops-bg/state/prod, and no two clusters may share one. An agent that ran without "
+            "it wrote to gitops-bg/state/default: --cluster default goes on there"
+        )
+    if options.webhook_secret_file and not options.webhook_secret_file.is_file():
+        raise UsageError(f"--webhook-secret-file: {options.webhook_secret_file} is no file")
+    # One mirror for each ledger: two agents of one repository may share a machine.
+    directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
+    return AgentSettings(
+        repository=repository_settings(git, directory, cluster),
+        access=access(kube),
+        namespaces=tuple(options.namespace or ()),
+        poll_seconds=options.poll,
+        resync_seconds=options.resync,
+        workers=options.workers,
+        measuring_threads=options.measuring_threads,
+        webhook_secret_file=options.webhook_secret_file,
+        lease=None if options.once else _lease(git, options),
+    )
+
+
+def _lease(git: GitOptions, options: AgentOptions) -> LeaseSettings:
+    """One for all agents that do the same work: agents of other namespaces do not shut each other out."""
+    if not options.lease_retry < options.lease_renew_deadline < options.lease_duration:
+        raise UsageError("--lease-retry must be shorter than --lease-renew-deadline, and that than --lease-duration")
+    namespaces = sorted(options.namespace or ())
+    work = "\n".join([repository_name(repository_url(git.repo)), git.branch, git.cluster, *namespaces])
+    return LeaseSettings(
+        namespace=options.lease_namespace or own_namespace() or next(iter(namespaces), "default"),
+        name=options.lease_name or f"gitops-bg-{hashlib.sha256(work.encode()).hexdigest()[:10]}",
+        duration=options.lease_duration,
+        renew_deadline=options.lease_renew_deadline,
+        retry=options.lease_retry,
+    )
+
+
+def _log_format(asked: LogFormat | None) -> Literal["json", "text"]:
+    if asked is None:
+        return "text" if sys.stderr.isatty() else "json"
+    return asked.value

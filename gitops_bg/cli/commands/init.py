@@ -1,0 +1,47 @@
+"""`init`: a new configuration repository from the template. Copies files; makes no commit and no remote."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.options.options import OutputOptions
+from gitops_bg.cli.session.template import template_folder
+from gitops_bg.cli.views.output import Output
+
+
+def init(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="An empty folder, or one that is to be made.")],
+    out: OutputOptions,
+) -> None:
+    """Copy the template of a configuration repository into DIR.
+
+    Example: gitops-bg init my-config && gitops-bg check my-config
+    """
+    _demand_empty(directory)
+    template = template_folder()
+    try:
+        shutil.copytree(template, directory, dirs_exist_ok=True)
+    except (OSError, shutil.Error) as error:
+        raise CommandFailed(f"{directory} cannot be written: {error}") from error
+    files = sorted(str(path.relative_to(template)) for path in template.rglob("*") if path.is_file())
+    output = Output(out)
+    if output.json:
+        output.data({"directory": str(directory), "files": files})
+        return
+    output.line(f"Made {directory} with {len(files)} files.", "green")
+    output.line(f"Next: edit {directory}/apps, run `gitops-bg check {directory}`, commit and push.")
+
+
+def _demand_empty(directory: Path) -> None:
+    """Nothing, an empty folder, or a git repository without a file: anything else is somebody's work."""
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise CommandFailed(f"{directory} is a file; name a folder")
+    there = sorted(path.name for path in directory.iterdir() if path.name != ".git")
+    if there:
+        shown = ", ".join(there[:3]) + (" …" if len(there) > 3 else "")
+        raise CommandFailed(f"{directory} is not empty ({shown}); name a new or empty folder")

@@ -1,0 +1,61 @@
+"""`diff`: the target in Git against the version that is live. Compares snapshots, never server-defaulted objects."""
+
+from dataclasses import replace
+from typing import Any
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.options import App, AppOptions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
+from gitops_bg.cli.views.differences import Difference, differences
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.desired import Target
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.foreign_json import reread_json
+
+
+def diff(app: App, at: AppOptions) -> int:
+    """Compare what the target asks for with what is live; exit 1 where they differ.
+
+    Example: gitops-bg diff shop/web
+    """
+    output = Output(at.out)
+    with Session(at.git, at.kube, at.place) as session:
+        facts = session.facts(session.app(app))
+        world = facts.world(session.now)
+        active, target = world.active, facts.desired.target
+        if not target:
+            raise (
+                InvalidInput(*facts.desired.problems)
+                if facts.desired.problems
+                else CommandFailed(f"{facts.app} has no target")
+            )
+        found = _differences(session, facts, active and replace(active, snapshot=world.snapshot(active)), target)
+    live = label(active.number, active.digest) if active else None
+    if output.json:
+        output.data({"app": str(facts.app), "live": live, "equal": not found, "differences": list(map(_json, found))})
+    else:
+        output.line(f"{facts.app}: live is {live or 'nothing'}, the target is of {target.source.commit[:10]}", "bold")
+        for line in (line for each in found for line in each.lines):
+            output.line(f"  {line}", "yellow")
+        if not found:
+            output.line("  no difference", "green")
+    return NOT_SO if found else OK
+
+
+def _differences(session: Session, facts: Facts, active: Version | None, target: Target) -> list[Difference]:
+    """Of the pod templates, and of what the ConfigMaps and Secrets hold; what a Secret holds is nowhere shown."""
+    before = reread_json(active.snapshot.text or "{}") if active else {}
+    live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()
+    wanted = side_of(session, facts, target.snapshot, target.source.commit)
+    found = [*differences(before, reread_json(target.snapshot.text)), *configuration_differences(live, wanted)]
+    return without_secrets_of(found, (*live.contents, *wanted.contents))
+
+
+def _json(each: Difference) -> dict[str, Any]:
+    return {"path": each.path, "before": each.before, "after": each.after}

@@ -1,0 +1,181 @@
+"""`explain`: why an app is where it is: the engine decides on fresh facts, its gates are shown; writes nothing."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.padding import Padding
+from rich.table import Table
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.edits.configuration_content import changes_to, side_of
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.options import App, AppOptions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.condition_meanings import drawn, json_of
+from gitops_bg.cli.views.gate_hints import advice
+from gitops_bg.cli.views.output import Output, said
+from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
+from gitops_bg.cli.views.went_back import WentBack, went_back
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import Decision, Gate, GateKind, Phase
+from gitops_bg.core.model.observed import ReplicaSetView
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.status.meanings import troubles
+from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange
+
+_OF_PODS = (GateKind.AVAILABILITY, GateKind.ENDPOINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Findings:
+    """What the engine decides on fresh facts; ``coming`` is the version that the gates are those of."""
+
+    facts: Facts
+    decision: Decision
+    coming: Version | None
+    troubles: tuple[Trouble, ...]
+    changes: tuple[ConfigurationChange, ...]
+    """What comes with ``coming`` beside another pod template."""
+    alone: WentBack | None
+    """Set where the target went back, and traffic did not."""
+    now: datetime
+
+
+def explain(
+    app: App,
+    at: AppOptions,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit with 1 unless the app is Healthy.")] = False,
+) -> int:
+    """Explain what an app waits for: each gate, open or shut, why, until when, and what to do.
+
+    Example: gitops-bg explain shop/web
+    """
+    output = Output(at.out)
+    with Session(at.git, at.kube, at.place) as session:
+        found = _look(session, session.facts(session.app(app)))
+        if output.json:
+            output.data(_json(found))
+        else:
+            _show(output, found)
+    return NOT_SO if exit_code and found.decision.phase is not Phase.HEALTHY else OK
+
+
+def _look(session: Session, facts: Facts) -> _Findings:
+    now = session.now
+    decision = facts.decide(now)
+    world = facts.world(now).with_record(decision.record)
+    coming = world.moving_to or world.record.version(world.target_digest)
+    waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
+    wanted = waited_for and coming and _pods(facts, coming)
+    troubles = troubles_of(session.cluster, facts.app, coming.snapshot) if wanted and coming else ()
+    return _Findings(
+        facts, decision, coming, troubles, _changes(session, facts, decision, coming), went_back(world), now
+    )
+
+
+def _changes(
+    session: Session, facts: Facts, decision: Decision, coming: Version | None
+) -> tuple[ConfigurationChange, ...]:
+    live = decision.record.version(decision.record.traffic)
+    if coming is None or live is None or live.snapshot.configuration == coming.snapshot.configuration:
+        return ()
+    return changes_to(*(side_of(session, facts, each.snapshot, each.source.commit) for each in (live, coming)))
+
+
+def _pods(facts: Facts, coming: Version | None) -> ReplicaSetView | None:
+    """What runs of it, where pods of it are wanted at all."""
+    views = (view for view in facts.observed.replica_sets if coming and view.snapshot.digest == coming.digest)
+    return next((view for view in views if view.replicas), None)
+
+
+def _counts(found: _Findings, gate: Gate) -> str:
+    """How many pods there are of it, where the gate counts them."""
+    view = _pods(found.facts, found.coming) if gate.kind in _OF_PODS else None
+    return f"({view.available}/{view.replicas} available)" if view else ""
+
+
+def _advice(found: _Findings, gate: Gate) -> str:
+    """What to do about a gate; about pods only where there are any, and nothing better is known."""
+    if gate.kind in _OF_PODS and (found.troubles or not _pods(found.facts, found.coming)):
+        return ""
+    offered = found.facts.observed.git.promotion is not None
+    return advice(gate, found.facts.app, found.facts.spec, offered)
+
+
+def _json(found: _Findings) -> dict[str, Any]:
+    decision, coming = found.decision, found.coming
+    return {
+        "app": str(found.facts.app),
+        "phase": decision.phase,
+        "active": _named(decision, decision.record.traffic),
+        "next": label(coming.number, coming.digest) if coming and decision.gates else None,
+        "gates": [
+            to_json(gate)
+            | {
+                "open": gate.open,
+                "counts": _counts(found, gate),
+                "remainingSeconds": max(0.0, (gate.until - found.now).total_seconds()) if gate.until else None,
+                "advice": _advice(found, gate),
+            }
+            for gate in decision.gates
+        ],
+        "configuration": [to_json(change) for change in found.changes],
+        "targetWentBack": to_json(found.alone) if found.alone else None,
+        "troubles": [to_json(trouble) for trouble in found.troubles],
+        "conditions": [json_of(condition, found.facts.app) for condition in decision.conditions],
+        "actions": [str(action) for action in decision.actions],
+        "wakeAt": decision.wake_at.isoformat() if decision.wake_at else None,
+    }
+
+
+def _named(decision: Decision, digest: str) -> str | None:
+    version = decision.record.version(digest)
+    return label(version.number, version.digest) if version else None
+
+
+def _show(output: Output, found: _Findings) -> None:
+    decision, coming = found.decision, found.coming
+    output.line(f"{found.facts.app}: {decision.phase}", "bold")
+    live = _named(decision, decision.record.traffic)
+    output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
+    for condition in troubles(decision.conditions):
+        output.show(Padding(drawn(condition, found.facts.app), (0, 0, 0, 2)))
+    if coming and decision.gates:
+        named, serves = label(coming.number, coming.digest), coming.digest == decision.record.traffic
+        stays = f"live traffic stays with {named} if this ends well:"
+        output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
+        output.show(Padding(_table(found), (0, 0, 0, 2)))
+        for change in found.changes:
+            output.line(f"  it changes: {change}")
+    if found.alone:
+        output.line(f"  {found.alone.reason}", "yellow")
+        output.line(f"    {found.alone.advice}", "cyan")
+    for trouble in found.troubles:
+        output.line(f"  {trouble}", "red")
+        if trouble.advice:
+            output.line(f"    {trouble.advice}", "cyan")
+    for action in decision.actions:
+        output.line(f"  about to be done: {action}")
+    if decision.wake_at:
+        output.line(
+            f"  looked at again in {spoken((decision.wake_at - found.now).total_seconds())} at the latest", "dim"
+        )
+
+
+def _table(found: _Findings) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for gate in found.decision.gates:
+        left = f"for {spoken((gate.until - found.now).total_seconds())} more" if gate.until and not gate.open else ""
+        reason = " ".join(part for part in (gate.reason, _counts(found, gate)) if part)
+        table.add_row(
+            said("open" if gate.open else "shut", "green" if gate.open else "red"),
+            said(gate.kind, "bold"),
+            said(reason),
+            said(left),
+            said(_advice(found, gate), "cyan"),
+        )
+    return table

@@ -1,0 +1,131 @@
+"""`plan`: what the agent would do now, from Git and the live cluster, or from a file. Writes nothing to either."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
+from gitops_bg.cli.errors import ObjectNotFound
+from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.options import AppOptions
+from gitops_bg.cli.session import observed_file
+from gitops_bg.cli.session.refused_writes import as_the_agent_knows
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.actions import Action
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.codec import to_json
+
+_TO_BE_MADE = "planned"
+"""Stands for the uid of a BlueGreenDeployment that the first action makes."""
+
+
+def plan(
+    at: AppOptions,
+    apps: Annotated[list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="None: all.")] = None,
+    observed: Annotated[
+        Path | None, typer.Option("--observed", metavar="FILE", help="What is live, from a file; no cluster is asked.")
+    ] = None,
+    dump_observed: Annotated[
+        Path | None, typer.Option("--dump-observed", metavar="FILE", help="Write what is live to a file, too.")
+    ] = None,
+) -> None:
+    """Show what would be done now, changing nothing: neither the cluster nor Git.
+
+    Example: gitops-bg plan shop/web
+    """
+    output = Output(at.out)
+    with Session(at.git, None if observed else at.kube, at.place, with_ledger=True) as session:
+        live = observed_file.load(observed) if observed else None
+        records = None if live is None else [each.record for each in live.values()]
+        catalog = session.catalog([at.place.namespace] if at.place.namespace else [], records)
+        chosen = _chosen(session, catalog, live, apps or [])
+        seen = {app: _seen(session, catalog, live, app) for app in chosen}
+        if dump_observed:
+            observed_file.dump(seen, dump_observed)
+        plans = list(_plans(catalog, seen, session.now))
+    if output.json:
+        output.data({"commit": catalog.commit, "apps": [_json(facts, steps) for facts, steps in plans]})
+    else:
+        _show(output, catalog, plans)
+
+
+def _chosen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, names: list[str]) -> list[AppKey]:
+    there = set(live) if live is not None else set(session.cluster.apps())
+    known = catalog.apps() | {app for app in there if catalog.cares_for(app)}
+    if not names:
+        return sorted(known)
+    chosen = [_named(name, known) for name in names]
+    return sorted(set(chosen))
+
+
+def _named(name: str, known: set[AppKey] | frozenset[AppKey]) -> AppKey:
+    found = sorted(app for app in known if name in (app.name, str(app)))
+    if len(found) != 1:
+        which = f": {', '.join(map(str, found))}" if found else ""
+        raise ObjectNotFound(f"{'no' if not found else 'more than one'} app is called {name}{which}")
+    return found[0]
+
+
+def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, app: AppKey) -> Live:
+    if live is None:
+        return look(session.cluster, app, catalog.reading)
+    return live.get(app) or Live.nothing()
+
+
+def _plans(catalog: Catalog, seen: dict[AppKey, Live], now: datetime) -> Iterator[tuple[Facts, list[Decision]]]:
+    for app, live in seen.items():
+        facts = facts_of(catalog, catalog.reading, app, live)
+        if facts is not None:
+            facts = as_the_agent_knows(facts, live.manifest)
+            yield facts, list(_steps(facts, now))
+
+
+def _steps(facts: Facts, now: datetime) -> Iterator[Decision]:
+    """The decision; for an app that has no object yet also the next one, which says what is deployed."""
+    first = facts.decide(now)
+    yield first
+    if not facts.observed.app_uid and first.actions:
+        made = replace(facts, observed=replace(facts.observed, app_uid=_TO_BE_MADE))
+        yield made.decide(now)
+
+
+def _actions(steps: list[Decision]) -> list[Action]:
+    return [action for step in steps for action in step.actions]
+
+
+def _json(facts: Facts, steps: list[Decision]) -> dict[str, Any]:
+    last = steps[-1]
+    return {
+        "app": str(facts.app),
+        "phase": last.phase,
+        "actions": [
+            {"action": type(action).__name__, "sentence": str(action), "arguments": to_json(action)}
+            for action in _actions(steps)
+        ],
+        "gates": [to_json(gate) | {"open": gate.open} for gate in last.gates],
+        "problems": [to_json(problem) for problem in facts.desired.problems],
+        "wakeAt": last.wake_at.isoformat() if last.wake_at else None,
+    }
+
+
+def _show(output: Output, catalog: Catalog, plans: list[tuple[Facts, list[Decision]]]) -> None:
+    busy = 0
+    for facts, steps in plans:
+        actions = _actions(steps)
+        busy += bool(actions)
+        output.line(f"{facts.app}: {steps[-1].phase}" + ("" if actions else ", nothing to do"), "bold")
+        for problem in facts.desired.problems:
+            output.line(f"  ! {problem}", "red")
+        for number, action in enumerate(actions, 1):
+            output.line(f"  {number}. {action}")
+        for gate in steps[-1].gates:
+            if not gate.open:
+                output.line(f"  waits for {gate.kind}: {gate.reason}", "yellow")
+    output.line(f"{busy} of {len(plans)} apps have something to do at commit {catalog.commit[:10]}", "dim")

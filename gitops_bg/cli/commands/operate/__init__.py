@@ -1,0 +1,1 @@
+"""Commands that change something, in Git or in the cluster."""

@@ -1,0 +1,169 @@
+"""`abort`: stops what is on its way and returns traffic to the last proven version, at once, also with Git down.
+
+What it stops and where it leads is the core's to say (`aborting`).
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.offline import Offline, facts_without_git
+from gitops_bg.cli.errors import CommandFailed, UsageError
+from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.options.app_names import an_app
+from gitops_bg.cli.options.options import AuthorOptions, LiveOptions, PatienceOptions
+from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.for_each_app import each_of
+from gitops_bg.cli.session.operator_requests import Answered, carry_out, facts_of, new_request, now
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import who
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.observed import OperatorCommand, Request
+from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.transitions.git.operator_requests import Aborting, aborting
+
+_AT_A_TIME = 8
+"""Apps that are aborted side by side."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmergencyOptions:
+    """All apps at once."""
+
+    every: Annotated[
+        bool, typer.Option("--all", help="All apps that have something on its way; with -n those of a namespace.")
+    ] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --all: do not ask first.")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    at: LiveOptions
+    by: str
+    reason: str
+    patience: PatienceOptions
+    output: Output
+
+
+def abort(
+    at: LiveOptions,
+    person: AuthorOptions,
+    patience: PatienceOptions,
+    emergency: EmergencyOptions,
+    apps: Annotated[
+        list[str] | None, typer.Argument(parser=an_app, metavar="[APP]...", help="NAME or NAMESPACE/NAME.")
+    ] = None,
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; it goes into the ledger.")
+    ] = "aborted by hand",
+) -> int:
+    """Abort rollouts: what is on its way goes on hold; from a version that is not proven yet traffic goes back, too.
+
+    It goes to the last version that had proven itself. Needs no Git; Git is told afterwards. Of several apps, one that
+    cannot be aborted stops none of the others. --all shows first what it stops, and asks.
+
+    Example: gitops-bg abort shop/web --reason 'errors on the preview'
+    """
+    asked = _Asked(at, who(person.author), reason, patience, Output(at.out))
+    if bool(apps) is emergency.every:
+        raise UsageError("name the apps to abort, or all of them by --all" + (", not both" if apps else ""))
+    if emergency.every:
+        return _all(asked, sure=emergency.yes)
+    done, code = each_of(apps or [], lambda name: _one(asked, _key(at, name)))
+    asked.output.each(done)
+    return code
+
+
+def _key(at: LiveOptions, name: str) -> AppKey:
+    with Session(kube=at.kube, place=at.place) as session:
+        return session.app(name)
+
+
+def _one(asked: _Asked, key: AppKey) -> tuple[dict[str, Any], str]:
+    with Offline(access(asked.at.kube), key, now) as cluster:
+        planned = _planned(facts_of(cluster, key))
+        request: Request = new_request(OperatorCommand.ABORT, asked.by, asked.reason)
+        return _told(key, planned, carry_out(cluster, request, asked.patience, asked.output))
+
+
+def _planned(facts: Facts) -> Aborting:
+    return aborting(facts.world(now()))
+
+
+# --- all ---
+
+
+def _all(asked: _Asked, *, sure: bool) -> int:
+    """Every app that has something to stop, side by side, once somebody is sure of it."""
+    planned = dict(_something_to_stop(asked))
+    if not planned:
+        asked.output.both({"apps": []}, "nothing is on its way in any app")
+        return OK
+    if not sure:
+        _ask(planned)
+    with ThreadPoolExecutor(_AT_A_TIME) as pool:
+        names = {str(key): pool.submit(_one, asked, key) for key in planned}
+        done, code = each_of(names, lambda name: names[name].result())
+    asked.output.each(done)
+    return code
+
+
+def _something_to_stop(asked: _Asked) -> Iterator[tuple[AppKey, Aborting]]:
+    with Session(kube=asked.at.kube, place=asked.at.place) as session:
+        for key in sorted(session.cluster.apps()):
+            facts = facts_without_git(session.cluster, key)
+            if facts and (found := _planned(facts)):
+                yield key, found
+
+
+def _ask(planned: dict[AppKey, Aborting]) -> None:
+    """Show what would be stopped, and ask. Raises `UsageError` where nobody can answer, `CommandFailed` for a no."""
+    for key, found in planned.items():
+        typer.echo(f"{key}: stops {_names(found.stops)}; live traffic {_goes(found)}", err=True)
+    if not sys.stdin.isatty():
+        raise UsageError("nobody is here to ask; --yes aborts them without asking")
+    many = f"these {len(planned)} apps" if len(planned) > 1 else "this app"
+    if not typer.confirm(f"Abort {many}?", err=True):
+        raise CommandFailed("nothing was aborted")
+
+
+# --- what became of it ---
+
+
+def _told(app: AppKey, planned: Aborting, answered: Answered) -> tuple[dict[str, Any], str]:
+    """What became of it, in both forms. Raises `CommandFailed` where nothing did."""
+    held = [hold.digest for hold in answered.after.holds if not answered.before.held(hold.digest)]
+    moved = answered.after.traffic != answered.before.traffic
+    if not held and not moved:
+        raise CommandFailed(f"{app}: there was nothing to abort")
+    stopped = [each for each in answered.after.versions if each.digest in held] or list(planned.stops)
+    live = _live(answered)
+    goes = f"went back to {live}" if moved else f"stays with {live or 'nothing'}"
+    return (
+        {"app": str(app), "held": held, "stopped": [each.number for each in stopped], "live": live}
+        | {"byAgent": answered.by_agent},
+        f"{app}: aborted {_names(stopped)}; live traffic {goes}",
+    )
+
+
+def _names(versions: Iterable[Version]) -> str:
+    return ", ".join(_shown(each) for each in versions)
+
+
+def _shown(version: Version) -> str:
+    return label(version.number, version.digest)
+
+
+def _goes(found: Aborting) -> str:
+    return f"goes back to {_shown(found.goes_to)}" if found.goes_to else "stays where it is"
+
+
+def _live(answered: Answered) -> str | None:
+    version = answered.after.version(answered.after.traffic)
+    return _shown(version) if version else None

@@ -1,0 +1,132 @@
+"""`promote`: the candidate's checked snapshot becomes primary.yaml, as a commit by the person who asked.
+
+Which version is the candidate is what the record says; that its gates are open is demanded where traffic moves.
+`--full`, and the answer to a paused analysis, travel as a request to the agent: the core knows what they mean.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, tell
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.exit_codes import OK
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
+from gitops_bg.cli.session.operator_requests import new_request
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import author
+from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.checks.gates import shut_after_commit
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.transitions.git.operator_requests import answer_request
+from gitops_bg.core.world import World
+
+_ASKED = {
+    OperatorCommand.PROMOTE: "its analysis was inconclusive, and measures anew",
+    OperatorCommand.PROMOTE_FULL: "without pause and analyses, as soon as all its pods are available",
+}
+
+
+def promote(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    waiting: WaitOptions,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also one that is not available yet; traffic waits for its pods.")
+    ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Skip pause, analyses before and after, and previewReplicaCount; traffic waits for all pods. "
+            "With nothing to promote: end the analysis of what serves.",
+        ),
+    ] = False,
+) -> int:
+    """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
+
+    An analysis that paused the app because it was inconclusive measures anew.
+
+    Example: gitops-bg promote shop/web -m 'checked on the preview' --wait
+    """
+    output = Output(at.out)
+    by = author(commit.person.author)
+    who = f"{by[0]} <{by[1]}>"
+    with Session(at.git, at.kube, at.place, by, with_ledger=True) as session:
+        facts = session.facts(session.app(app))
+        world = facts.world(session.now)
+        asked = OperatorCommand.PROMOTE_FULL if full else OperatorCommand.PROMOTE if _is_paused(world) else None
+        if asked and _is_judged_live(world):
+            _ask(session, world, asked, who, commit.message)
+            return _tell_of_what_serves(output, facts.app, world, asked)
+        candidate = _candidate(facts.app, world, force or full)
+        reason = commit.message or candidate.source.subject
+        if asked:  # Before the commit: traffic may move as soon as that is seen.
+            world = _ask(session, world, asked, who, commit.message)
+        content = content_of(session, facts, world, candidate)
+        change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content)
+        proposed = propose(session, output, change)
+        if waiting.wait and not proposed.branch:
+            wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
+        waits = [gate.reason for gate in shut_after_commit(world, candidate)]
+        told = _ASKED[asked] if asked else ""
+        return tell(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
+
+
+def _is_paused(world: World) -> bool:
+    """Whether an analysis asks a person."""
+    return any(run.paused for run in world.record.analysis)
+
+
+def _is_judged_live(world: World) -> bool:
+    """Whether nothing is to be promoted, and what serves is still being judged."""
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and run.digest == world.record.traffic and (run.running or run.paused)
+    return judged and world.candidate is None and world.moving_to is None
+
+
+def _ask(session: Session, world: World, verb: OperatorCommand, by: str, reason: str) -> World:
+    """Send the request; the world in which it is answered."""
+    request = new_request(verb, by, reason)
+    session.cluster.request(world.spec.app, request)
+    return answer_request(replace(world, observed=replace(world.observed, request=request)))
+
+
+def _tell_of_what_serves(output: Output, app: AppKey, world: World, asked: OperatorCommand) -> int:
+    """What was asked for with nothing to promote."""
+    active = world.active
+    shown = label(active.number, active.digest) if active else "what serves"
+    done = "its analysis ends" if asked is OperatorCommand.PROMOTE_FULL else _ASKED[asked]
+    output.both({"app": str(app), "changed": False, "asked": done}, f"{app}: {shown} stays live; {done}")
+    return OK
+
+
+def _candidate(app: AppKey, world: World, force: bool) -> Version:
+    """The candidate of the record, available. Raises `CommandFailed` with why there is none."""
+    candidate = world.candidate
+    if candidate is None:
+        raise CommandFailed(f"{app}: nothing to promote: {_why_none(app, world)}")
+    if candidate.available_since is None and not force:
+        shown = label(candidate.number, candidate.digest)
+        why = candidate.failure or "its pods are not available yet"
+        raise CommandFailed(f"{app}: {shown} is not checked: {why}; see `gitops-bg explain {app}`, or use --force")
+    return candidate
+
+
+def _why_none(app: AppKey, world: World) -> str:
+    digest = world.target_digest
+    hold = world.record.held(digest)
+    if not digest:
+        return "the target cannot be read; `gitops-bg check` says why"
+    if digest == world.record.traffic:
+        return "the target is live"
+    if hold:
+        return f"the target is on hold: {hold.reason}; `gitops-bg resume {app}` lifts it"
+    return f"the agent has made no candidate of the target yet; see `gitops-bg explain {app}`"

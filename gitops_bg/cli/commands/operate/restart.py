@@ -1,0 +1,48 @@
+"""`restart`: new pods for the versions that run, as a commit that sets ``restartAt``; no new version, no switch."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.edits.commits import commit_to_apps
+from gitops_bg.cli.options.durations import seconds, spoken
+from gitops_bg.cli.options.options import Apps, CommitOptions, FileOptions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import author
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.write.edits import Edit
+from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.yaml.edit import set_restart
+
+
+def restart(
+    apps: Apps,
+    at: FileOptions,
+    commit: CommitOptions,
+    delay: Annotated[
+        float, typer.Option("--in", parser=seconds, metavar="DURATION", show_default="now", help="Wait so long first.")
+    ] = 0.0,
+) -> None:
+    """Restart the pods of apps, a few at a time: by eviction, as maxUnavailable and PodDisruptionBudgets allow.
+
+    Example: gitops-bg restart shop/web --in 10m -m 'new certificates'
+    """
+    output = Output(at.out)
+    moment = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=delay)
+    when = f" in {spoken(delay)}" if delay else ""
+    with Session(at.git, place=at.place, author=author(commit.person.author)) as session:
+        edits = {key: _restarting(key, moment) for key in session.apps_in_git(apps)}
+        made = commit_to_apps(session, output, edits, f"restart{when}", commit.message)
+    output.each(
+        (
+            {"app": str(key), "restartAt": moment.isoformat(), "commit": made[key]},
+            f"{key}: restarts its pods{when} by commit {made[key][:10]}",
+        )
+        for key in edits
+    )
+
+
+def _restarting(app: AppKey, moment: datetime) -> Edit:
+    return lambda data: set_restart(data, moment, app_file(app, APP_FILE))

@@ -1,0 +1,174 @@
+"""`rollback`: the way back. Through Git: an older primary.yaml is committed. --offline: the cluster first, Git later.
+
+Where it leads is the core's to say (`destination`).
+"""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.reconcile.offline import Offline
+from gitops_bg.cli.edits.old_primary import version_in
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, tell
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
+from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.operator_requests import carry_out, facts_of, new_request, now
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import author, who
+from gitops_bg.cli.session.wait_for_traffic import wait_for_traffic
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.checks.operator_requests import destination
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.observed import OperatorCommand
+from gitops_bg.core.model.record import Event, Lift, SwitchKind
+from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalOptions:
+    """Where to, and which way."""
+
+    to: Annotated[
+        int | None, typer.Option("--to", min=1, metavar="N", help="The version. Default: the last good one.")
+    ] = None
+    force: Annotated[
+        bool, typer.Option("--force", help="Also to one that is on hold, was bad before, or is newer.")
+    ] = False
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Without Git: the agent, or else this process, moves traffic at once.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for."""
+
+    to: int | None
+    force: bool
+    reason: str
+    patience: PatienceOptions
+    wait: bool
+
+
+def rollback(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    patience: PatienceOptions,
+    goal: GoalOptions,
+    wait: Annotated[bool, typer.Option("--wait", help="Return only once live traffic has moved.")] = False,
+) -> int:
+    """Roll back: commit the older primary.yaml; traffic follows at once. Exit 3 where main takes only pull requests.
+
+    Example: gitops-bg rollback shop/web -m 'error rate doubled' --wait
+    """
+    asked = _Asked(goal.to, goal.force, commit.message or "rolled back by hand", patience, wait)
+    output = Output(at.out)
+    if goal.offline:
+        with Session(kube=at.kube, place=at.place) as session:
+            key = session.app(app)
+        return _offline(at.kube, key, asked, who(commit.person.author), output)
+    with Session(at.git, at.kube, at.place, author(commit.person.author), with_ledger=True) as session:
+        return _through_git(session, at.kube, session.app(app), asked, output)
+
+
+def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _Asked, output: Output) -> int:
+    facts = session.facts(app)
+    world = facts.world(session.now)
+    version, content = _goal(session, facts, world, asked)
+    settings = session.repository.settings
+    by, reason = f"{settings.author_name} <{settings.author_email}>", asked.reason
+    content = content or content_of(session, facts, world, version)
+    change = change_to(facts, world, version, Event.ROLLED_BACK, by=by, reason=reason, content=content)
+    proposed = propose(session, output, change)
+    if asked.wait and not proposed.branch:
+        wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
+    code = tell(output, proposed, change, settings.branch, changes=changed_by(facts, change))
+    if proposed.branch:
+        output.line(f"or, if it cannot wait: gitops-bg rollback {app} --offline", "yellow")
+    return code
+
+
+def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[Version, bytes]:
+    """The version to go back to, and its primary.yaml as main had it. Raises `CommandFailed`, `ObjectNotFound`."""
+    to = asked.to
+    _demand_nothing_under_way(facts.app, world, to)
+    _demand_good(world, asked)
+    version = destination(world, to, forced=asked.force)
+    if version is None and to is not None:
+        content = session.repository.find_primary(facts.app, version=to)
+        if content is None:
+            raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a version {to} that served")
+        version = version_in(content, facts.app)
+        _demand_no_objection(world, version, asked)
+        return version, content
+    if version is None:
+        raise CommandFailed(
+            f"{facts.app}: there is no good version to go back to; `gitops-bg history {facts.app}` has all"
+        )
+    return version, session.repository.find_primary(facts.app, digest=version.digest) or b""
+
+
+def _demand_good(world: World, asked: _Asked) -> None:
+    """Raises `CommandFailed` with what speaks against going back to a version that is named by its number."""
+    version = world.record.numbered(asked.to) if asked.to is not None else None
+    if version is None or asked.force or version.digest == world.record.traffic:
+        return
+    way = leads_back(world.record, version, by_name=True)
+    if version.was_active and not way:
+        raise CommandFailed(_not_good(world, version, way.why_not))
+
+
+def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
+    """The same for one that the record forgot: what speaks against its digest it never does."""
+    objection = world.record.objection(version.digest)
+    active = world.active
+    if asked.force or version.digest == world.record.traffic:
+        return
+    if objection is not None and objection.lifted is not Lift.SAID_SO:
+        raise CommandFailed(_not_good(world, version, f"was bad ({objection.cause}): {objection.reason}"))
+    if active is not None and version.number > active.number:
+        raise CommandFailed(_not_good(world, version, f"is newer than v{active.number}, which serves now"))
+
+
+def _not_good(world: World, version: Version, why: str) -> str:
+    app, shown = world.spec.app, label(version.number, version.digest)
+    return f"{app}: {shown} {why}; if it is good all the same, say so by --force (or without --to: the last good one)"
+
+
+def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
+    """Without --to, "back" is unclear while traffic is on its way forward."""
+    coming = world.moving_to
+    if to is None and coming and world.active and world.lane is SwitchKind.PROMOTION:
+        shown = label(coming.number, coming.digest)
+        raise CommandFailed(
+            f"{app}: {shown} is on its way; stop it by `gitops-bg abort {app}`, or name a version by --to"
+        )
+
+
+def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: Output) -> int:
+    with Offline(access(kube), app, now) as cluster:
+        world = facts_of(cluster, app).world(now())
+        _demand_good(world, asked)
+        version = destination(world, asked.to, forced=asked.force)
+        if version is None:
+            wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"
+            raise CommandFailed(f"{app}: {wanted}")
+        shown = label(version.number, version.digest)
+        if version.digest == world.record.traffic:
+            output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
+            return 0
+        request = new_request(OperatorCommand.ROLLBACK, by, asked.reason, version.number, force=asked.force)
+        answered = carry_out(cluster, request, asked.patience, output)
+    if answered.after.traffic != version.digest:
+        raise CommandFailed(f"{app}: live traffic did not go to {shown}; see `gitops-bg explain {app}`")
+    output.both(
+        {"app": str(app), "to": version.number, "changed": True, "byAgent": answered.by_agent},
+        f"{app}: live traffic goes to {shown}; the agent commits it to Git as soon as it can",
+    )
+    return 0

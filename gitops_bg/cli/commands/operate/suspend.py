@@ -1,0 +1,75 @@
+"""`suspend`, which Argo Rollouts calls `pause`: stops everything but going back, as a commit: who, why, until when."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.edits.commits import commit_to_apps
+from gitops_bg.cli.options.durations import seconds
+from gitops_bg.cli.options.options import Apps, AuthorOptions, FileOptions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import author
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.spec import Suspension
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.write.edits import Edit
+from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.yaml.edit import set_suspend
+
+
+def _moment(text: str) -> datetime:
+    """A time with its zone, or a duration from now."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=seconds(text))
+    if moment.tzinfo is None:
+        raise typer.BadParameter(f"{text!r} has no zone; write 2026-03-01T12:00:00Z, or a duration such as 2h")
+    return moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuspendOptions:
+    """Why, and until when."""
+
+    reason: Annotated[
+        str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown wherever the app is.")
+    ] = "suspended by hand"
+    until: Annotated[
+        datetime | None, typer.Option(parser=_moment, metavar="TIME", help="When it ends: a time, or 2h from now.")
+    ] = None
+
+
+def suspend(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+    """Suspend apps: no candidate, no promotion; live traffic and the way back stay. `resume` ends it.
+
+    Example: gitops-bg suspend shop/web --reason 'incident 4711' --until 2h
+    """
+    output = Output(at.out)
+    by = author(person.author)
+    suspension = Suspension(how.reason, f"{by[0]} <{by[1]}>", how.until)
+    with Session(at.git, place=at.place, author=by) as session:
+        edits = {key: _suspending(key, suspension) for key in session.apps_in_git(apps)}
+        made = commit_to_apps(session, output, edits, "suspend", how.reason)
+    output.each(
+        ({"app": str(key), "commit": commit, "changed": bool(commit)}, _said(key, commit))
+        for key, commit in made.items()
+    )
+
+
+def pause(apps: Apps, at: FileOptions, person: AuthorOptions, how: SuspendOptions) -> None:
+    """Argo Rollouts' word for `suspend`: the same in everything. `resume` ends it.
+
+    Example: gitops-bg pause shop/web shop/api --reason 'incident 4711'
+    """
+    suspend(apps, at, person, how)
+
+
+def _suspending(app: AppKey, suspension: Suspension) -> Edit:
+    return lambda data: set_suspend(data, suspension, app_file(app, APP_FILE))
+
+
+def _said(app: AppKey, commit: str) -> str:
+    return f"{app}: suspended by commit {commit[:10]}" if commit else f"{app}: suspended already"

@@ -1,0 +1,93 @@
+"""`undo`: the target becomes an older version again, pod template and configuration, as a commit on main.
+
+It moves no traffic: the version comes forward through every gate, as a push of it would. `rollback` moves traffic.
+"""
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.edits.commits import Change, commit_change
+from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.edits.old_primary import version_in
+from gitops_bg.cli.edits.restore_version import Folder, edits_back
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
+from gitops_bg.cli.options.options import App, AppOptions, CommitOptions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.session.user_git import author
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def undo(
+    app: App,
+    at: AppOptions,
+    commit: CommitOptions,
+    to_version: Annotated[
+        int | None,
+        typer.Option("--to-version", min=1, metavar="N", help="The version. Default: the one wanted before this."),
+    ] = None,
+) -> None:
+    """Change the target back to an older version, as a commit. It goes through every gate; `rollback` does not.
+
+    Example: gitops-bg undo shop/web --to-version 7 -m 'the new search is too slow'
+    """
+    output = Output(at.out)
+    by = author(commit.person.author)
+    with Session(at.git, at.kube, at.place, by) as session:
+        key = session.app_in_git(app)
+        facts = session.facts(key)
+        world = facts.world(session.now)
+        version = _older(session, facts, world, to_version)
+        shown, made = label(version.number, version.digest), ""
+        if version.digest != world.target_digest:
+            made = _commit(session, output, facts, version, commit.message)
+            session.nudge(key)
+    hold = world.record.held(version.digest)
+    if hold:
+        output.note(f"{shown} is on hold: {hold.reason}; `gitops-bg resume {key}` lifts it")
+    output.both(
+        {"app": str(key), "to": version.number, "digest": version.digest, "commit": made, "changed": bool(made)},
+        f"{key}: the target is {shown} again by commit {made[:10]}"
+        if made
+        else f"{key}: the target is {shown} already",
+    )
+
+
+def _older(session: Session, facts: Facts, world: World, number: int | None) -> Version:
+    """The version to undo to, with the text of its template. Raises `ObjectNotFound`, `CommandFailed`."""
+    if not facts.desired.target:
+        raise CommandFailed(
+            f"{facts.app}: the target cannot be read; `gitops-bg check` says why, `git revert` brings it back"
+        )
+    version = _before(world) if number is None else world.record.numbered(number)
+    if version is not None and world.snapshot(version).text:
+        return replace(version, snapshot=world.snapshot(version))
+    wanted = version.number if version else number
+    content = session.repository.find_primary(facts.app, version=wanted) if wanted else None
+    if content is None:
+        missing = f"version {wanted}" if wanted else "older version that was not given up"
+        raise ObjectNotFound(f"{facts.app}: neither the record nor main's history has a template of {missing}")
+    return version_in(content, facts.app)
+
+
+def _before(world: World) -> Version | None:
+    """The version whose rollout was the last before the target's, of those that nobody gave up."""
+    record = world.record
+    others = [each for each in record.versions if each.digest != world.target_digest]
+    sound = [each for each in others if not (record.objection(each.digest) or each.aborted or each.failure)]
+    return max(sound, key=lambda each: each.rollout, default=None)
+
+
+def _commit(session: Session, output: Output, facts: Facts, version: Version, why: str) -> str:
+    """Template and configuration as one commit; the commit, or empty where all of it is so already."""
+    repository, commit = session.repository, version.source.commit
+    past = repository.files(facts.app, commit) if repository.contains(commit) else {}
+    folder = Folder(facts.app, facts.config.target_file, repository.files(facts.app), past)
+    contents = side_of(session, facts, version.snapshot, commit).contents
+    subject = f"{facts.app.name}: undo to {label(version.number, version.digest)}"
+    return commit_change(session, output, Change(edits_back(folder, version, tuple(contents)), subject, why))

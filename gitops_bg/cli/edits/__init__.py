@@ -1,0 +1,1 @@
+"""What commands change in Git: the commit, and what its files are to say."""

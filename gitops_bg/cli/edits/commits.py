@@ -1,0 +1,65 @@
+"""Commits of edits that verbs make on main, and what people read where main refuses. No verb's rules."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_bg.cli.session.local_clone import follow_push
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.write.edits import Edit, Edited, EditOrNew
+from gitops_bg.repo.write.messages import one_line
+from gitops_bg.spec.app.layout import APP_FILE, app_file
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be committed: files of apps, or of the repository, each by its path."""
+
+    edits: Mapping[str, EditOrNew]
+    subject: str
+    reason: str = ""
+
+    @property
+    def message(self) -> str:
+        """The message of the commit; nothing that was typed can forge a trailer."""
+        body = f"\nReason: {one_line(self.reason)}\n" if self.reason else ""
+        return f"{one_line(self.subject)}\n{body}"
+
+
+def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
+    """The change of a file in an app's folder."""
+    return Change({app_file(app, filename): edit}, f"{app.name}: {subject}", reason)
+
+
+def commit_change(session: Session, output: Output, change: Change) -> str:
+    """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then.
+
+    The clone that the user is in follows (`clone`).
+    """
+    edited = _committed(session, output, change)
+    return edited.commit if edited.changed else ""
+
+
+def commit_to_apps(
+    session: Session, output: Output, edits: Mapping[AppKey, Edit], subject: str, reason: str = ""
+) -> Mapping[AppKey, str]:
+    """Commit edits of the app.yaml of several apps, all or none; the commit of each, empty where it is so already."""
+    paths = {app: app_file(app, APP_FILE) for app in edits}
+    names = ", ".join(app.name for app in edits)
+    change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)
+    edited = _committed(session, output, change)
+    return {app: edited.commit if path in edited.paths else "" for app, path in paths.items()}
+
+
+def _committed(session: Session, output: Output, change: Change) -> Edited:
+    try:
+        edited = session.repository.commit_files(change.edits, change.message)
+    except PushRefused as error:
+        branch = session.repository.settings.branch
+        raise PushRefused(
+            f"{branch} takes no commit from you: {error}. Make the change on a branch and open a pull request"
+        ) from error
+    follow_push(session, output, edited.commit if edited.changed else "")
+    return edited

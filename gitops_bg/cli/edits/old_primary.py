@@ -1,0 +1,21 @@
+"""A primary.yaml of main's past as a version, for a rollback to what the record has forgotten. Reads one text."""
+
+from datetime import UTC, datetime
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.version import AppKey, Color, Stage, Version
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.yaml.reader import read_one
+
+
+def version_in(content: bytes, app: AppKey) -> Version:
+    """What the text says. Colour and times have no meaning: the agent gives it those anew. Raises `InvalidInput`."""
+    document, problems = read_one(app_file(app, PRIMARY_FILE), content)
+    primary = None
+    if document is not None:
+        primary, problems = read_primary(document, app)
+    if primary is None:
+        raise InvalidInput(*problems)
+    began = primary.source.date or datetime.fromtimestamp(0, UTC)
+    return Version(primary.version, primary.snapshot, Color.BLUE, Stage.ARCHIVED, primary.source, 0, began)

@@ -1,0 +1,144 @@
+"""What a person's promotion or rollback through Git is: one change of primary.yaml, to main or, refused, as an offer.
+
+Which version it is to be is the core's to say; that traffic follows is the agent's to do.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cli.edits.configuration_content import side_of
+from gitops_bg.cli.exit_codes import OK, REFUSED
+from gitops_bg.cli.session.local_clone import follow_push
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+from gitops_bg.repo.git.errors import PushRefused
+from gitops_bg.repo.layout import promotion_branch
+from gitops_bg.repo.write.messages import Movement
+from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
+from gitops_bg.spec.app.primary import render_primary
+from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes, configuration_in
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a change. ``branch`` is where it is offered, because main refused it for ``refused``."""
+
+    commit: str
+    changed: bool
+    branch: str = ""
+    refused: str = ""
+
+
+def content_of(session: Session, facts: Facts, world: World, version: Version) -> bytes:
+    """primary.yaml of a version: its checked snapshot, and what its ConfigMaps and Secrets hold."""
+    full = replace(version, snapshot=world.snapshot(version))
+    contents = side_of(session, facts, version.snapshot, version.source.commit).contents
+    return render_primary(facts.app, full, contents, services_of(world, version)).encode()
+
+
+def change_to(
+    facts: Facts, world: World, version: Version, event: Event, *, by: str, reason: str, content: bytes
+) -> PrimaryChange:
+    """primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before."""
+    active = world.active
+    movement = Movement(
+        app=facts.app,
+        event=event,
+        from_version=active.number if active else None,
+        from_digest=active.digest if active else "",
+        to_version=version.number,
+        to_digest=version.digest,
+        source_commit=version.source.commit,
+        rollout=version.rollout,
+        by=by,
+        reason=reason,
+    )
+    return PrimaryChange(content, facts.decided_from, movement)
+
+
+def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
+    """Commit it to main; where main refuses, put it on the promotion branch. Agent and clone are told."""
+    proposed = _pushed(session, change)
+    session.nudge(change.app)
+    follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")
+    return proposed
+
+
+def _pushed(session: Session, change: PrimaryChange) -> Proposed:
+    app, repository = change.app, session.repository
+    try:
+        outcome = repository.commit_primaries([change])[app]
+    except PushRefused as error:
+        outcome = repository.offer([change])[app]
+        _demand_current(outcome.result, change)
+        return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED, promotion_branch(app), str(error))
+    _demand_current(outcome.result, change)
+    return Proposed(outcome.commit, outcome.result is PrimaryResult.COMMITTED)
+
+
+def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
+    if result is PrimaryResult.SUPERSEDED:
+        raise WorldChanged(f"{change.app}: somebody touched its files in main meanwhile; look, and run it again")
+
+
+def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange, ...]:
+    """What differs then in ConfigMaps and Secrets from what main's primary.yaml says now."""
+    primary = facts.desired.primary
+    refs = primary.snapshot.configuration if primary else ()
+    before = [each for each in facts.config.configuration if each.ref in refs]
+    return configuration_changes(before, configuration_in(change.content, change.app))
+
+
+def tell(
+    output: Output,
+    proposed: Proposed,
+    change: PrimaryChange,
+    branch: str,
+    asked: str = "",
+    waits: Sequence[str] = (),
+    changes: Sequence[ConfigurationChange] = (),
+) -> int:
+    """Say what became of it, what else was ``asked``, what traffic still ``waits`` for; and the exit code.
+
+    ``changes`` of configuration come along.
+    """
+    movement = change.movement
+    if output.json:
+        more = {"waitsFor": list(waits), "configuration": [to_json(each) for each in changes]}
+        output.data(_json(proposed, change) | more | ({"asked": asked} if asked else {}))
+    elif proposed.branch:
+        output.line(f"{branch} takes no commit from you: {proposed.refused}", "yellow")
+        output.line(f"offered on {proposed.branch}; merge it: git merge --no-ff origin/{proposed.branch}", "yellow")
+    else:
+        shown = label(movement.to_version, movement.to_digest)
+        done = f"by commit {proposed.commit[:10]}" if proposed.changed else "already"
+        output.line(f"{change.app}: {branch} names {shown} {done}{f'; {asked}' if asked else ''}", "green")
+        for wait in waits:
+            output.line(f"traffic waits: {wait}", "yellow")
+    for each in changes if proposed.changed else ():
+        output.line(f"it changes: {each}")
+    return REFUSED if proposed.branch else OK
+
+
+def _json(proposed: Proposed, change: PrimaryChange) -> dict[str, Any]:
+    movement = change.movement
+    return {
+        "app": str(change.app),
+        "event": movement.event,
+        "from": movement.from_version,
+        "to": movement.to_version,
+        "digest": movement.to_digest,
+        "commit": proposed.commit,
+        "changed": proposed.changed,
+        "offeredOn": proposed.branch or None,
+        "refused": proposed.refused or None,
+    }

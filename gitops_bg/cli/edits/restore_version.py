@@ -1,0 +1,160 @@
+"""The files of an app's folder as they are to be for an older version: its pod template, its ConfigMaps and Secrets.
+
+Where the commit that brought the version is at hand, its text is taken over with its comments; else what the version
+holds is written anew. Nothing is committed here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from typing import Any
+
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.digest import same_snapshot, snapshot_of
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, Source, Version
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.repo.write.edits import EditOrNew
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE, app_file, is_manifest
+from gitops_bg.spec.app.load import load_app
+from gitops_bg.spec.manifests.configuration import TRACKING, Configuration, configuration_of, find, is_tracked
+from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.yaml.documents import Piece, piece_of, with_document
+from gitops_bg.spec.yaml.edit import set_template
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.reader import read_one
+
+_HELD = ("data", "binaryData", "stringData", "type")
+
+Files = Mapping[str, bytes | Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """An app's folder as it is, and as it was at the commit that brought the version; empty where that is lost."""
+
+    app: AppKey
+    target_file: str
+    now: Files
+    past: Files = field(default_factory=dict)
+
+
+def edits_back(folder: Folder, version: Version, contents: tuple[Configuration, ...]) -> dict[str, EditOrNew]:
+    """The edits, by path, that make the target ``version`` again. Raises `CommandFailed` where a part is lost."""
+    texts: dict[str, dict[Named, str]] = {}
+    for ref in version.snapshot.configuration:
+        wanted = find(contents, ref)
+        if wanted is None:
+            raise CommandFailed(f"{folder.app}: what {ref} of {_shown(version)} held is nowhere to be found any more")
+        if not _is_there(folder, ref):
+            texts.setdefault(_file_for(folder, ref), {})[ref.kind, ref.name] = _text(folder, wanted)
+    edits: dict[str, EditOrNew] = {_path(folder, folder.target_file): partial(_with_template, folder, version)}
+    for name, documents in texts.items():
+        path = _path(folder, name)
+        edit = partial(_with_documents, path, documents)
+        edits[path] = edit if name in folder.now else edit(b"")
+    _demand(folder, version, edits)
+    return edits
+
+
+def _shown(version: Version) -> str:
+    return label(version.number, version.digest)
+
+
+def _path(folder: Folder, name: str) -> str:
+    return app_file(folder.app, name)
+
+
+# --- the template ---
+
+
+def _with_template(folder: Folder, version: Version, data: bytes) -> bytes:
+    """The target with the template as the commit wrote it; else with the snapshot, which says the same."""
+    if _says(data, version) is not None:
+        return data
+    path, past = _path(folder, folder.target_file), folder.past.get(folder.target_file)
+    like = past if isinstance(past, bytes) else b""
+    template = _says(like, version)
+    if template is None:
+        return set_template(data, reread_json(version.snapshot.text), path)
+    return set_template(data, template, path, like)
+
+
+def _says(target: bytes, version: Version) -> Mapping[str, Any] | None:
+    """The template of a target, if it is the version's."""
+    document, _ = read_one(DEFAULT_TARGET_FILE, target)
+    template = value_at(document.value, template_path(document.value)) if document else None
+    return template if template and snapshot_of(template).text == version.snapshot.text else None
+
+
+# --- ConfigMaps and Secrets ---
+
+
+def _with_documents(path: str, documents: Mapping[Named, str], data: bytes) -> bytes:
+    return reduce(lambda made, one: with_document(path, made, *one), documents.items(), data)
+
+
+def _is_there(folder: Folder, ref: ConfigurationRef) -> bool:
+    """Whether the folder has just this already."""
+    found = _found(folder.now, (ref.kind, ref.name))
+    return found is not None and _holds(found[1], ref)
+
+
+def _holds(piece: Piece, ref: ConfigurationRef) -> bool:
+    tracked = is_tracked(piece.value, frozenset({(ref.kind, ref.name)}))
+    try:
+        return tracked and configuration_of(ref.kind, ref.name, piece.value).ref == ref
+    except ValueError:  # what stands there now is broken
+        return False
+
+
+def _file_for(folder: Folder, ref: ConfigurationRef) -> str:
+    """Where it stands, else where it stood, else a file of its own."""
+    named = (ref.kind, ref.name)
+    found = _found(folder.now, named) or _found(folder.past, named)
+    return found[0] if found else f"{ref.kind.lower()}-{ref.name}.yaml"
+
+
+def _found(files: Files, named: Named) -> tuple[str, Piece] | None:
+    for name, content in files.items():
+        if isinstance(content, bytes) and is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE):
+            piece = piece_of(name, content, named) if named[1].encode() in content else None
+            if piece is not None:
+                return name, piece
+    return None
+
+
+def _text(folder: Folder, wanted: Configuration) -> str:
+    """The document as its author wrote it, where that is still known; else what it holds, in place of what is there."""
+    named = (wanted.ref.kind, wanted.ref.name)
+    past, now = _found(folder.past, named), _found(folder.now, named)
+    if past and _holds(past[1], wanted.ref):
+        return past[1].text
+    new: dict[str, Any] = {"apiVersion": "v1", "kind": named[0], "metadata": {"name": named[1]}}
+    body = _without_content(now[1].value) if now else new
+    return to_yaml(body | {key: wanted.content[key] for key in _HELD if key in wanted.content})
+
+
+def _without_content(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What else stands there, but for an annotation that would take it out of the version."""
+    metadata = dict(body["metadata"])
+    if metadata.get("annotations"):
+        metadata["annotations"] = {key: each for key, each in metadata["annotations"].items() if key not in TRACKING}
+    return {**{key: each for key, each in body.items() if key not in _HELD}, "metadata": metadata}
+
+
+def _demand(folder: Folder, version: Version, edits: Mapping[str, EditOrNew]) -> None:
+    """That the folder says the version then, whole; nobody is left with half of it."""
+    files = dict(folder.now)
+    for path, edit in edits.items():
+        name = path.rpartition("/")[2]
+        before = files.get(name)
+        files[name] = edit if isinstance(edit, bytes) else edit(before if isinstance(before, bytes) else b"")
+    target = load_app(folder.app, files, lambda *_names: Source("")).target
+    if target is None or not same_snapshot(target.snapshot, version.snapshot):
+        others = sorted(set(target.snapshot.configuration if target else ()) - set(version.snapshot.configuration))
+        why = f": it did not have {', '.join(map(str, others))} of this folder" if others else ""
+        remedy = f"`git revert` of what came after commit {version.source.commit[:10]} does it"
+        raise CommandFailed(f"{folder.app}: the target cannot be made {_shown(version)} again{why}; {remedy}")

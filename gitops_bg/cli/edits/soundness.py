@@ -1,0 +1,23 @@
+"""What `check` says of an app as a commit would leave it, before it is pushed. Reads main; changes nothing."""
+
+from collections.abc import Mapping
+
+from gitops_bg.cluster.lint import lint
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.check import check_repository
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, SETTINGS_FILE, app_file, folder_of
+
+
+def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
+    """That the folder of an app has no error once some of its files, by name, hold this. Raises `InvalidInput`."""
+    files = {SETTINGS_FILE: repository.settings_file() or b""}
+    for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):
+        files |= {path: file.content for path, file in repository.files_below(shared).items()}
+    folder = {**repository.files(app), **changed}
+    files |= {app_file(app, name): content for name, content in folder.items()}
+    problems = check_repository(files.items(), lint).problems
+    ours = [problem for problem in problems if problem.file.startswith(f"{folder_of(app)}/")]
+    if ours:
+        raise InvalidInput(*ours)

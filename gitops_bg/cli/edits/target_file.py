@@ -1,0 +1,10 @@
+"""Which file of an app's folder is its target: what app.yaml says. Reads only."""
+
+from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.app.load import load_app
+
+
+def target_file(repository: Repository, app: AppKey) -> str:
+    """The name of the target's file in the folder."""
+    return load_app(app, repository.files(app), lambda *_names: Source("")).target_file

@@ -1,0 +1,146 @@
+"""The options of `agent` that no other verb has. Declarations only."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.options.durations import positive_seconds
+
+HTTP_OFF = "off"
+
+
+class LogFormat(StrEnum):
+    """How log lines look."""
+
+    JSON = "json"
+    TEXT = "text"
+
+
+class LogLevel(StrEnum):
+    """What is worth a log line."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions:
+    """How the agent runs."""
+
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(envvar="GITOPS_BG_NAMESPACE", metavar="NS", help="Care for this namespace only; may be repeated."),
+    ] = None
+    poll: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_POLL",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="30s",
+            help="How often to look at the repository (±20 %).",
+        ),
+    ] = 30.0
+    resync: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_RESYNC",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="10m",
+            help="How often to look at every app, whatever the watches say.",
+        ),
+    ] = 600.0
+    workers: Annotated[
+        int, typer.Option(envvar="GITOPS_BG_WORKERS", min=1, max=64, help="How many apps to work on at a time.")
+    ] = 4
+    measuring_threads: Annotated[
+        int,
+        typer.Option(
+            envvar="GITOPS_BG_MEASURING_THREADS",
+            min=1,
+            max=256,
+            help="How many measurements of analyses to take at a time; at most half of them for one app.",
+        ),
+    ] = 8
+    lease_name: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_NAME",
+            metavar="NAME",
+            help="The Lease that one agent at a time holds. Default: made from what it follows and where it works.",
+        ),
+    ] = ""
+    lease_namespace: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_NAMESPACE",
+            metavar="NS",
+            help="Where it is. Default: the agent's own namespace, else the first --namespace, else default.",
+        ),
+    ] = ""
+    lease_duration: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_DURATION",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="15s",
+            help="After so long without a renewal another agent takes over.",
+        ),
+    ] = 15.0
+    lease_renew_deadline: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_RENEW_DEADLINE",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="10s",
+            help="After so long without a renewal this agent stops working.",
+        ),
+    ] = 10.0
+    lease_retry: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_LEASE_RETRY",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="2s",
+            help="How often to renew the Lease, or to try to take it.",
+        ),
+    ] = 2.0
+    http: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_HTTP",
+            metavar="HOST:PORT",
+            help="Where /healthz, /readyz, /metrics and /webhook listen; 'off' for nowhere.",
+        ),
+    ] = "127.0.0.1:8080"
+    webhook_secret_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_WEBHOOK_SECRET_FILE", help="What webhooks are signed with; none: no webhooks."),
+    ] = None
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(envvar="GITOPS_BG_LOG_FORMAT", help="Default: text on a terminal, else json."),
+    ] = None
+    log_level: Annotated[LogLevel, typer.Option(envvar="GITOPS_BG_LOG_LEVEL", help="What to log.")] = LogLevel.INFO
+    once: Annotated[
+        bool, typer.Option("--once", envvar="GITOPS_BG_ONCE", help="Do what can be done at once, then exit.")
+    ] = False
+    once_timeout: Annotated[
+        float,
+        typer.Option(
+            envvar="GITOPS_BG_ONCE_TIMEOUT",
+            parser=positive_seconds,
+            metavar="DURATION",
+            show_default="5m",
+            help="How long --once may take.",
+        ),
+    ] = 300.0

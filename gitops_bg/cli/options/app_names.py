@@ -1,0 +1,52 @@
+"""What may stand for an app on the command line: NAME or NAMESPACE/NAME, names of Kubernetes. Asks nobody.
+
+https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names (RFC 1123).
+"""
+
+import re
+
+from gitops_bg.cli.errors import UsageError
+from gitops_bg.spec.app.layout import is_dns_label
+
+_RULE = "lower-case letters, digits and '-', first and last no '-', at most 63"
+_HOW = "write NAME or NAMESPACE/NAME, as in shop/web"
+
+
+def app_name(text: str) -> tuple[str, str]:
+    """The namespace (empty where none is said) and the name that ``text`` means. Raises `UsageError`.
+
+    >>> app_name("shop/web"), app_name("web")
+    (('shop', 'web'), ('', 'web'))
+    """
+    namespace, slash, name = text.partition("/")
+    if not slash:
+        return "", _demanded("app", text, text)
+    if "/" in name and name.strip("/"):
+        raise UsageError(f"{text!r} names no app: it has more than one slash; {_HOW}")
+    return _demanded("namespace", namespace, text), _demanded("app", name, text)
+
+
+def namespace_name(text: str) -> str:
+    """``text``, which is empty or the name of a namespace. Raises `UsageError`."""
+    return _demanded("namespace", text, text) if text else ""
+
+
+def an_app(text: str) -> str:
+    """``text`` as an argument APP: refused before anything is asked where it is no name of one."""
+    app_name(text)
+    return text
+
+
+def an_app_or_none(text: str) -> str:
+    """The same where the argument may be left out."""
+    return an_app(text) if text else ""
+
+
+def _demanded(what: str, name: str, text: str) -> str:
+    if is_dns_label(name):
+        return name
+    if not name.strip("/"):
+        raise UsageError(f"{text!r} names no app: the name of the {what} is missing; {_HOW}")
+    likely = re.sub(r"[^a-z0-9-]+", "-", name.lower())[:63].strip("-")
+    better = f"; {likely}?" if is_dns_label(likely) else ""
+    raise UsageError(f"{name!r} is no name of {'an' if what == 'app' else 'a'} {what}: {_RULE}{better}")

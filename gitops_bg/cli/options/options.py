@@ -1,0 +1,218 @@
+"""The options that verbs share: which repository, which cluster, how to print. Declarations only."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gitops_bg.cli.options.app_names import an_app, namespace_name
+from gitops_bg.cli.options.durations import positive_seconds, seconds
+
+GIT, CLUSTER, OUTPUT = "Git", "Cluster", "Output"
+
+
+class Format(StrEnum):
+    """How a verb prints."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GitOptions:
+    """Which repository, and how to reach it."""
+
+    repo: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_REPO",
+            metavar="URL",
+            help="The configuration repository: https, ssh, file or a path. Default: origin of the current directory.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
+    branch: Annotated[
+        str, typer.Option(envvar="GITOPS_BG_BRANCH", help="The branch that holds.", rich_help_panel=GIT)
+    ] = "main"
+    cluster: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_CLUSTER",
+            metavar="NAME",
+            help="Whose ledger: gitops-bg/state/NAME. Default: the only one there is.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
+    git_token_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_GIT_TOKEN_FILE", help="A file with the token for https.", rich_help_panel=GIT),
+    ] = None
+    git_username: Annotated[
+        str, typer.Option(envvar="GITOPS_BG_GIT_USERNAME", help="The user of the token.", rich_help_panel=GIT)
+    ] = "git"
+    git_ca_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_GIT_CA_FILE", help="Certificates to trust for https.", rich_help_panel=GIT),
+    ] = None
+    ssh_key_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_SSH_KEY_FILE", help="The private key for ssh.", rich_help_panel=GIT),
+    ] = None
+    known_hosts_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_KNOWN_HOSTS_FILE", help="The host keys for ssh.", rich_help_panel=GIT),
+    ] = None
+    signing_key: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_SIGNING_KEY", help="An ssh key to sign commits with.", rich_help_panel=GIT),
+    ] = None
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_STATE_DIR",
+            help="Where the mirror of the repository is kept. Default: below the user's cache.",
+            rich_help_panel=GIT,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthorOptions:
+    """Who a commit is by."""
+
+    author: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_AUTHOR",
+            metavar="'NAME <MAIL>'",
+            help="Who the commit is by. Default: user.name and user.email of git.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterOptions:
+    """Which cluster; without a kubeconfig the pod's own service account, or kubectl's default file."""
+
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(
+            envvar=["GITOPS_BG_KUBECONFIG", "KUBECONFIG"], help="The kubeconfig file.", rich_help_panel=CLUSTER
+        ),
+    ] = None
+    context: Annotated[
+        str | None,
+        typer.Option(envvar="GITOPS_BG_CONTEXT", help="The context of the kubeconfig.", rich_help_panel=CLUSTER),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceOptions:
+    """The namespace of apps that are named without one."""
+
+    namespace: Annotated[
+        str,
+        typer.Option(
+            "--namespace",
+            "-n",
+            parser=namespace_name,
+            metavar="NS",
+            help="The namespace of an APP that is named without one. Default: its own, if the name is unique.",
+            rich_help_panel=CLUSTER,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """How to print."""
+
+    output: Annotated[
+        Format, typer.Option("--output", "-o", help="For people, or for programs.", rich_help_panel=OUTPUT)
+    ] = Format.TEXT
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colours.", rich_help_panel=OUTPUT)] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveOptions:
+    """For verbs that need the cluster alone."""
+
+    kube: ClusterOptions
+    place: PlaceOptions
+    out: OutputOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOptions:
+    """For verbs that need Git alone."""
+
+    git: GitOptions
+    place: PlaceOptions
+    out: OutputOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppOptions:
+    """For verbs that need both."""
+
+    git: GitOptions
+    kube: ClusterOptions
+    place: PlaceOptions
+    out: OutputOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitOptions:
+    """Who a commit is by, and why."""
+
+    person: AuthorOptions
+    message: Annotated[
+        str,
+        typer.Option(
+            "--message",
+            "-m",
+            "--reason",
+            "-r",
+            metavar="TEXT",
+            help="Why; it is part of the commit.",
+            rich_help_panel=GIT,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatienceOptions:
+    """How long a request to the cluster may take."""
+
+    grace: Annotated[
+        float,
+        typer.Option(
+            parser=seconds,
+            metavar="DURATION",
+            show_default="3s",
+            help="How long the agent has to answer, before this process acts itself.",
+        ),
+    ] = 3.0
+    timeout: Annotated[
+        float,
+        typer.Option(parser=positive_seconds, metavar="DURATION", show_default="5m", help="How long it may take."),
+    ] = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitOptions:
+    """Whether to wait for traffic."""
+
+    wait: Annotated[bool, typer.Option("--wait", help="Return only once live traffic has moved.")] = False
+    timeout: Annotated[
+        float,
+        typer.Option(parser=positive_seconds, metavar="DURATION", show_default="10m", help="How long --wait may take."),
+    ] = 600.0
+
+
+_NAME = "NAME or NAMESPACE/NAME."
+App = Annotated[str, typer.Argument(parser=an_app, metavar="APP", help=_NAME, show_default=False)]
+Apps = Annotated[list[str], typer.Argument(parser=an_app, metavar="APP...", help=_NAME, show_default=False)]

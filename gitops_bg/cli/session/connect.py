@@ -1,0 +1,106 @@
+"""Opens the repository and the cluster that options name. Decides where the mirror is kept; reads no app."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from gitops_bg.agent.observability.logs import mask
+from gitops_bg.cli.errors import UsageError
+from gitops_bg.cli.options.options import ClusterOptions, GitOptions
+from gitops_bg.cli.session.user_git import repository_url
+from gitops_bg.cluster.api.connection import Access
+from gitops_bg.repo.git.errors import DiskProblem, MirrorInUse
+from gitops_bg.repo.repository import Repository
+from gitops_bg.repo.settings import RepositorySettings
+
+NO_CLUSTER = "default"
+"""The name of the ledger where nobody gave one."""
+_AGENT = ("gitops-bg", "gitops-bg@localhost")
+"""Who commits of the agent are by, as long as gitops-bg.yaml says nothing else."""
+
+
+def access(options: ClusterOptions) -> Access:
+    """How to reach the cluster."""
+    return Access(kubeconfig=options.kubeconfig, context=options.context)
+
+
+def repository_settings(
+    options: GitOptions, directory: Path, cluster: str, author: tuple[str, str] | None = None
+) -> RepositorySettings:
+    """The settings of the repository; commits are by ``author``, where one is given."""
+    if options.git_token_file is not None:
+        _mask_file(options.git_token_file)
+    name, email = author or _AGENT
+    return RepositorySettings(
+        author_name=name,
+        author_email=email,
+        url=repository_url(options.repo),
+        cluster=cluster,
+        directory=directory,
+        branch=options.branch,
+        username=options.git_username,
+        token_file=_absolute(options.git_token_file),
+        ca_file=_absolute(options.git_ca_file),
+        ssh_key_file=_absolute(options.ssh_key_file),
+        known_hosts_file=_absolute(options.known_hosts_file),
+        signing_key=_absolute(options.signing_key),
+    )
+
+
+def mirror_directory(options: GitOptions, purpose: str) -> Path:
+    """Where the mirror lives: as told, or a folder of the user's cache for this repository and ``purpose``."""
+    if options.state_dir is not None:
+        return options.state_dir.absolute()
+    key = hashlib.sha256(repository_url(options.repo).encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "gitops-bg" / f"{purpose}-{key}"
+
+
+def open_repository(
+    options: GitOptions, stack: ExitStack, author: tuple[str, str] | None = None, *, with_ledger: bool
+) -> Repository:
+    """The repository, closed with ``stack``; ``with_ledger`` finds out whose ledger is meant where nobody said."""
+    directory = mirror_directory(options, "cli")
+    repository = _opened(options, stack, directory, options.cluster or NO_CLUSTER, author)
+    if options.cluster or not with_ledger:
+        return repository
+    cluster = _the_only(repository.clusters())
+    if cluster == NO_CLUSTER:
+        return repository
+    repository.close()
+    return _opened(options, stack, repository.settings.directory, cluster, author)
+
+
+def _opened(
+    options: GitOptions, stack: ExitStack, directory: Path, cluster: str, author: tuple[str, str] | None
+) -> Repository:
+    try:
+        repository = Repository(repository_settings(options, directory, cluster, author))
+    except (MirrorInUse, DiskProblem):
+        if options.state_dir is not None:
+            raise
+        own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gitops-bg-")))
+        repository = Repository(repository_settings(options, own, cluster, author))
+    stack.callback(repository.close)
+    return repository
+
+
+def _the_only(names: Sequence[str]) -> str:
+    if len(names) > 1:
+        raise UsageError(f"--cluster: the repository has the ledgers of {', '.join(names)}; say which")
+    return names[0] if names else NO_CLUSTER
+
+
+def _absolute(path: Path | None) -> Path | None:
+    return path.expanduser().absolute() if path is not None else None
+
+
+def _mask_file(path: Path) -> None:
+    """What is in a credentials file must never be printed, whoever repeats it."""
+    try:
+        mask(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"--git-token-file: {path} cannot be read: {error.strerror}") from error

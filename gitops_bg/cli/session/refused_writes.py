@@ -1,0 +1,26 @@
+"""What only a running agent finds out, that writes are refused, for verbs that decide as it does. Asks nobody."""
+
+from dataclasses import replace
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.core.status.conditions import LEDGER_WRITABLE, MAIN_REFUSES, OFFER_WRITABLE, PUSH_REFUSED, WRITE_REFUSED
+
+_SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
+
+
+def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
+    """The facts with what main or the cluster refused, as the agent last wrote it into the live object."""
+    conditions = ((manifest or {}).get("status") or {}).get("conditions") or []
+    why = {each["reason"]: each["message"] for each in conditions}
+    unwritten = {each["type"]: each["message"] for each in conditions if each["reason"] == PUSH_REFUSED}
+    observed = facts.observed
+    git = replace(
+        observed.git,
+        main_refused=why.get(MAIN_REFUSES, observed.git.main_refused),
+        offer_refused=unwritten.get(OFFER_WRITABLE, observed.git.offer_refused),
+        ledger_refused=unwritten.get(LEDGER_WRITABLE, observed.git.ledger_refused),
+    )
+    skew = next((_SKEWS[each["reason"]] for each in conditions if each["reason"] in _SKEWS), observed.clock_skew)
+    refused = why.get(WRITE_REFUSED, observed.refused)
+    return replace(facts, observed=replace(observed, git=git, refused=refused, clock_skew=skew))

@@ -1,0 +1,140 @@
+"""What one run of a verb works with: repository, catalog, cluster; each opened when first asked for, closed at the end.
+
+It reads; what a verb writes it says itself.
+"""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import cached_property
+from types import TracebackType
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.lineage import main_of
+from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.cli.errors import ObjectNotFound, UsageError
+from gitops_bg.cli.options.app_names import app_name
+from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
+from gitops_bg.cli.session.connect import access, open_repository
+from gitops_bg.cli.session.refused_writes import as_the_agent_knows
+from gitops_bg.cluster.api.kinds import APPS
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.main import Main
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.repository import Repository
+from gitops_bg.spec.codec import from_json
+
+
+class Session:
+    """A context manager. ``author`` is who commits are by; verbs that only read need none."""
+
+    def __init__(
+        self,
+        git: GitOptions | None = None,
+        kube: ClusterOptions | None = None,
+        place: PlaceOptions | None = None,
+        author: tuple[str, str] | None = None,
+        *,
+        with_ledger: bool = False,
+    ) -> None:
+        self._git = git
+        self._kube = kube
+        self._place = place or PlaceOptions()
+        self._author = author
+        self._with_ledger = with_ledger
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @property
+    def now(self) -> datetime:
+        """The time, UTC."""
+        return datetime.now(UTC)
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository, looked at just now."""
+        assert self._git is not None
+        repository = open_repository(self._git, self._stack, self._author, with_ledger=self._with_ledger)
+        if repository.poll().rewritten:  # what this person saw once is nothing that an agent ever acted on
+            repository.accept(repository.head)
+        return repository
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        """The cluster, read whenever asked."""
+        assert self._kube is not None
+        namespaces = (self._place.namespace,) if self._place.namespace else ()
+        cluster = Cluster.live(access(self._kube), namespaces)
+        self._stack.callback(cluster.stop)
+        return cluster
+
+    def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
+        """What main says of apps, read now; no namespaces: of all. ``records`` stand in place of the live ones."""
+        wanted, mains = tuple(namespaces), None if records is None else frozenset(map(main_of, records))
+        catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
+        self.repository.begin_again()
+        catalog.refresh()
+        if self._author:
+            self.repository.commit_as(*self._author)
+        return catalog
+
+    def app(self, name: str) -> AppKey:
+        """The app that a person means by NAME or NAMESPACE/NAME; looked for where the session looks first."""
+        namespace, name = app_name(name)
+        if namespace or self._place.namespace:
+            return AppKey(namespace or self._place.namespace, name)
+        found = sorted(app for app in self._known() if app.name == name)
+        if len(found) > 1:
+            raise UsageError(f"{name} is ambiguous: {', '.join(map(str, found))}; name one of them in full")
+        if not found:
+            raise ObjectNotFound(f"there is no app {name}; `gitops-bg get` lists those that run")
+        return found[0]
+
+    def app_in_git(self, name: str) -> AppKey:
+        """The same, for an app that main must have."""
+        app = self.app(name)
+        if app not in self.repository.apps():
+            raise ObjectNotFound(f"main has no app {app}; it would be in apps/{app}/")
+        return app
+
+    def apps_in_git(self, names: Iterable[str]) -> list[AppKey]:
+        """The same for several, each once."""
+        return list(dict.fromkeys(map(self.app_in_git, names)))
+
+    def facts(self, app: AppKey) -> Facts:
+        """All that is known of an app now. Raises ``ObjectNotFound``."""
+        facts = gather(self.catalog([app.namespace]), self.cluster, app)
+        if facts is None:
+            raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
+        return as_the_agent_knows(facts, self.cluster.manifest(app))
+
+    def nudge(self, app: AppKey) -> None:
+        """Have the agent look at Git now instead of at its next poll, where we may; the change is in Git either way."""
+        try:
+            self.cluster.reconcile(app, self.now)
+        except GitopsBgError:
+            return
+
+    def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[Main]:
+        """The mains that live records name: where main lacks one it was rewritten, though we never saw it."""
+        if self._kube is None:
+            return frozenset()
+        bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
+        records = [from_json(Record, (body.get("status") or {}).get("record") or {}) for body in bodies]
+        return frozenset(map(main_of, records))
+
+    def remembered(self) -> frozenset[Main]:
+        """The mains that the records of all apps were decided from."""
+        return self._remembered(())
+
+    def _known(self) -> Iterable[AppKey]:
+        return self.repository.apps() if self._git is not None else self.cluster.apps()

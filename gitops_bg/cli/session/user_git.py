@@ -1,0 +1,82 @@
+"""The user's own git: the origin of the current directory, and who they are. Never reads a secret.
+
+It is theirs, so it sees their environment. But variables that name a repository in place of the current directory
+(git sets them for hooks), or change what git does there, stay out: the current directory is what is meant.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from gitops_bg.cli.errors import UsageError
+
+_THEIRS = {
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
+    *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),
+    *("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_SSL_CERT", "GIT_SSL_KEY", "GIT_SSL_NO_VERIFY"),
+}
+"""Where their settings are, and how they reach their remote."""
+
+_PERSON = re.compile(r"\s*([^<>]*[^<>\s])\s*<([^<>\s]+)>\s*")
+
+
+def repository_url(given: str) -> str:
+    """The URL to use: ``given``, a path made absolute, or the origin of the current directory."""
+    url = given or asked("remote", "get-url", "origin")
+    if not url:
+        raise UsageError("which repository? Give --repo, set GITOPS_BG_REPO, or run it in a clone that has an origin")
+    if "://" in url or (":" in url.partition("/")[0]):
+        return url
+    base = Path.cwd() if given else Path(asked("rev-parse", "--show-toplevel") or ".")
+    return str((base / Path(url).expanduser()).resolve())
+
+
+def author(given: str) -> tuple[str, str]:
+    """The name and mail address of who a commit is by: ``Name <mail>``, or who git itself would name."""
+    if given:
+        match = _PERSON.fullmatch(given)
+        if match is None:
+            raise UsageError(f"--author: {given!r} is no author; write 'Ada Lovelace <ada@example.com>'")
+        return match[1], match[2]
+    name = os.environ.get("GIT_AUTHOR_NAME") or asked("config", "user.name")
+    mail = os.environ.get("GIT_AUTHOR_EMAIL") or asked("config", "user.email")
+    if not (name and mail):
+        raise UsageError("who are you? Set user.name and user.email of git, or give --author 'Name <mail>'")
+    return name, mail
+
+
+def who(given: str = "") -> str:
+    """The same as one text, for requests and suspensions; the name of the account where git knows nobody."""
+    try:
+        return "{} <{}>".format(*author(given))
+    except UsageError:
+        if given:
+            raise
+        import getpass
+
+        return getpass.getuser()
+
+
+def asked(*arguments: str) -> str:
+    """What git answers in the current directory; empty where it answers nothing."""
+    done = _run(*arguments, seconds=10)
+    return done.stdout.strip() if done and done.returncode == 0 else ""
+
+
+def succeeds(*arguments: str) -> bool:
+    """Whether git does something in the current directory; it asks nobody for a password."""
+    done = _run(*arguments, seconds=60, GIT_TERMINAL_PROMPT="0")
+    return done is not None and done.returncode == 0
+
+
+def _run(*arguments: str, seconds: float, **environment: str) -> subprocess.CompletedProcess[str] | None:
+    """Run git; None where there is none, or none that answers."""
+    theirs = {name: value for name, value in os.environ.items() if name in _THEIRS or not name.startswith("GIT_")}
+    env = theirs | environment
+    try:
+        return subprocess.run(
+            ["git", *arguments], capture_output=True, text=True, timeout=seconds, check=False, env=env
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None

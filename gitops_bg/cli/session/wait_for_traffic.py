@@ -1,0 +1,21 @@
+"""Waits until live traffic is where it was sent, for --wait. Looks at the record only; moves nothing."""
+
+from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.options.options import ClusterOptions
+from gitops_bg.cli.session.connect import access
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.watch_changes import changes, until
+from gitops_bg.core.model.version import AppKey
+
+
+def wait_for_traffic(session: Session, kube: ClusterOptions, app: AppKey, digest: str, seconds: float) -> None:
+    """Return once the record says that traffic goes to ``digest``. Raises `CommandFailed` after ``seconds``."""
+
+    def arrived() -> bool:
+        record = session.cluster.record(app)
+        return record.traffic == digest and record.switch is None
+
+    with changes(access(kube), app.namespace) as wait:
+        if not until(arrived, wait, seconds):
+            raise CommandFailed(f"{app}: traffic has not moved within {spoken(seconds)}; see `gitops-bg explain {app}`")

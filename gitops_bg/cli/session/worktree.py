@@ -1,0 +1,32 @@
+"""Reads a work tree as the agent reads a commit: links are not followed, huge files not read. Knows no manifest."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.repo.git.blobs import LARGEST_BYTES
+from gitops_bg.spec.app.layout import is_manifest
+
+
+def files_of(root: Path) -> Iterator[tuple[str, bytes | Problem]]:
+    """Every YAML file below ``root``, by its path from there; hidden folders are left out."""
+    for folder, subfolders, files in os.walk(root, followlinks=False):
+        links = [name for name in subfolders if (Path(folder) / name).is_symlink()]
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith(".") and name not in links)
+        for name in sorted([*links, *filter(is_manifest, files)]):
+            file = Path(folder) / name
+            path = file.relative_to(root).as_posix()
+            yield path, _content(file, path)
+
+
+def _content(file: Path, path: str) -> bytes | Problem:
+    if file.is_symlink():
+        return Problem(path, "is a symbolic link; links are not followed", remedy="commit the file itself")
+    try:
+        if file.stat().st_size > LARGEST_BYTES:
+            limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
+            return Problem(path, limit, remedy="keep manifests small; put data elsewhere")
+        return file.read_bytes()
+    except OSError as error:
+        return Problem(path, f"cannot be read: {error.strerror}", remedy="make it a readable file")

@@ -1,0 +1,1 @@
+"""What people are shown: rows, trees, differences, meanings; for terminals and as JSON."""

@@ -1,0 +1,88 @@
+"""One app as JSON, for programs: the same as `picture` draws, with moments instead of countdowns. Reads nothing."""
+
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.cli.views.app_view import AppView
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, due_at
+from gitops_bg.core.model.version import Version
+from gitops_bg.spec.codec import to_json
+
+
+def json_of(sight: AppView) -> dict[str, Any]:
+    """The app, its versions with what runs of them and what measures them, its Services, its gates."""
+    return {
+        **sight.row.json(),
+        "versions": [_version(sight, version) for version in sight.record.versions],
+        "services": [
+            {
+                "role": role,
+                "name": view.name,
+                "version": getattr(sight.version_of(view.digest), "number", None),
+                "readyEndpoints": view.ready_endpoints,
+            }
+            for role, view in sight.services
+        ],
+        "gates": list(sight.gates),
+    }
+
+
+def _version(sight: AppView, version: Version) -> dict[str, Any]:
+    replica_sets = sight.replica_sets_of(version)
+    pods = [pod for each in replica_sets for pod in sight.pods_of(each)]
+    return {
+        "version": version.number,
+        "digest": version.digest,
+        "color": version.color,
+        "stage": version.stage,
+        "retiring": version.retiring,
+        "live": version.digest == sight.record.traffic,
+        "preview": version.digest == sight.record.preview,
+        "onHold": sight.record.held(version.digest) is not None,
+        "failure": version.failure,
+        "sourceCommit": version.source.commit,
+        "configuration": [to_json(ref) for ref in version.snapshot.configuration],
+        "configurationChanges": [to_json(each) for each in sight.changes] if version is sight.newest else [],
+        "scaleDownAt": _moment(version.scale_down_at),
+        "replicaSets": [
+            {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets
+        ],
+        "pods": [
+            {"name": pod.name, "phase": pod.phase, "message": pod.message, "ready": pod.is_ready}
+            | {"restarts": pod.restarts}
+            for pod in pods
+        ],
+        "analysisRuns": [_run(run) for run in sight.all_runs_of(version)],
+    }
+
+
+def _run(run: AnalysisRun) -> dict[str, Any]:
+    return {
+        "stage": run.stage,
+        "rollout": run.rollout,
+        "attempt": run.attempt,
+        "finding": run.finding,
+        "startedAt": _moment(run.started_at),
+        "finishedAt": _moment(run.finished_at),
+        "metrics": [_metric(run, one) for one in run.metrics],
+    }
+
+
+def _metric(run: AnalysisRun, one: MetricRun) -> dict[str, Any]:
+    return {
+        "name": one.metric.name,
+        "finding": one.finding,
+        "count": one.metric.count,
+        "successful": one.successful,
+        "failed": one.failed,
+        "inconclusive": one.inconclusive,
+        "error": one.error,
+        "dryRun": one.metric.dry_run,
+        "terminated": one.terminated,
+        "nextAt": _moment(due_at(run, one)),
+        "measurements": [to_json(each) for each in one.measurements],
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

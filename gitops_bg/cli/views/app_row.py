@@ -1,0 +1,132 @@
+"""One app at a glance: the row of `get`, from the live object alone. Shows what the agent wrote; decides nothing."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from rich.console import Group
+from rich.table import Table
+
+from gitops_bg.cli.options.durations import spoken
+from gitops_bg.cli.views.condition_meanings import drawn_together, json_of, live_conditions
+from gitops_bg.cli.views.output import said
+from gitops_bg.core.model.decision import Condition, Phase
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.meanings import demands
+from gitops_bg.spec.codec import to_json
+
+_STYLES = {
+    Phase.HEALTHY: "green",
+    Phase.HELD: "yellow",
+    Phase.SCALED_TO_ZERO: "yellow",
+    Phase.SUSPENDED: "yellow",
+    Phase.PAUSED: "yellow",
+    Phase.WAITING: "cyan",
+    Phase.AWAITING_PROMOTION: "cyan",
+    Phase.INVALID: "red",
+    Phase.DEGRADED: "red",
+    Phase.ROLLING_BACK: "magenta",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one line shows. ``version`` and ``candidate`` are numbers; 0 where there is none."""
+
+    namespace: str
+    name: str
+    phase: str
+    version: int
+    color: str
+    image: str
+    candidate: int
+    candidate_image: str
+    promotion: str
+    message: str
+    created: str
+    demands: tuple[Condition, ...] = ()
+    """What somebody is to do something about."""
+
+    @property
+    def app(self) -> AppKey:
+        """Whose row it is."""
+        return AppKey(self.namespace, self.name)
+
+    def json(self) -> dict[str, Any]:
+        """For programs."""
+        return to_json(self) | {"demands": [json_of(each, self.app) for each in self.demands]}
+
+
+def row_of(body: Mapping[str, Any]) -> Row:
+    """The row of a live BlueGreenDeployment."""
+    status, metadata = body.get("status") or {}, body["metadata"]
+    active, candidate = status.get("active") or {}, status.get("candidate") or {}
+    return Row(
+        namespace=metadata["namespace"],
+        name=metadata["name"],
+        phase=status.get("phase", "Unknown"),
+        version=active.get("version", 0),
+        color=active.get("color", ""),
+        image=active.get("image", ""),
+        candidate=candidate.get("version", 0),
+        candidate_image=candidate.get("image", ""),
+        promotion=_promotion(status.get("gates") or []),
+        message=status.get("message", ""),
+        created=metadata.get("creationTimestamp") or "",
+        demands=tuple(demands(live_conditions(body))),
+    )
+
+
+def _promotion(gates: list[Mapping[str, Any]]) -> str:
+    """How many gates are open, and the first that is not."""
+    if not gates:
+        return ""
+    shut = [gate["kind"] for gate in gates if not gate["open"]]
+    opened = f"{len(gates) - len(shut)}/{len(gates)}"
+    return f"{opened}, waits for {shut[0]}" if shut else opened
+
+
+def list_of(rows: Iterable[Row], now: datetime) -> Group:
+    """The rows as a table, and below it what somebody is to do."""
+    shown = tuple(rows)
+    together = drawn_together((row.app, row.demands) for row in shown)
+    return Group(table_of(shown, now), *(part for group in together for part in ("", group)))
+
+
+def table_of(rows: Iterable[Row], now: datetime) -> Table:
+    """The rows as a table."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("NAMESPACE", "NAME", "PHASE", "ACTIVE", "COLOUR", "IMAGE", "CANDIDATE", "PROMOTION", "AGE"):
+        table.add_column(title, no_wrap=title in ("NAME", "PHASE"), overflow="fold")
+    for row in rows:
+        table.add_row(*cells(row, now))
+    return table
+
+
+def cells(row: Row, now: datetime) -> Iterator[Any]:
+    """The cells of one row."""
+    yield said(row.namespace)
+    yield said(row.name, "bold")
+    yield said(row.phase, style_of(row.phase))
+    yield said(f"v{row.version}" if row.version else "-")
+    yield said(row.color or "-", row.color if row.color in ("blue", "green") else "")
+    yield said(row.image or "-")
+    yield said(f"v{row.candidate} {row.candidate_image}" if row.candidate else "-")
+    yield said(row.promotion or "-")
+    yield said(age(row.created, now))
+
+
+def style_of(phase: str) -> str:
+    """How a phase is printed."""
+    return _STYLES.get(Phase(phase), "") if phase in set(Phase) else "dim"
+
+
+def age(created: str, now: datetime) -> str:
+    """How long ago a time of Kubernetes was.
+
+    >>> from datetime import UTC
+    >>> age("2026-01-01T00:00:00Z", datetime(2026, 1, 1, 1, tzinfo=UTC))
+    '1h'
+    """
+    return spoken((now - datetime.fromisoformat(created)).total_seconds()) if created else "-"

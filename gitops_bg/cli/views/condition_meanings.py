@@ -1,0 +1,78 @@
+"""What conditions mean, drawn for people and as JSON: where traffic is, who must do what, the command. Decides nothing.
+
+The words are those of ``core.status.meanings``; every line fits a terminal of 80 columns.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gitops_bg.cli.views.output import said
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.meanings import demands, meaning_of
+from gitops_bg.spec.codec import to_json
+
+_WORDS = {"True": True, "False": False}
+_MOST_NAMED = 3
+"""Apps that a line names; of the others it says how many they are."""
+
+
+def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """The conditions in the status of a live BlueGreenDeployment."""
+    found = (body.get("status") or {}).get("conditions") or []
+    return tuple(
+        Condition(each["type"], _WORDS.get(each["status"]), each.get("reason", ""), each.get("message", ""))
+        for each in found
+    )
+
+
+def json_of(condition: Condition, app: AppKey) -> dict[str, Any]:
+    """A condition with what it means; nothing beside it where that is not known, or where it means nothing."""
+    meaning = meaning_of(condition.type, condition.reason)
+    return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
+
+
+def drawn(condition: Condition, app: AppKey) -> Group:
+    """A condition with its meaning, for people."""
+    return Group(_headline(condition), Padding(_rows(condition, app), (0, 0, 0, 2)))
+
+
+def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -> Iterator[Group]:
+    """What somebody is to do about many apps: each kind of trouble once, with the apps that have it."""
+    found: dict[tuple[str, str], list[tuple[AppKey, Condition]]] = {}
+    for app, of_app in conditions:
+        for one in demands(of_app):
+            found.setdefault((one.type, one.reason), []).append((app, one))
+    for troubled in found.values():
+        apps = [app for app, _ in troubled]
+        where = said(f"{_named(apps)}: ", "bold")
+        first = troubled[0]
+        headline = Text.assemble(where, _headline(first[1]))
+        yield Group(headline, Padding(_rows(first[1], first[0]), (0, 0, 0, 2)))
+
+
+def _named(apps: list[AppKey]) -> str:
+    more = len(apps) - _MOST_NAMED
+    return ", ".join(map(str, apps[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _headline(condition: Condition) -> Text:
+    status = "Unknown" if condition.status is None else condition.status
+    return said(f"{condition.type}={status}: {condition.message}", "yellow")
+
+
+def _rows(condition: Condition, app: AppKey) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    meaning = meaning_of(condition.type, condition.reason)
+    if meaning is not None and meaning.traffic:
+        meant = meaning.of(app)
+        table.add_row(said("traffic", "dim"), said(meant.traffic))
+        table.add_row(said("to do", "dim"), said(f"{meant.who}: {meant.what}"))
+        if meant.command:
+            table.add_row(said("by", "dim"), said(meant.command, "cyan"))
+    return table

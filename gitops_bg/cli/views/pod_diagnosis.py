@@ -1,0 +1,101 @@
+"""Why pods do not come up, in the words of the kubelet, and what a person can do about it: for `explain`.
+
+It reads pods and, where those say nothing, their Events; where we may not, there is nothing to say.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+from gitops_bg.cli.views.pods import Pod, pods_of
+from gitops_bg.cluster.api.kinds import EVENTS
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, Snapshot
+from gitops_bg.core.names import configuration_name
+from gitops_bg.spec.app.layout import app_file
+
+_MOUNTING = ("ContainerCreating", "PodInitializing")
+"""What a pod says while its volumes are not there; why, only its Events know."""
+_ON_THE_WAY = (*_MOUNTING, "Pending", "Running")
+_KINDS = {"configmap": "ConfigMap", "secret": "Secret"}
+_NO_OBJECT = re.compile(r'(configmap|secret) "([^"]+)" not found')
+_NO_KEY = re.compile(r"couldn't find key (\S+) in (ConfigMap|Secret) [^/]+/(\S+)")
+_NO_FILE = re.compile(r"references non-existent (config|secret) key: (\S+)")
+_IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
+
+Copies = Mapping[str, ConfigurationRef]
+"""What the version uses, by the names that pods know it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What keeps pods from coming up: the same for all of ``pods``, names. ``advice`` is empty where nobody has any."""
+
+    reason: str
+    message: str
+    pods: tuple[str, ...]
+    advice: str
+
+    def __str__(self) -> str:
+        number = f"{len(self.pods)} pod{'s' if len(self.pods) > 1 else ''}"
+        said = f"{self.reason}: {self.message}" if self.message else self.reason
+        return f"{number}: {said}"
+
+
+def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> tuple[Trouble, ...]:
+    """What keeps the pods of a version from coming up; those that are merely on their way are not in trouble."""
+    copies = {configuration_name(app, ref): ref for ref in snapshot.configuration}
+    pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
+    found = sorted((*_said(cluster, app, pod), pod.name) for pod in pods)
+    return tuple(_grouped(app, copies, (each for each in found if each[1] or each[0] not in _ON_THE_WAY)))
+
+
+def _said(cluster: Cluster, app: AppKey, pod: Pod) -> tuple[str, str]:
+    if pod.message or pod.phase not in _MOUNTING:
+        return pod.phase, pod.message
+    return pod.phase, _unmounted(cluster, app, pod.name)
+
+
+def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
+    """Which volume cannot be mounted, by the newest Event that says so."""
+    about = f"involvedObject.kind=Pod,involvedObject.name={pod},reason=FailedMount"
+    try:
+        answer = cluster.client.read(f"list events of {pod}", EVENTS.path(app.namespace), {"fieldSelector": about})
+    except Refused:
+        return ""
+    found = sorted(answer.get("items") or [], key=lambda each: each.get("lastTimestamp") or "")
+    return str(found[-1].get("message", "")) if found else ""
+
+
+def _grouped(app: AppKey, copies: Copies, found: Iterable[tuple[str, str, str]]) -> Iterator[Trouble]:
+    for (reason, message), pods in groupby(found, key=lambda each: each[:2]):
+        names = tuple(name for _, _, name in pods)
+        yield Trouble(reason, message, names, _advice(app, copies, reason, message, names[0]))
+
+
+def _advice(app: AppKey, copies: Copies, reason: str, message: str, pod: str) -> str:
+    if match := _NO_OBJECT.search(message):
+        return _create(app, copies, _KINDS[match[1]], match[2])
+    if match := _NO_KEY.search(message):
+        name = copies[match[3]].name if match[3] in copies else match[3]
+        return f"give the {match[2]} {name} the key {match[1]}, or correct the reference in the target"
+    if match := _NO_FILE.search(message):
+        kind = "Secret" if match[1] == "secret" else "ConfigMap"
+        return f"give the {kind} of that volume the key {match[2]}, or correct the reference in the target"
+    if reason.removeprefix("Init:") in _IMAGE:
+        return f"if the image is wrong: gitops-bg set-image {app} CONTAINER=IMAGE"
+    if reason.removeprefix("Init:") == "CrashLoopBackOff":
+        return f"kubectl --namespace {app.namespace} logs {pod} --previous"
+    return ""
+
+
+def _create(app: AppKey, copies: Copies, kind: str, name: str) -> str:
+    """Two ways to make a ConfigMap or Secret: as a part of the version, or for others, too."""
+    if name in copies:
+        return f"it is the copy of {copies[name]}, which the agent makes: does it run, and may it?"
+    verb = "configmap" if kind == "ConfigMap" else "secret generic"
+    file = app_file(app, f"{kind.lower()}-{name}.yaml")
+    return f"commit the {kind} {name} as {file}, or: kubectl --namespace {app.namespace} create {verb} {name} …"

@@ -1,0 +1,49 @@
+"""The ReplicaSets of an app as Kubernetes counts them, read for the tree of `get`. Nothing depends on them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import REPLICA_SETS
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.cluster.observation.reader import labels_of
+from gitops_bg.core import names
+from gitops_bg.core.model.version import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSet:
+    """One ReplicaSet. ``digest`` is the short one of its label; the rest are numbers of pods."""
+
+    name: str
+    digest: str
+    desired: int
+    current: int
+    ready: int
+    available: int
+    created: str
+
+    @property
+    def status(self) -> str:
+        """In the words of Argo Rollouts."""
+        if self.desired == 0:
+            return "ScaledDown"
+        return "Healthy" if self.available >= self.desired else "Progressing"
+
+
+def replica_sets_of(cluster: Cluster, app: AppKey) -> tuple[ReplicaSet, ...]:
+    """Those with the labels of the app, by name."""
+    found = map(_replica_set, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app)))
+    return tuple(sorted(found, key=lambda each: each.name))
+
+
+def _replica_set(body: dict[str, Any]) -> ReplicaSet:
+    spec, status, metadata = body.get("spec") or {}, body.get("status") or {}, body["metadata"]
+    return ReplicaSet(
+        name=metadata["name"],
+        digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
+        desired=spec.get("replicas", 1),
+        current=status.get("replicas", 0),
+        ready=status.get("readyReplicas", 0),
+        available=status.get("availableReplicas", 0),
+        created=metadata.get("creationTimestamp") or "",
+    )

@@ -1,0 +1,127 @@
+"""Draws one app for people: a header and a tree, both made of what `sight` and `branches` say. Reads nothing."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from rich.console import Group
+from rich.table import Table
+
+from gitops_bg.cli.views.app_row import style_of
+from gitops_bg.cli.views.app_view import AppView
+from gitops_bg.cli.views.condition_meanings import drawn
+from gitops_bg.cli.views.output import said
+from gitops_bg.cli.views.tree_rows import Branch, root_of
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.foreign_json import reread_json
+
+_SIGNS = {
+    Phase.HEALTHY: "✔",
+    Phase.DEGRADED: "✖",
+    Phase.INVALID: "✖",
+    Phase.SCALED_TO_ZERO: "॥",
+    Phase.PAUSED: "॥",
+    Phase.WAITING: "॥",
+    Phase.SUSPENDED: "॥",
+    Phase.AWAITING_PROMOTION: "॥",
+    Phase.HELD: "॥",
+}
+"""As Argo Rollouts has them; what is on its way has another."""
+
+
+def picture_of(sight: AppView, now: datetime) -> Group:
+    """The app as it was seen; ages and countdowns are those of ``now``."""
+    demands = (drawn(each, sight.row.app) for each in sight.row.demands)
+    return Group(_header(sight), *demands, "", _tree(root_of(sight, now)))
+
+
+def _header(sight: AppView) -> Table:
+    row = sight.row
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_row("Name:", said(f"{row.namespace}/{row.name}", "bold"))
+    table.add_row("Phase:", said(f"{_sign(row.phase)} {row.phase}", style_of(row.phase)))
+    if row.message:
+        table.add_row("Message:", said(row.message))
+    if sight.strategy:
+        table.add_row("Strategy:", said(", ".join(_strategy(sight.strategy))))
+    for title, image in zip(_titles("Images:"), _images(sight), strict=False):
+        table.add_row(title, said(image))
+    table.add_row("Replicas:", said(_replicas(sight)))
+    return table
+
+
+def _sign(phase: str) -> str:
+    return _SIGNS.get(Phase(phase), "◌") if phase in set(Phase) else "◌"
+
+
+def _titles(first: str) -> Iterator[str]:
+    """A title for the first of several rows."""
+    yield first
+    while True:
+        yield ""
+
+
+def _strategy(strategy: Strategy) -> Iterator[str]:
+    yield "blue-green"
+    if not strategy.auto_promotion_enabled:
+        yield "promoted by a person"
+    elif strategy.auto_promotion_seconds:
+        yield f"promoted by itself after {strategy.auto_promotion_seconds} s"
+    else:
+        yield "promoted by itself"
+
+
+def _images(sight: AppView) -> Iterator[str]:
+    """What runs, with its role: ``active``, ``preview``."""
+    for version in sight.versions:
+        roles = [role for role, digest in _roles(sight) if digest == version.digest]
+        for image in images_of(version):
+            if roles or any(each.desired for each in sight.replica_sets_of(version)):
+                yield f"{image} ({', '.join([*roles, str(version.color)])})"
+
+
+def _roles(sight: AppView) -> Iterator[tuple[str, str]]:
+    yield "active", sight.record.traffic
+    yield "preview", sight.record.preview
+
+
+def images_of(version: Version) -> Iterator[str]:
+    """The images of a version's containers; none where its text is only in its ReplicaSet."""
+    template = reread_json(version.snapshot.text) if version.snapshot.text else {}
+    for container in (template.get("spec") or {}).get("containers") or []:
+        yield str(container.get("image", ""))
+
+
+def _replicas(sight: AppView) -> str:
+    """As Argo Rollouts counts: ready and available are those that serve, updated those of the newest version."""
+    active, newest = sight.replica_sets_of(sight.active), sight.replica_sets_of(sight.newest)
+    autoscaler = sight.record.autoscaler
+    counts = {
+        "desired": sum(each.desired for each in active) if autoscaler else sight.record.replicas or 0,
+        "current": sum(each.current for each in sight.replica_sets),
+        "updated": sum(each.current for each in newest),
+        "ready": sum(each.ready for each in active),
+        "available": sum(each.available for each in active),
+    }
+    said = "  ".join(f"{name} {count}" for name, count in counts.items())
+    by = f" ({autoscaler.minimum} to {autoscaler.maximum} by {autoscaler.copy})" if autoscaler else ""
+    return said + by
+
+
+def _tree(root: Branch) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("NAME", "KIND", "STATUS", "AGE", "INFO"):
+        table.add_column(title, no_wrap=title != "INFO", overflow="fold")
+    for prefix, branch in _lines(root, "", ""):
+        cells = (prefix + branch.name, branch.kind, branch.status, branch.age, branch.info)
+        table.add_row(*(said(cell, branch.style) for cell in cells))
+    return table
+
+
+def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, Branch]]:
+    """Each branch with what stands before its name: of its own line, and of those below it."""
+    yield first, branch
+    for child in branch.children:
+        last = child is branch.children[-1]
+        yield from _lines(child, others + ("└─ " if last else "├─ "), others + ("   " if last else "│  "))

@@ -1,0 +1,104 @@
+"""Goes on showing what changes: draws anew on every change, and each second where somebody looks on. Knows no app."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, Generic, Protocol, TypeVar
+
+from rich.console import RenderableType
+from rich.live import Live
+
+from gitops_bg.cli.views.output import Output
+from gitops_bg.core.errors import Transient
+
+_SECOND = 1.0
+
+Seen = TypeVar("Seen")
+_Shown_contra = TypeVar("_Shown_contra", contravariant=True)
+
+
+class Screen(Protocol[_Shown_contra]):
+    """Where what is seen is shown. ``tick`` is after how many seconds the same is shown again."""
+
+    tick: float
+
+    def show(self, seen: _Shown_contra) -> None:
+        """Show it as it is now."""
+
+
+def follow(
+    read: Callable[[], Seen], screen: Screen[Seen], wait: Callable[[float | None], bool], seconds: float
+) -> None:
+    """Read and show on every change that ``wait`` tells of, for ``seconds``. A read that fails is repeated."""
+    until, seen, behind = time.monotonic() + seconds, None, False
+    while (left := until - time.monotonic()) > 0:
+        pause = min(left, _SECOND if behind else screen.tick)
+        if wait(None if math.isinf(pause) else pause) or behind:
+            try:
+                seen, behind = read(), False
+            except Transient:
+                if seen is None:
+                    raise
+                behind = True
+        if seen is not None:
+            screen.show(seen)
+
+
+@contextmanager
+def terminal(output: Output, draw: Callable[[Seen, datetime], RenderableType]) -> Iterator[Screen[Seen]]:
+    """A picture on the terminal that is drawn over the last one."""
+    with Live(console=output.console, auto_refresh=False) as live:
+        yield _Terminal(live, draw)
+
+
+class _Terminal(Generic[Seen]):
+    tick = _SECOND
+
+    def __init__(self, live: Live, draw: Callable[[Seen, datetime], RenderableType]) -> None:
+        self._live = live
+        self._draw = draw
+
+    def show(self, seen: Seen) -> None:
+        self._live.update(self._draw(seen, datetime.now(UTC)), refresh=True)
+
+
+class Frames(Generic[Seen]):
+    """One picture below the other, each only where something but the time is different."""
+
+    tick = math.inf
+
+    def __init__(self, output: Output, draw: Callable[[Seen, datetime], RenderableType]) -> None:
+        self._output = output
+        self._draw = draw
+        self._last = ""
+        self._last_at = datetime.now(UTC)
+
+    def show(self, seen: Seen) -> None:
+        """Show it, unless at the time of the last picture it would have been the same picture."""
+        if self._output.drawn(self._draw(seen, self._last_at)) == self._last:
+            return
+        if self._last:
+            self._output.line("")
+        self._last_at = datetime.now(UTC)
+        picture = self._draw(seen, self._last_at)
+        self._last = self._output.drawn(picture)
+        self._output.show(picture)
+
+
+class JsonLines(Generic[Seen]):
+    """One JSON object a line, for each change."""
+
+    tick = math.inf
+
+    def __init__(self, output: Output, value: Callable[[Seen], Any]) -> None:
+        self._output = output
+        self._value = value
+        self._last: Seen | None = None
+
+    def show(self, seen: Seen) -> None:
+        """Show it, unless it is what was shown last."""
+        if seen != self._last:
+            self._last = seen
+            self._output.data_line(self._value(seen))

@@ -1,0 +1,34 @@
+"""Why a target that went back did not take live traffic with it, and what to type: words for `explain`."""
+
+from dataclasses import dataclass
+
+from gitops_bg.core.checks.reverts import why_not_back
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World
+
+
+@dataclass(frozen=True, slots=True)
+class WentBack:
+    """A target that went back alone."""
+
+    reason: str
+    advice: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def went_back(world: World) -> WentBack | None:
+    """Where the target names a version that served before and traffic does not follow it: why, and what does it."""
+    why, back, live = why_not_back(world), world.record.version(world.target_digest), world.active
+    if not why or back is None or live is None or back.digest == live.digest:
+        return None
+    names = label(back.number, back.digest), label(live.number, live.digest)
+    reason = f"the target went back to {names[0]}, live traffic stays with {names[1]}: {why}"
+    command = f"gitops-bg rollback {world.spec.app} --to {back.number}"
+    if not leads_back(world.record, back, by_name=True):
+        return WentBack(reason, f"if it is good all the same: {command} --force")
+    brought = live.source.commit[:10]
+    later = f"; next time `git revert {brought}` goes back at once" if brought else ""
+    return WentBack(reason, f"to go back now: {command}{later}")

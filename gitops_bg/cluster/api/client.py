@@ -1,0 +1,187 @@
+"""The verbs of the Kubernetes API, raw JSON in and out. Knows no kind in particular and decides nothing.
+
+Answers that callers act upon become values or errors of their own: absent, conflict, failed test, gone.
+The reasons: pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from gitops_bg.cluster.api.connection import Access, Answer, Call, Connection, Count, Stream
+from gitops_bg.cluster.api.errors import is_absent, is_failed_test, refusal
+from gitops_bg.cluster.api.kinds import Kind, Object, name_of
+from gitops_bg.cluster.api.skew import Skew
+from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.names import FIELD_MANAGER
+from gitops_bg.core.text.foreign_json import read_objects
+
+PAGE = 500
+"""Objects in one page of a list: reading 20 MB at once stops all threads for a second (pitfalls.md §1.1)."""
+
+APPLY = "application/apply-patch+yaml"
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+_MANAGER = {"fieldManager": FIELD_MANAGER}
+
+
+class Client:
+    """One identity at one API server. Safe for many threads; `close` it at the end.
+
+    ``may_write`` is asked before every write but Events, also where one is sent again, and raises where nothing may be
+    written any more. ``count`` hears of every request.
+
+    Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        skew: Skew | None = None,
+        may_write: Callable[[], None] = lambda: None,
+        count: Count = lambda *_: None,
+    ) -> None:
+        self._connection = Connection(access, skew, count, self._may_send)
+        self._may_write = may_write
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._connection.close()
+
+    def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """One object as it is now (a quorum read); None where there is none of this name."""
+        call = Call(f"get {kind.called(namespace, name)}", "GET", kind.path(namespace, name), {})
+        answer = self._connection.send(call)
+        return None if is_absent(answer.status, answer.data) else _decoded(call, answer)
+
+    def pages(self, kind: Kind, namespace: str = "", labels: str = "", limit: int = PAGE) -> Iterator[Object]:
+        """The pages of a list, each a list object of its own; all at the ``resourceVersion`` of the first.
+
+        Raises `Gone` where the server no longer knows how to continue: start again.
+        """
+        query = {"limit": str(limit)} | ({"labelSelector": labels} if labels else {})
+        while True:
+            page = self.read(f"list {kind.called(namespace)}", kind.path(namespace), query)
+            yield page
+            token = (page.get("metadata") or {}).get("continue")
+            if not token:
+                return
+            query["continue"] = token
+
+    def list(self, kind: Kind, namespace: str = "", labels: str = "") -> list[Object]:
+        """All objects of a kind with these labels; in all namespaces where none is given."""
+        return [each for page in self.pages(kind, namespace, labels) for each in page.get("items") or []]
+
+    def read(self, what: str, path: str, query: Mapping[str, str] | None = None) -> Object:
+        """GET any path; the verb for lists and discovery."""
+        call = Call(what, "GET", path, query or {})
+        return _decoded(call, self._connection.send(call))
+
+    def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, grace: float) -> Stream:
+        """Open a watch that the server ends after ``seconds``; silence of ``grace`` more seconds is an error.
+
+        https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+        """
+        query = {
+            "watch": "true",
+            "resourceVersion": version,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(seconds),
+        }
+        if labels:
+            query["labelSelector"] = labels
+        call = Call(f"watch {kind.called(namespace)}", "GET", kind.path(namespace), query)
+        return self._connection.open(call, seconds + grace)
+
+    def create(self, kind: Kind, body: Object) -> Object:
+        """POST an object. One of this name that exists already: `WorldChanged`."""
+        namespace, name = name_of(body)
+        return self._write(Call(f"create {kind.called(namespace, name)}", "POST", kind.path(namespace), _MANAGER, body))
+
+    def apply(self, kind: Kind, body: Object, *, force: bool) -> Object:
+        """Server-side apply: ``body`` is all we want of the object; what we no longer name is given up.
+
+        With ``force`` fields of other managers are taken over; without it, that is a `WorldChanged`.
+        https://kubernetes.io/docs/reference/using-api/server-side-apply/
+        """
+        query = _MANAGER | {"force": "true" if force else "false"}
+        return self._patch("apply", kind, name_of(body), body, APPLY, query)
+
+    def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Object:
+        """JSON patch, all or nothing; a failed ``test`` or an object that is gone: `WorldChanged`."""
+        what = (namespace, name)
+        return self._patch("patch", kind, what, list(operations), JSON_PATCH, _MANAGER)
+
+    def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
+        """JSON merge patch; null deletes."""
+        return self._patch("patch", kind, (namespace, name), body, MERGE_PATCH, _MANAGER)
+
+    def patch_status(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
+        """JSON merge patch of the status; ``metadata.resourceVersion`` of ``body`` is the lock."""
+        call = Call(
+            f"patch the status of {kind.called(namespace, name)}", "PATCH", f"{kind.path(namespace, name)}/status",
+            _MANAGER, body, MERGE_PATCH,
+        )  # fmt: skip
+        return self._write(call)
+
+    def put_status(self, kind: Kind, body: Object) -> Object:
+        """PUT the status; ``metadata.resourceVersion`` of ``body`` is the lock, a stale one: `WorldChanged`."""
+        namespace, name = name_of(body)
+        path = kind.path(namespace, name) + "/status"
+        return self._write(Call(f"save the status of {kind.called(namespace, name)}", "PUT", path, _MANAGER, body))
+
+    def replace(self, kind: Kind, body: Object) -> Object:
+        """PUT an object as a whole; ``metadata.resourceVersion`` is the lock, a stale one: `WorldChanged`."""
+        what = name_of(body)
+        return self._write(Call(f"replace {kind.called(*what)}", "PUT", kind.path(*what), _MANAGER, body))
+
+    def delete(self, kind: Kind, namespace: str, name: str, uid: str = "", version: str = "") -> None:
+        """Delete an object and, in the background, what it owns; one that is gone already is fine.
+
+        With ``uid`` or ``version``: only if it is still that one, else `WorldChanged`.
+        """
+        conditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
+        body: Object = {**options, "preconditions": conditions} if conditions else {**options}
+        call = Call(f"delete {kind.called(namespace, name)}", "DELETE", kind.path(namespace, name), {}, body)
+        answer = self._connection.send(call)
+        if not is_absent(answer.status, answer.data):
+            _decoded(call, answer)
+
+    def evict(self, kind: Kind, eviction: Object) -> None:
+        """POST an Eviction of a pod; one that is gone already is fine. A budget that refuses is a `Transient` (429)."""
+        namespace, name = name_of(eviction)
+        path = f"{kind.path(namespace, name)}/eviction"
+        call = Call(f"evict {kind.called(namespace, name)}", "POST", path, {}, eviction)
+        answer = self._connection.send(call)
+        if not is_absent(answer.status, answer.data):
+            _decoded(call, answer)
+
+    def _may_send(self, call: Call) -> None:
+        """Writes ask, each time that they are sent; Events say what was done before."""
+        is_event = call.path.endswith("/events") or "/events/" in call.path
+        if call.method != "GET" and not is_event:
+            self._may_write()
+
+    def _patch(
+        self, verb: str, kind: Kind, what: tuple[str, str], body: Any, content_type: str, query: Mapping[str, str]
+    ) -> Object:
+        sentence = f"{verb} {kind.called(*what)}"
+        return self._write(Call(sentence, "PATCH", kind.path(*what), query, body, content_type))
+
+    def _write(self, call: Call) -> Object:
+        answer = self._connection.send(call)
+        tested = call.content_type == JSON_PATCH and is_failed_test(answer.status, answer.data)
+        vanished = call.method in {"PUT", "PATCH"} and is_absent(answer.status, answer.data)
+        if tested or (vanished and call.content_type != APPLY):
+            raise WorldChanged(f"{call.what}: it is no longer what this was decided on")
+        return _decoded(call, answer)
+
+
+def _decoded(call: Call, answer: Answer) -> Object:
+    if not 200 <= answer.status < 300:
+        raise refusal(call.what, answer.status, answer.headers, answer.data)
+    try:
+        decoded: Object = read_objects(answer.data)
+    except ValueError as error:
+        raise Transient(f"{call.what}: the answer is not JSON: {answer.data[:80]!r}") from error
+    return decoded

@@ -1,0 +1,213 @@
+"""The way to the API server: credentials, connections, timeouts. The only file that uses the client library's calls.
+
+It sends and receives bytes; what they mean is the business of `client`. Retries belong to who called
+(pitfalls.md §1.2): none is hidden here but one after a 401, with credentials read anew.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes import client as kubernetes_client
+from kubernetes import config as kubernetes_config
+from kubernetes.config.kube_config import KUBE_CONFIG_DEFAULT_LOCATION
+
+from gitops_bg import __version__
+from gitops_bg.cluster.api.errors import NoAccess, border, refusal
+from gitops_bg.cluster.api.skew import Skew
+
+IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
+
+Count = Callable[[str, str, float], None]
+"""Hears of every request: its verb, the status code or `NO_ANSWER`, and the seconds until the answer began."""
+NO_ANSWER = "none"
+
+_CREDENTIALS_SECONDS = 1.0  # a token that has been replaced is used for so long at most; a 401 ends it at once
+
+
+def own_namespace() -> str:
+    """The namespace of the pod that this runs in; empty outside of a cluster."""
+    file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach one cluster. Timeouts in seconds; ``pool_size`` is workers + watches.
+
+    Without ``kubeconfig``: the pod's own service account, or outside of a cluster kubectl's default file.
+    """
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+    pool_size: int = 32
+    connect_timeout: float = 3.0
+    read_timeout: float = 15.0
+    user_agent: str = f"gitops-bg/{__version__}"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request: ``query`` without what every request carries; ``what`` names it in errors."""
+
+    what: str
+    """Its first word is the verb."""
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Any = None
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer, read to its end."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+class Connection:
+    """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2).
+
+    ``may_send`` is asked right before each request leaves, the one after a 401 too, and raises where it may not.
+    """
+
+    def __init__(
+        self,
+        access: Access,
+        skew: Skew | None = None,
+        count: Count = lambda *_: None,
+        may_send: Callable[[Call], None] = lambda _: None,
+    ) -> None:
+        self._access = access
+        self._count = count
+        self._may_send = may_send
+        self._skew = skew
+        self._lock = threading.Lock()
+        self._api = self._connect()
+        self._known: tuple[Any, float, dict[str, str]] = (None, 0.0, {})
+
+    def close(self) -> None:
+        """Close every idle connection."""
+        self._api.close()
+
+    def send(self, call: Call) -> Answer:
+        """Send ``call`` and read the answer, whatever its status. Raises `Transient` and `Refused`."""
+        with border(call.what):
+            response = self._authorized(call, self._access.read_timeout)
+            return Answer(response.status, response.headers, response.data)
+
+    def open(self, call: Call, read_timeout: float) -> "Stream":
+        """Send ``call`` and return the answer as a stream of lines; refusals raise at once."""
+        with border(call.what):
+            response = self._authorized(call, read_timeout)
+            if not 200 <= response.status < 300:
+                raise refusal(call.what, response.status, response.headers, response.data)
+            return Stream(call.what, response)
+
+    def _authorized(self, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
+        api = self._api
+        response = self._send(api, call, read_timeout)
+        if response.status != 401:
+            return response
+        _ = response.data
+        return self._send(self._reconnect(api), call, read_timeout)
+
+    def _send(self, api: Any, call: Call, read_timeout: float) -> urllib3.HTTPResponse:
+        config = api.configuration
+        headers = {"Accept": "application/json", "User-Agent": self._access.user_agent}
+        headers |= self._credentials(config)
+        if call.body is not None:
+            headers["Content-Type"] = call.content_type
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        self._may_send(call)
+        sent = self._skew.now() if self._skew else None
+        verb, code, started = call.what.partition(" ")[0], "", time.monotonic()
+        try:
+            answer = api.rest_client.request(
+                call.method,
+                config.host + call.path + query,
+                headers=headers,
+                body=call.body,
+                _request_timeout=(self._access.connect_timeout, read_timeout),
+            )
+            response: urllib3.HTTPResponse = answer.response
+            code = str(response.status)
+        finally:
+            self._count(verb, code or NO_ANSWER, time.monotonic() - started)
+        if self._skew and sent:
+            self._skew.heard(response.headers.get("Date"), sent)
+        return response
+
+    def _credentials(self, config: Any) -> dict[str, str]:
+        """The headers that say who we are; the client library goes through its whole configuration to tell them."""
+        known, until, headers = self._known
+        if known is not config or time.monotonic() >= until:
+            headers = {each["key"]: each["value"] for each in config.auth_settings().values()}
+            self._known = (config, time.monotonic() + _CREDENTIALS_SECONDS, headers)
+        return headers
+
+    def _reconnect(self, stale: Any) -> Any:
+        """The ApiClient with credentials read anew; built once, however many threads met the 401."""
+        with self._lock:
+            if self._api is stale:
+                self._api = self._connect()
+        return self._api
+
+    def _connect(self) -> Any:
+        configuration = kubernetes_client.Configuration()
+        self._load(configuration)
+        configuration.retries = False
+        configuration.keep_alive = True
+        configuration.connection_pool_maxsize = self._access.pool_size
+        return kubernetes_client.ApiClient(configuration)
+
+    def _load(self, configuration: Any) -> None:
+        access = self._access
+        if access.kubeconfig is None and os.environ.get(IN_CLUSTER):
+            with border("read the service account of this pod"):
+                kubernetes_config.load_incluster_config(client_configuration=configuration)
+            return
+        given = str(access.kubeconfig or KUBE_CONFIG_DEFAULT_LOCATION)
+        if not any(Path(file).expanduser().exists() for file in given.split(os.pathsep)):
+            raise NoAccess(f"there is no kubeconfig {given}; name one by --kubeconfig or KUBECONFIG")
+        try:
+            kubernetes_config.load_kube_config(given, access.context, client_configuration=configuration)
+        except (kubernetes_config.ConfigException, OSError, ValueError) as error:
+            remedy = "name another by --kubeconfig or KUBECONFIG, another context by --context"
+            raise NoAccess(f"the kubeconfig {given} cannot be used: {error} ({remedy})") from error
+
+
+class Stream:
+    """The lines of an answer that has no end of its own (a watch)."""
+
+    def __init__(self, what: str, response: urllib3.HTTPResponse) -> None:
+        self._what = what
+        self._response = response
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each complete line as it arrives; ends when the server ends the answer. Raises `Transient`."""
+        pending = b""
+        with border(self._what):
+            for chunk in self._response.stream(None, decode_content=True):
+                *lines, pending = (pending + chunk).split(b"\n")
+                yield from (line for line in lines if line)
+
+    def stop(self) -> None:
+        """Wake the reader from another thread; its iteration ends, with or without an error."""
+        try:
+            self._response.shutdown()
+        except (OSError, RuntimeError, ValueError):
+            return  # closed already
+
+    def close(self) -> None:
+        """Give up the connection: an answer read halfway cannot be used again."""
+        self._response.close()

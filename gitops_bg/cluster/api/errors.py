@@ -1,0 +1,129 @@
+"""Turns what the API server and the network say into the errors of `core.errors`, and knows nothing else.
+
+Everything that can come out of the client library passes here (pitfalls.md §1.1, §1.2): HTTP codes,
+urllib3's errors, a token file that is missing for a moment, and its own exceptions.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pydantic
+import urllib3
+from kubernetes.client.exceptions import OpenApiException
+from kubernetes.config import ConfigException
+
+from gitops_bg.core.errors import Refused, Transient, WorldChanged
+from gitops_bg.core.text.foreign_json import read_json
+
+_BUSY = (408, 429)
+_UNTYPABLE = re.compile("failed to create typed patch object")
+"""A 500 by its code; but it is the applied object that does not fit the schema, so trying again is useless."""
+
+
+class NotFound(Refused):
+    """What the call needs is not there: a namespace, or a kind that this cluster does not serve."""
+
+    reason = "NotFound"
+
+
+class NoAccess(Refused):
+    """Nothing says how to reach a cluster: no kubeconfig, or one that cannot be used. No server was asked."""
+
+    reason = "NoAccess"
+
+
+class Unauthorized(Refused):
+    """The API server does not know who we are, also with fresh credentials."""
+
+    reason = "Unauthorized"
+
+
+class Forbidden(Refused):
+    """We lack the right (HTTP 403), or a quota or an admission controller says no."""
+
+    reason = "Forbidden"
+
+
+class ForeignObject(Refused):
+    """An object of the name we need belongs to somebody else; it is left alone (DESIGN §3.4)."""
+
+    reason = "ForeignObject"
+
+
+class Gone(Transient):
+    """The version asked for is no longer kept (HTTP 410): list again."""
+
+    reason = "Gone"
+
+
+def grant_for_secrets(namespace: str) -> str:
+    """What lets the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
+    return f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {namespace}"
+
+
+@contextmanager
+def border(what: str) -> Iterator[None]:
+    """Everything of the client library and the network inside becomes a `Transient` or a `Refused`."""
+    try:
+        yield
+    except urllib3.exceptions.HTTPError as error:
+        raise Transient(f"{what}: {describe(error)}") from error
+    except pydantic.ValidationError as error:
+        raise Refused(f"{what}: the client library does not accept this object: {error}") from error
+    except (OSError, OpenApiException, ConfigException) as error:
+        raise Transient(f"{what}: {describe(error)}") from error
+
+
+def describe(error: BaseException) -> str:
+    """One line without addresses of Python objects.
+
+    >>> describe(TimeoutError("<connection at 0x7f1c>: Read timed out."))
+    'Read timed out.'
+    """
+    line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return line.rpartition(">: ")[2]
+
+
+def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> Exception:
+    """The error for an HTTP answer that is none of 2xx; ``what`` names the call in a few words."""
+    answer = _status_object(data)
+    sentence = f"{what}: {status} {answer.get('reason', '')}: {answer.get('message', '')}".strip(": ")
+    if (status in _BUSY or status >= 500) and not _UNTYPABLE.search(sentence):
+        return Transient(sentence, retry_after=_seconds(headers.get("Retry-After")))
+    if status == 409:
+        return WorldChanged(sentence)
+    if status == 410:
+        return Gone(sentence)
+    if status == 404:
+        return NotFound(sentence)
+    return {401: Unauthorized, 403: Forbidden}.get(status, Refused)(sentence)
+
+
+def is_absent(status: int, data: bytes) -> bool:
+    """Whether a 404 means "no object of this name", not "no such kind" (plain text from the API server)."""
+    return status == 404 and _status_object(data).get("reason") == "NotFound"
+
+
+def is_failed_test(status: int, data: bytes) -> bool:
+    """Whether a JSON patch was refused because of its ``test`` (HTTP 422, pitfalls.md §7).
+
+    An invalid object is a 422 as well, but one that lists the causes.
+    """
+    return status == 422 and not (_status_object(data).get("details") or {}).get("causes")
+
+
+def _status_object(data: bytes) -> dict[str, Any]:
+    try:
+        answer = read_json(data)
+    except ValueError:
+        return {"message": data[:200].decode(errors="replace").strip()}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return float(header) if header else None
+    except ValueError:
+        return None  # an HTTP date; the API server sends seconds

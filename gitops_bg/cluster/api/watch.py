@@ -1,0 +1,254 @@
+"""One watch that never ends: list, follow, resume, list again. Stores nothing and interprets no object.
+
+The client library's own Watch and SharedInformer lose versions and hammer a failing server (pitfalls.md
+§1.3); this follows the shape of kopf's ``continuous_watch`` and of client-go's reflector.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gitops_bg.cluster.api.client import PAGE, Client
+from gitops_bg.cluster.api.connection import Stream
+from gitops_bg.cluster.api.errors import Forbidden, Gone
+from gitops_bg.cluster.api.kinds import Kind, Object
+from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, Transient
+from gitops_bg.core.text.foreign_json import read_objects
+
+_LOG = logging.getLogger(__name__)
+_PATIENCE = 2.0  # seconds for a watch to end
+_STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
+
+
+class WentBack(Exception):
+    """The versions of the cluster are lower than those that were seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How patient a watch is; times in seconds. ``random`` and ``clock`` are given by tests.
+
+    The server ends each watch after ``shortest`` to ``longest``; silence for ``grace`` more is a dead connection.
+    """
+
+    shortest: int = 240
+    longest: int = 300
+    grace: float = 30.0
+    first_pause: float = 0.5
+    longest_pause: float = 30.0
+    longest_refusal: float = 300.0
+    """The same where the right is missing, and the agent can do without."""
+    page: int = PAGE
+    random: Callable[[], float] = random.random
+    clock: Callable[[], float] = time.monotonic
+
+    def seconds(self) -> int:
+        """How long to ask the server to keep the next watch open."""
+        return self.shortest + int(self.random() * (self.longest - self.shortest))
+
+    def after_refusal(self) -> "Pace":
+        """The same, for what is asked for again only in case somebody grants it."""
+        return replace(self, longest_pause=self.longest_refusal)
+
+    def pause(self, failures: int, error: GitopsBgError) -> float:
+        """How long to wait after so many failures in a row: exponential, with jitter, never less than asked for."""
+        asked = error.retry_after if isinstance(error, Transient) and error.retry_after else 0.0
+        grown = min(self.first_pause * 2 ** min(failures - 1, 16), self.longest_pause)
+        return float(max(asked, grown * (0.5 + self.random() / 2)))
+
+
+class Sink(Protocol):
+    """Where a watch puts what it hears. All calls come from the thread of the watch."""
+
+    def begin(self) -> None:
+        """A list starts: everything that exists is put now."""
+
+    def put(self, body: Object) -> None:
+        """An object as it is now."""
+
+    def end(self) -> None:
+        """The list is complete: what was not put since `begin` is gone."""
+
+    def remove(self, body: Object) -> None:
+        """An object was deleted, or no longer has the labels; ``body`` is its last state."""
+
+    def trouble(self, error: GitopsBgError | None) -> None:
+        """Why nothing is heard just now; None: it works again."""
+
+    def went_back(self) -> None:
+        """The cluster is an earlier one, restored: what was heard and written since is not so any more."""
+
+
+class Watch:
+    """Follows one kind in one namespace (empty: all) on a thread of its own, into ``sink``.
+
+    ``kind`` is asked for when needed, because which version of a kind is served is itself a question to the server.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kind: Callable[[], Kind],
+        namespace: str,
+        labels: str,
+        sink: Sink,
+        pace: Pace | None = None,
+        *,
+        can_do_without: bool = False,
+    ) -> None:
+        self._can_do_without = can_do_without
+        self._client = client
+        self._kind = kind
+        self._namespace = namespace
+        self._labels = labels
+        self._sink = sink
+        self._pace = pace or Pace()
+        self._version = ""
+        self._failures = 0
+        self._stopping = threading.Event()
+        self._stream: Stream | None = None
+        self._thread = threading.Thread(target=self._run, name=f"watch-{namespace or 'all'}", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def begin_stop(self) -> None:
+        """Ask the thread to end; returns at once."""
+        self._stopping.set()
+
+    def stop(self, patience: float = _PATIENCE) -> None:
+        """End: close the connection under the reader, and wait for the thread, at most ``patience`` seconds.
+
+        A list that a server never answers cannot be interrupted; its thread ends with the call, or the process.
+        """
+        self.begin_stop()
+        deadline = time.monotonic() + patience
+        while self._thread.is_alive() and time.monotonic() < deadline:
+            stream = self._stream
+            if stream is not None:
+                stream.stop()
+            self._thread.join(_STOPPING)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs; it ends before `stop` only where no memory is left."""
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._round()
+            except WentBack as error:
+                _LOG.warning("%s: %s", self._thread.name, error)
+                self._version = ""
+                self._sink.went_back()
+            except Gone as error:
+                self._version = ""
+                self._failed(error, at_once=self._failures == 0)
+            except GitopsBgError as error:
+                self._failed(error)
+            except MemoryError:
+                raise
+            except Exception as error:
+                # A connection closed under the reader fails in odd ways; else it is a bug, and it is listed anew.
+                if not self._stopping.is_set():
+                    _LOG.exception("the watch of %s met a bug; it lists anew", self._namespace or "all namespaces")
+                self._version = ""
+                self._failed(InternalError(f"watch: a bug of the agent: {type(error).__name__}: {error}"))
+
+    def _round(self) -> None:
+        """List if need be, then follow until the server ends the watch."""
+        kind = self._kind()
+        if self._version:
+            self._demand_no_less(self._newest(kind))
+        else:
+            self._version = self._list(kind)
+        started = self._pace.clock()
+        heard = self._follow(kind)
+        if not heard and self._pace.clock() - started < 1 and not self._stopping.is_set():
+            raise Transient("the server ended the watch at once")
+        self._failures = 0
+
+    def _list(self, kind: Kind) -> str:
+        """Put everything that exists; returns the version from which to follow."""
+        version = ""
+        self._sink.begin()
+        for page in self._client.pages(kind, self._namespace, self._labels, self._pace.page):
+            version = version or str(page["metadata"]["resourceVersion"])
+            for body in page.get("items") or []:
+                self._sink.put(body)
+            if self._stopping.is_set():
+                return version
+        self._sink.end()
+        return version
+
+    def _newest(self, kind: Kind) -> str:
+        """The version of the cluster now: that of a list of next to nothing."""
+        page = next(iter(self._client.pages(kind, self._namespace, self._labels, 1)))
+        return str(page["metadata"]["resourceVersion"])
+
+    def _demand_no_less(self, version: str) -> None:
+        """Raise ``WentBack`` for a version below what was seen: etcd was restored.
+
+        A watch from a version that is yet to come is silent until it has come, and what was undone is never told.
+        """
+        if version.isdecimal() and self._version.isdecimal() and int(version) < int(self._version):
+            seen = f"its resourceVersion is {version}, and {self._version} was seen"
+            raise WentBack(f"the cluster went back, as after a restored backup: {seen}; everything is listed anew")
+
+    def _follow(self, kind: Kind) -> bool:
+        """Hear events until the server ends the watch; returns whether there was any."""
+        pace, heard = self._pace, False
+        stream = self._client.watch(kind, self._namespace, self._labels, self._version, pace.seconds(), pace.grace)
+        self._stream = stream
+        try:
+            self._sink.trouble(None)
+            for line in stream:
+                if self._stopping.is_set():
+                    break
+                self._hear(line)
+                self._failures, heard = 0, True
+        finally:
+            self._stream = None
+            stream.close()
+        return heard
+
+    def _hear(self, line: bytes) -> None:
+        try:
+            event = read_objects(line)
+        except ValueError as error:
+            raise Transient(f"the watch sent a line that is not JSON: {line[:80]!r}") from error
+        kind, body = event["type"], event["object"]
+        if kind == "ERROR":
+            raise _error(body)
+        version = str(body["metadata"]["resourceVersion"])
+        self._demand_no_less(version)
+        if kind == "DELETED":
+            self._sink.remove(body)
+        elif kind != "BOOKMARK":
+            self._sink.put(body)
+        self._version = version
+
+    def _failed(self, error: GitopsBgError, at_once: bool = False) -> None:
+        if self._stopping.is_set():
+            return
+        self._failures += 1
+        if at_once:
+            return
+        self._sink.trouble(error)
+        spare = self._can_do_without and isinstance(error, Forbidden)
+        pace = self._pace.after_refusal() if spare else self._pace
+        self._stopping.wait(pace.pause(self._failures, error))
+
+
+def _error(status: Object) -> GitopsBgError:
+    """The error for an ERROR event: a Status object (a 410 is the usual one)."""
+    sentence = f"watch: {status.get('code')} {status.get('reason', '')}: {status.get('message', '')}"
+    if status.get("code") == 410:
+        return Gone(sentence)
+    return Transient(sentence) if status.get("code", 500) >= 429 else Refused(sentence)

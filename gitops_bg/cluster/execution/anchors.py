@@ -1,0 +1,86 @@
+"""A second owner for what traffic depends on: its namespace. Deleting the BlueGreenDeployment then takes nothing along.
+
+Kubernetes deletes what has lost its last owner; from what still has one it only takes the reference away, whatever
+the propagation policy says. So a deletion by hand is drift: the agent makes the object anew and takes the rest up
+again. What a deletion meant by `deletionPolicy: delete` is to take along is let go of first (docs/decisions/0022).
+"""
+
+import logging
+from collections.abc import Mapping
+from threading import Lock
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.kinds import CONFIG_MAPS, NAMESPACES, REPLICA_SETS, SECRETS, SERVICES, Kind, Object
+
+ANCHORED = frozenset({REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS})
+"""The kinds that stay. Autoscalers and budgets are made anew in a moment, and no pod depends on them."""
+
+_log = logging.getLogger(__name__)
+
+
+class Anchors:
+    """The uids of namespaces, each read once for every life of an app's object. Safe for many threads."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._lock = Lock()
+        self._known: dict[tuple[str, str], str] = {}
+
+    def uid(self, namespace: str, app_uid: str) -> str:
+        """The uid of a namespace; empty where the agent may not read it, or nothing of ours is there yet.
+
+        A namespace that was made again has no object of the former one in it, so it is read again.
+        """
+        if not app_uid:
+            return ""
+        with self._lock:
+            known = self._known.get((namespace, app_uid))
+        if known is None:
+            known = self._read(namespace)
+            with self._lock:
+                self._known[namespace, app_uid] = known
+        return known
+
+    def _read(self, namespace: str) -> str:
+        try:
+            found = self._client.get(NAMESPACES, "", namespace)
+        except Forbidden as error:
+            _log.warning(
+                "a deletion of a BlueGreenDeployment in %s would take its pods along: the agent needs the right to get "
+                "namespaces (deploy/rbac.yaml): %s",
+                namespace,
+                error,
+            )
+            return ""
+        return str(found["metadata"]["uid"]) if found else ""
+
+    def anchored(self, kind: Kind, body: Object) -> Object:
+        """A manifest of ours with the namespace as second owner."""
+        metadata = body["metadata"]
+        owners = metadata.get("ownerReferences")
+        if kind not in ANCHORED or not owners:
+            return body
+        uid = self.uid(metadata["namespace"], owners[0]["uid"])
+        if not uid:
+            return body
+        anchor = {
+            "apiVersion": NAMESPACES.api_version,
+            "kind": NAMESPACES.name,
+            "name": metadata["namespace"],
+            "uid": uid,
+        }
+        return {**body, "metadata": {**metadata, "ownerReferences": [*owners, anchor]}}
+
+
+def let_go(live: Object) -> list[Object]:
+    """The patch that leaves an object to its controller alone: it goes when that goes. Empty where it does already."""
+    owners: list[Mapping[str, object]] = live["metadata"].get("ownerReferences") or []
+    kept = [owner for owner in owners if owner.get("controller")]
+    if len(kept) == len(owners):
+        return []
+    version = live["metadata"]["resourceVersion"]
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": version},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": kept},
+    ]

@@ -1,0 +1,150 @@
+"""Reads, applies and deletes the companions of an app, by name, when a pass needs them (docs/decisions/0014).
+
+An app that has none costs nothing. What cannot be read, or is of a kind that the server does not have, is trouble of
+that companion: versions and traffic go on without it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
+from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
+from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.manifests.auxiliary import (
+    AIM,
+    additions,
+    aim_at,
+    aim_of,
+    auxiliary_manifest,
+    content_of,
+    is_as_given,
+    is_labelled,
+    sentence,
+)
+from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused, WorldChanged
+from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import AppConfig
+
+Given = Mapping[str, Any]
+
+
+class AuxiliaryObjects:
+    """The companions of a cluster's apps. Safe for many threads as long as each app has one at a time."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._kinds = AuxiliaryKinds(client)
+        self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
+
+    def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[AuxiliaryView, ...]:
+        """Those that Git names or the record remembers, as they are now; none for what is not there."""
+        given = config.companions.manifests if config is not None else {}
+        if not given and not record.companions:
+            return ()
+        wanted = dict.fromkeys((*given, *record.companions))
+        seen = (self._view(app, app_uid, one, given.get(one)) for one in wanted)
+        return tuple(view for view in seen if view is not None)
+
+    def carry_out(
+        self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject | DeleteAuxiliaryObject
+    ) -> None:
+        """Do it. Raises `ForeignObject` where it is not ours, `NotFound` where the server does not have its kind."""
+        if isinstance(action, ApplyAuxiliaryObject):
+            self._apply(app, app_uid, config, action)
+        else:
+            self._delete(app, action.companion)
+
+    def _apply(self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject) -> None:
+        """Make it what Git says, and aim it; one that Git does not describe just now is only aimed anew."""
+        companion = action.companion
+        given = config.companions.manifests.get(companion) if config is not None else None
+        kind = self._kind(companion, given)
+        live = self._own(kind, app, companion.name)
+        aim = names.replica_set_name(app, action.digest) if action.digest else ""
+        if given is None:
+            self._aim(kind, app, live, companion, aim)
+            return
+        manifest = auxiliary_manifest(app, app_uid, kind, companion.name, given, aim)
+        answer = self._client.apply(kind, manifest, force=live is not None)
+        extra = additions(answer, manifest)
+        if extra:
+            answer = self._client.merge_patch(kind, app.namespace, companion.name, extra)
+        self._settled[app, companion] = _content(answer)
+
+    def _delete(self, app: AppKey, companion: AuxiliaryObject) -> None:
+        kind = self._kind(companion, None)
+        live = self._own(kind, app, companion.name)
+        self._settled.pop((app, companion), None)
+        if live is not None:
+            self._client.delete(kind, app.namespace, companion.name, live["metadata"]["uid"])
+
+    def _aim(self, kind: Kind, app: AppKey, live: Object | None, companion: AuxiliaryObject, aim: str) -> None:
+        if live is None:
+            raise WorldChanged(f"{sentence(companion, app)} is gone")
+        self._client.merge_patch(kind, app.namespace, companion.name, {"spec": {AIM: aim_at(aim)}})
+
+    def _view(self, app: AppKey, app_uid: str, companion: AuxiliaryObject, given: Given | None) -> AuxiliaryView | None:
+        version = given["apiVersion"] if given is not None else ""
+        try:
+            kind = self._kinds.kind(companion.kind, version)
+            live = self._get(kind, app, companion) if kind is not None else None
+        except Refused as error:
+            return AuxiliaryView(companion, trouble=_with_remedy(app, companion, error))
+        if kind is None:
+            why = f"{sentence(companion, app)}: {why_unserved(companion.kind, version)}"
+            return AuxiliaryView(companion, trouble=why) if given is not None else None
+        if live is None:
+            return None
+        meta = meta_of(live)
+        owner = owner_of(kind, meta, app)
+        aim = aim_of(live)
+        drifted = given is not None and not owner and self._drifted(app, app_uid, kind, companion, given, live)
+        return AuxiliaryView(companion, owner, drifted, aim, meta.deleting)
+
+    def _drifted(
+        self, app: AppKey, app_uid: str, kind: Kind, companion: AuxiliaryObject, given: Given, live: Object
+    ) -> bool:
+        """Whether it is not what Git says; what the server made of that when it was applied last is no drift (I5)."""
+        manifest = auxiliary_manifest(app, app_uid, kind, companion.name, given, aim_of(live))
+        settled = is_as_given(live, manifest) or self._settled.get((app, companion)) == _content(live)
+        return not (settled and is_labelled(live, manifest))
+
+    def _get(self, kind: Kind, app: AppKey, companion: AuxiliaryObject) -> Object | None:
+        try:
+            return self._client.get(kind, app.namespace, companion.name)
+        except NotFound:
+            self._kinds.forget(companion.kind)
+            raise
+
+    def _kind(self, companion: AuxiliaryObject, given: Given | None) -> Kind:
+        version = given["apiVersion"] if given is not None else ""
+        kind = self._kinds.kind(companion.kind, version)
+        if kind is None:
+            raise NotFound(f"{companion}: {why_unserved(companion.kind, version)}")
+        return kind
+
+    def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+        live = self._client.get(kind, app.namespace, name)
+        owner = owner_of(kind, meta_of(live), app) if live is not None else ""
+        if owner:
+            raise ForeignObject(owner)
+        return live
+
+
+def _with_remedy(app: AppKey, companion: AuxiliaryObject, error: Refused) -> str:
+    """Why a companion cannot be looked at; of a Secret also who is to grant the right."""
+    if companion.kind != SECRETS.name or not isinstance(error, Forbidden):
+        return str(error)
+    return f"the agent may not apply {sentence(companion, app)}: {grant_for_secrets(app.namespace)}; {error}"
+
+
+def _content(live: Object) -> tuple[str, str]:
+    return live["metadata"]["uid"], content_of(live)

@@ -1,0 +1,81 @@
+"""Where a cluster keeps the kinds of companions, and in which version it serves them. Asks the server once a group.
+
+No watch: users' API versions differ, KEDA may come and go, and apps without companions are to pay nothing.
+"""
+
+from dataclasses import dataclass
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import NotFound
+from gitops_bg.cluster.api.kinds import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One kind in all its versions; those in one tuple have the same fields."""
+
+    group: str
+    plural: str
+    versions: tuple[tuple[str, ...], ...]
+    comes_with: str = ""
+    """What brings its CustomResourceDefinition; empty where Kubernetes itself has it."""
+
+
+FAMILIES = {
+    "HorizontalPodAutoscaler": Family("autoscaling", "horizontalpodautoscalers", (("v2", "v2beta2"), ("v1",))),
+    "ScaledObject": Family("keda.sh", "scaledobjects", (("v1alpha1",),), "KEDA"),
+    "PodDisruptionBudget": Family("policy", "poddisruptionbudgets", (("v1", "v1beta1"),)),
+    "ConfigMap": Family("", "configmaps", (("v1",),)),
+    "Secret": Family("", "secrets", (("v1",),)),
+}
+
+
+class AuxiliaryKinds:
+    """What this cluster serves. Safe for many threads: single dict operations."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._served: dict[str, tuple[str, ...]] = {}
+
+    def kind(self, name: str, api_version: str = "") -> Kind | None:
+        """The kind in the version asked for, else in one with the same fields; None where none is served."""
+        family = FAMILIES[name]
+        served = self._versions(family.group)
+        usable = (version for version in _wanted(family, api_version.rpartition("/")[2]) if version in served)
+        version = next(usable, None)
+        if version is None:
+            return None
+        return Kind(f"{family.group}/{version}" if family.group else version, name, family.plural)
+
+    def forget(self, name: str) -> None:
+        """The server did not know a kind that it served before: ask again."""
+        self._served.pop(FAMILIES[name].group, None)
+
+    def _versions(self, group: str) -> tuple[str, ...]:
+        """The versions of a group; only an answer is remembered, so that what is installed later is found."""
+        if not group:
+            return ("v1",)
+        if group not in self._served:
+            try:
+                found = self._client.read(f"look for {group}", f"/apis/{group}")
+            except NotFound:
+                return ()
+            self._served[group] = tuple(each["version"] for each in found["versions"])
+        return self._served[group]
+
+
+def why_unserved(name: str, api_version: str) -> str:
+    """What a cluster lacks that does not serve a kind, and what helps."""
+    family = FAMILIES[name]
+    if family.comes_with:
+        definition = f"{family.plural}.{family.group}"
+        return f"this cluster has no CustomResourceDefinition {definition}: install {family.comes_with}"
+    versions = _wanted(family, api_version.rpartition("/")[2])
+    return f"this cluster serves {name} in none of {', '.join(f'{family.group}/{each}' for each in versions)}"
+
+
+def _wanted(family: Family, version: str) -> tuple[str, ...]:
+    """The versions to try, the one asked for first; all of them where none is."""
+    alike = next((each for each in family.versions if version in each), ())
+    others = alike if version else tuple(each for group in family.versions for each in group)
+    return (version, *(each for each in others if each != version)) if version else others

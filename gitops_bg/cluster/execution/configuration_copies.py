@@ -1,0 +1,96 @@
+"""Makes and deletes the copies of ConfigMaps and Secrets that pods use. What is to be done was decided in the core.
+
+Their content comes from Git's files and goes nowhere but to the API server.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from gitops_bg.cluster.api.errors import Forbidden, NotFound, grant_for_secrets
+from gitops_bg.cluster.api.kinds import CONFIGURATION, SECRETS, Kind, Object
+from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.manifests.render import configuration_manifest
+from gitops_bg.cluster.observation.project import snapshot_in
+from gitops_bg.cluster.observation.reader import Reader
+from gitops_bg.core import names
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.actions import ApplyConfiguration, DeleteConfiguration
+from gitops_bg.core.model.version import AppKey, ConfigurationRef
+from gitops_bg.spec.app.load import AppConfig
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find
+
+
+class Copies:
+    """The copies of one cluster. ``own`` reads an object live and raises where it is not ours; ``uid`` is the app's."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        writer: Writer,
+        own: Callable[[Kind, AppKey, str], Object | None],
+        uid: Callable[[AppKey], str],
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._own = own
+        self._uid = uid
+
+    def carry_out(
+        self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration | DeleteConfiguration
+    ) -> None:
+        """Do it, or raise as `Actor.carry_out`; a refusal to touch Secrets says who grants that."""
+        try:
+            match action:
+                case ApplyConfiguration():
+                    self._apply(app, config, action)
+                case DeleteConfiguration():
+                    self._delete(app, action)
+                case _:
+                    assert_never(action)
+        except Forbidden as error:
+            if SECRETS.plural not in str(error):
+                raise
+            grant = grant_for_secrets(app.namespace)
+            raise Forbidden(f"the agent may not copy the Secrets of {app}: {grant}; {error}") from error
+
+    def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> None:
+        """What holds something else is made anew: nobody can change what is immutable."""
+        held = find(config.configuration if config else (), action.ref)
+        if held is None:
+            raise WorldChanged(f"Git no longer has what {action.name} is to hold")
+        kind = CONFIGURATION[action.ref.kind]
+        existing = self._own(kind, app, action.name)
+        if existing is not None and "deletionTimestamp" in existing["metadata"]:
+            raise WorldChanged(f"{kind.name} {action.name} is still being deleted")
+        if existing is not None and content_of(action.ref, existing).ref != action.ref:
+            self._make_room(kind, existing)
+            existing = None
+        self._writer.apply(kind, configuration_manifest(app, self._uid(app), held), force=existing is not None)
+
+    def _make_room(self, kind: Kind, existing: Object) -> None:
+        self._writer.delete(kind, existing)
+        if existing["metadata"].get("finalizers"):
+            raise WorldChanged(f"{kind.name} {existing['metadata']['name']} is kept by a finalizer")
+
+    def _delete(self, app: AppKey, action: DeleteConfiguration) -> None:
+        used = (ref for state in self._reader.replica_sets(app) for ref in snapshot_in(state).configuration)
+        if (action.kind, action.name) in {(ref.kind, names.configuration_name(app, ref)) for ref in used}:
+            raise WorldChanged(f"a ReplicaSet uses {action.kind} {action.name}")
+        kind = CONFIGURATION[action.kind]
+        body = self._own(kind, app, action.name)
+        if body is not None:
+            self._writer.delete(kind, body)
+
+    def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
+        """What a live copy holds, where that is what ``ref`` says. Raises `NotFound`, and as `Actor.carry_out`."""
+        name = names.configuration_name(app, ref)
+        body = self._writer.get(CONFIGURATION[ref.kind], app.namespace, name)
+        held = content_of(ref, body) if body is not None else None
+        if held is None or held.ref != ref:
+            raise NotFound(f"the cluster has no copy of {ref} as {app} had it")
+        return held
+
+
+def content_of(ref: ConfigurationRef, body: Object) -> Configuration:
+    """What a live object holds, under the name that Git has for what it is a copy of."""
+    return configuration_of(ref.kind, ref.name, body)

@@ -1,0 +1,320 @@
+"""Measures by running Jobs: starts them, hears how they end, ends and deletes those that nobody needs any more.
+
+Which measurement a Job belongs to is its name, and what came out is read from the Job itself each time: nothing is
+kept here that a restart would lose, and no measurement has two Jobs. A Job costs no thread while it runs: one thread
+writes, and two watches hear of all of them; they begin with the first Job that is asked for.
+"""
+
+import contextlib
+import logging
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.errors import ForeignObject
+from gitops_bg.cluster.api.kinds import JOBS, OURS, PODS, PODS_OF_JOBS, Object
+from gitops_bg.cluster.api.watch import Pace, Watch
+from gitops_bg.cluster.manifests.job_manifest import job_manifest
+from gitops_bg.cluster.observation.informer import Informer
+from gitops_bg.cluster.observation.job_state import (
+    JobState,
+    PodState,
+    finding_of,
+    job_state,
+    metric_of,
+    pod_state,
+    took,
+)
+from gitops_bg.cluster.observation.ownership import controlling_app
+from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError, InternalError, Transient, WorldChanged, guarded
+from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest, MeasurementResult, id_of
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+
+PROVIDER = "job"
+_LOG = logging.getLogger(__name__)
+_SYNC_SECONDS = 10.0
+_LOOK_SECONDS = 0.05
+_PAUSES = (0.1, 0.5)
+"""Seconds between two tries to make a Job; what fails longer is an error of the measurement."""
+_STOP_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each.
+
+    Of each metric of each run, that is: ``names.metric_of`` of its measurements.
+    """
+
+    uid: str
+    start: dict[str, MeasurementRequest]
+    awaited: frozenset[str]
+    keep: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the cluster cannot say of an app's awaited Jobs: which were there once, and why some could not be made."""
+
+    made: set[str] = field(default_factory=set)
+    errors: dict[str, tuple[datetime, str]] = field(default_factory=dict)
+
+
+class Jobs:
+    """The Jobs of all apps in ``namespaces`` (none: all); ``on_change`` hears of an app's news, ``on_crash`` of a bug.
+
+    Safe for many threads; `take` and `measured` never wait for the API server.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        namespaces: Sequence[str],
+        on_change: Callable[[AppKey], None],
+        pace: Pace | None = None,
+        on_crash: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        self._client = client
+        self._on_change = on_change
+        self._on_crash = on_crash
+        self._jobs: Informer[JobState] = Informer(job_state, _app_of, on_change)
+        self._pods: Informer[PodState] = Informer(pod_state, _job_of, self._pod_changed)
+        self._watches = [
+            watch
+            for namespace in namespaces or ("",)
+            for watch in (
+                Watch(client, lambda: JOBS, namespace, OURS, self._jobs.scope(namespace), pace),
+                Watch(client, lambda: PODS, namespace, PODS_OF_JOBS, self._pods.scope(namespace), pace),
+            )
+        ]
+        self._known: set[AppKey] = set()
+        self._done: dict[AppKey, _Wish] = {}
+        self._memories: dict[AppKey, _Memory] = {}
+        self._queue: queue.SimpleQueue[tuple[AppKey, _Wish, datetime] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._asked = 0
+        self._answered = 0
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def stop(self) -> None:
+        """End the thread and the watches, within about two seconds; the Jobs run on."""
+        self._stopping.set()
+        thread = self._thread
+        if thread is None:
+            return
+        self._queue.put(None)
+        for watch in self._watches:
+            watch.begin_stop()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for watch in self._watches:
+            watch.stop(max(0.1, deadline - time.monotonic()))
+        thread.join(max(0.1, deadline - time.monotonic()))
+
+    @property
+    def alive(self) -> bool:
+        """Whether all that was started runs: False is a bug."""
+        return self._thread is None or (self._thread.is_alive() and all(watch.alive for watch in self._watches))
+
+    @property
+    def started(self) -> bool:
+        """Whether all that was asked for is done: Jobs that were to be started are, or cannot be."""
+        return self._answered >= self._asked
+
+    # --- what comes out ---
+
+    def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
+        """What the awaited measurements of an app came to, of those that have an answer."""
+        if self._thread is None:
+            return ()
+        found = (self._look(app, measurement, now) for measurement in _awaited(record))
+        return tuple(each for each in found if each is not None)
+
+    def _look(self, app: AppKey, measurement: MeasurementId, now: datetime) -> MeasurementResult | None:
+        name, memory = names.job_name(app, measurement), self._memories.get(app, _Memory())
+        if error := memory.errors.get(name):
+            return MeasurementResult(measurement, AnalysisPhase.ERROR, error[0], message=error[1])
+        job = self._jobs.get(app.namespace, name)
+        if job is None:
+            gone = name in memory.made
+            return (
+                MeasurementResult(measurement, AnalysisPhase.INCONCLUSIVE, now, message=f"Job {name} was deleted")
+                if gone
+                else None
+            )
+        finding, message = finding_of(job, self._trouble(app.namespace, name))
+        if finding is AnalysisPhase.RUNNING:
+            return None
+        lasted = took(job)
+        begun = now - lasted if lasted is not None else None
+        return MeasurementResult(measurement, finding, now, value=job.end, message=message, begun_at=begun)
+
+    def _trouble(self, namespace: str, job: str) -> str:
+        return next((pod.trouble for pod in self._pods.of(AppKey(namespace, job)) if pod.trouble), "")
+
+    def _pod_changed(self, job: AppKey) -> None:
+        state = self._jobs.get(job.namespace, job.name)
+        if state is not None and self._trouble(job.namespace, job.name):
+            self._on_change(_app_of(state))
+
+    # --- what goes in ---
+
+    def take(
+        self, app: AppKey, app_uid: str, record: Record, measures: Sequence[MeasurementRequest], now: datetime
+    ) -> None:
+        """Have the Jobs of these measurements started, unless they are, and those of runs that are over ended.
+
+        Call it after ``record`` was saved: a Job is only made for a measurement that is remembered.
+        """
+        keep = dict(_kept(record))
+        if not keep and app not in self._known:
+            return
+        self._known.add(app)
+        start = {names.job_name(app, each.id): each for each in measures if each.metric.provider == PROVIDER}
+        awaited = frozenset(names.job_name(app, each) for each in _awaited(record))
+        wish = _Wish(app_uid, start, awaited, keep)
+        if self._done.get(app) != wish:
+            self._begin()
+            with self._lock:
+                self._asked += 1
+            self._queue.put((app, wish, now))
+
+    def _begin(self) -> None:
+        with self._lock:
+            if self._thread is not None or self._stopping.is_set():
+                return
+            for watch in self._watches:
+                watch.start()
+            self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            for app, wish, now in iter(self._queue.get, None):
+                if not self._stopping.is_set() and self._done.get(app) != wish:
+                    self._bring_guarded(app, wish, now)
+                self._answered += 1
+        except BaseException as error:
+            if self._on_crash is None:
+                raise
+            self._on_crash(error)
+
+    def _bring_guarded(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+        """A bug is an error of the measurements that it kept from being taken."""
+        try:
+            with guarded(f"the Jobs of {app}"):
+                self._bring(app, wish, now)
+        except InternalError as error:
+            _LOG.error("%s", error, exc_info=error.__cause__)
+            memory = self._memories.setdefault(app, _Memory())
+            memory.errors.update({name: (now, str(error)) for name in wish.start if name not in memory.made})
+            self._on_change(app)
+
+    def _bring(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+        """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""
+        memory = self._memories.get(app, _Memory())
+        memory = _Memory(memory.made & wish.awaited, {k: v for k, v in memory.errors.items() if k in wish.awaited})
+        self._memories[app] = memory
+        for name, measure in wish.start.items():
+            try:
+                self._ensure(app, name, wish.uid, measure)
+            except GitopsBgError as error:
+                memory.errors[name] = (now, str(error))
+                self._on_change(app)
+        with contextlib.suppress(GitopsBgError):  # the next look at the app tries again
+            self._wait_for_lists()
+            self._clean_up(app, wish)
+            self._done[app] = wish
+
+    def _ensure(self, app: AppKey, name: str, app_uid: str, measure: MeasurementRequest) -> None:
+        memory = self._memories[app]
+        self._wait_for_lists()
+        if name in memory.made or name in memory.errors:
+            return
+        if self._jobs.get(app.namespace, name) is None:
+            self._jobs.remember(self._created(app, name, job_manifest(app, app_uid, measure)), instead_of="")
+        memory.made.add(name)
+        self._on_change(app)  # it may have ended in a former life of this process
+
+    def _created(self, app: AppKey, name: str, manifest: Object) -> Object:
+        """The Job, made now or found; asked for again where no answer came, for it may have been made."""
+        pauses = iter(_PAUSES)
+        while True:
+            try:
+                return self._client.create(JOBS, manifest)
+            except WorldChanged:  # it exists, and the watch has not come as far
+                return self._existing(app, name)
+            except Transient:
+                pause = next(pauses, None)
+                if pause is None or self._stopping.wait(pause):
+                    raise
+
+    def _existing(self, app: AppKey, name: str) -> Object:
+        body = self._client.get(JOBS, app.namespace, name)
+        if body is None:
+            raise Transient(f"{JOBS.called(app.namespace, name)} is just being deleted")
+        if controlling_app(meta_of(body)) != app:
+            raise ForeignObject(f"{JOBS.called(app.namespace, name)} is somebody else's, and has the name we need")
+        return body
+
+    def _wait_for_lists(self) -> None:
+        """Until both watches have listed, nobody knows which Jobs there are."""
+        deadline = time.monotonic() + _SYNC_SECONDS
+        caches: tuple[Informer[Any], ...] = (self._jobs, self._pods)
+        for listed in (event for cache in caches for event in cache.first_lists()):
+            while not listed.wait(_LOOK_SECONDS):
+                troubles = [error for cache in caches for error in cache.troubles()]
+                if troubles:
+                    raise troubles[0]
+                if self._stopping.is_set() or time.monotonic() > deadline:
+                    raise Transient("the cluster did not list its Jobs in time")
+
+    def _clean_up(self, app: AppKey, wish: _Wish) -> None:
+        for job in list(self._of_no_use(app, wish)):
+            self._client.delete(JOBS, app.namespace, job.meta.name, job.meta.uid)
+            self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
+
+    def _of_no_use(self, app: AppKey, wish: _Wish) -> Iterator[JobState]:
+        """Jobs whose run was forgotten, or was over before they ended, and old ones beyond the retention."""
+        ended = Counter[str]()
+        for job in sorted(self._jobs.of(app), key=lambda each: each.number, reverse=True):
+            if job.meta.name in wish.awaited:
+                continue
+            ended[job.metric] += bool(job.end)
+            if not job.end or ended[job.metric] > wish.keep.get(job.metric, 0):
+                yield job
+
+
+def _awaited(record: Record) -> Iterator[MeasurementId]:
+    """The measurements by Jobs that the record waits for, or soon will."""
+    for run in record.analysis:
+        for one in run.metrics:
+            if run.running and one.finding is AnalysisPhase.RUNNING and one.metric.provider == PROVIDER:
+                yield id_of(run, record.epoch, one)
+
+
+def _kept(record: Record) -> Iterator[tuple[str, int]]:
+    """How many ended Jobs stay of each metric of each run that is remembered."""
+    for run in (*record.past_runs, *record.analysis):
+        for one in run.metrics:
+            if one.metric.provider == PROVIDER:
+                yield metric_of(str(id_of(run, record.epoch, one))), one.metric.retention
+
+
+def _app_of(job: JobState) -> AppKey:
+    return controlling_app(job.meta) or AppKey(job.meta.namespace, job.meta.app)
+
+
+def _job_of(pod: PodState) -> AppKey:
+    """Pods are found by their Job: the key of an app stands for it."""
+    return AppKey(pod.meta.namespace, pod.job)

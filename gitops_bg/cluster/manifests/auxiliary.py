@@ -1,0 +1,113 @@
+"""What a companion is to look like, and whether a live one does. Pure.
+
+An annotation keeps a hash of what was applied: so a field that left Git is seen, too, which `drift.contains` cannot.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
+from gitops_bg.cluster.manifests.render import owner_reference, with_quantities
+from gitops_bg.cluster.observation.drift import contains
+from gitops_bg.core import names
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.version import AppKey
+
+AIM = "scaleTargetRef"
+DATA = ("data", "binaryData")
+_HEAD = ("apiVersion", "kind", "metadata", "status")
+
+
+def auxiliary_manifest(app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], aim: str) -> Object:
+    """A companion as Git has it (``given``), made ours, in the version of ``kind``; ``aim`` is what it is to scale."""
+    theirs = given.get("metadata") or {}
+    manifest: Object = {
+        "apiVersion": kind.api_version,
+        "kind": kind.name,
+        "metadata": {
+            "name": name,
+            "namespace": app.namespace,
+            "labels": {
+                **(theirs.get("labels") or {}),
+                names.MANAGED_BY: names.MANAGER,
+                names.APP: names.app_label(app),
+            },
+            "annotations": dict(theirs.get("annotations") or {}),
+            "ownerReferences": [owner_reference(app, app_uid)],
+        },
+        **with_quantities({key: value for key, value in _plain(given).items() if key not in _HEAD}),
+    }
+    manifest["metadata"]["annotations"][names.APPLIED] = _hash(manifest)
+    return aimed(manifest, aim) if aim else manifest
+
+
+def aimed(manifest: Object, replica_set: str) -> Object:
+    """The same autoscaler, for a ReplicaSet."""
+    aim = {**manifest["spec"].get(AIM, {}), **aim_at(replica_set)}
+    return {**manifest, "spec": {**manifest["spec"], AIM: aim}}
+
+
+def aim_at(replica_set: str) -> Object:
+    """What an autoscaler says that scales a ReplicaSet."""
+    return {"apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.name, "name": replica_set}
+
+
+def aim_of(live: Mapping[str, Any]) -> str:
+    """The ReplicaSet that a live autoscaler scales; empty where it scales none."""
+    aim = (live.get("spec") or {}).get(AIM) or {}
+    return str(aim.get("name", "")) if aim.get("kind") == REPLICA_SETS.name else ""
+
+
+def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
+    """Whether labels, annotations and owner are so; and whether it was made from what Git says now."""
+    ours, metadata = manifest["metadata"], live["metadata"]
+    return all(contains(metadata.get(key), ours[key], key) for key in ("labels", "annotations", "ownerReferences"))
+
+
+def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
+    """Whether its content is that of its manifest; of data each key counts, also one that somebody added."""
+    rest = (key for key in manifest if key not in (*_HEAD, *DATA))
+    missing = any(_data(manifest, key).items() - _data(live, key).items() for key in DATA)
+    return not missing and not additions(live, manifest) and all(contains(live.get(k), manifest[k], k) for k in rest)
+
+
+def additions(live: Mapping[str, Any], manifest: Object) -> Object:
+    """A merge patch that takes away what somebody added to the data; empty where nobody did."""
+    extra = {key: dict.fromkeys(_data(live, key).keys() - _data(manifest, key).keys()) for key in DATA}
+    return {key: each for key, each in extra.items() if each}
+
+
+def content_of(live: Mapping[str, Any]) -> str:
+    """All of a live companion that its authors decide, comparable; its aim is not part of it."""
+    spec = {key: value for key, value in (live.get("spec") or {}).items() if key != AIM}
+    rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
+    return json.dumps([spec, rest], sort_keys=True)
+
+
+def sentence(companion: AuxiliaryObject, app: AppKey) -> str:
+    """How messages name it."""
+    return f"{companion.kind} {app.namespace}/{companion.name}"
+
+
+def _plain(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A Secret with its ``stringData`` as data: that is all that the API server keeps of it."""
+    texts = given.get("stringData")
+    if not texts:
+        return given
+    encoded = {key: base64.b64encode(str(text).encode()).decode() for key, text in texts.items()}
+    others = {key: value for key, value in given.items() if key != "stringData"}
+    return {**others, "data": {**(given.get("data") or {}), **encoded}}
+
+
+def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
+    return body.get(key) or {}
+
+
+def _hash(manifest: Object) -> str:
+    """Of all that is applied, but for the aim, which is compared by itself."""
+    spec = {key: value for key, value in manifest.get("spec", {}).items() if key != AIM}
+    text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

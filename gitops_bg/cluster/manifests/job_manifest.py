@@ -1,0 +1,62 @@
+"""The Job of a measurement: what the metric's ``job`` block says, and what makes it ours. Pure."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import JOBS, Object
+from gitops_bg.cluster.manifests.render import owner_reference
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import read_json
+
+LONGEST = 3600
+"""Seconds that a Job may take whose author gives it no ``activeDeadlineSeconds``: none runs for ever."""
+
+_SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
+
+
+def job_manifest(app: AppKey, app_uid: str, measure: MeasurementRequest) -> Object:
+    """The Job to create. Raises ``Refused`` where a secret would be written into it for all to read."""
+    block = read_json(measure.metric.query)
+    spec = _with_references(block.get("spec") or {})
+    spec.pop("ttlSecondsAfterFinished", None)  # it must be found until it is counted; we clean up ourselves
+    deadline = {} if spec.get("activeDeadlineSeconds") else {names.DEADLINE: str(LONGEST)}
+    template = {**(spec.get("template") or {})}
+    template["metadata"] = _ours(app, template.get("metadata") or {}, {})
+    marks = {names.MEASUREMENT: str(measure.id), names.METRIC: measure.metric.name, **deadline}
+    metadata = _ours(app, block.get("metadata") or {}, marks)
+    metadata |= {"name": names.job_name(app, measure.id), "namespace": app.namespace}
+    metadata["ownerReferences"] = [owner_reference(app, app_uid)]
+    spec = {**({"activeDeadlineSeconds": LONGEST} if deadline else {}), **spec, "template": template}
+    return {"apiVersion": JOBS.api_version, "kind": JOBS.name, "metadata": metadata, "spec": spec}
+
+
+def _ours(app: AppKey, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
+    """Their labels and annotations below ours; none of theirs may look like ours: Services select by those."""
+    labels, annotations = (_foreign(theirs.get(each) or {}) for each in ("labels", "annotations"))
+    labels |= {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
+    return {"labels": labels, "annotations": annotations | dict(marks)}
+
+
+def _foreign(words: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in words.items() if not key.startswith(f"{names.GROUP}/")}
+
+
+def _with_references(value: Any) -> Any:
+    """The spec with secret args as references: an ``env`` variable that is nothing but one refers to the Secret."""
+    if isinstance(value, list):
+        return [_with_references(item) for item in value]
+    if isinstance(value, dict):
+        found = _SECRET.fullmatch(value["value"]) if isinstance(value.get("value"), str) and "name" in value else None
+        if found:
+            return {"name": value["name"], "valueFrom": {"secretKeyRef": {"name": found["name"], "key": found["key"]}}}
+        return {key: _with_references(item) for key, item in value.items()}
+    if isinstance(value, str) and _SECRET.search(value):
+        raise Refused(
+            "a secret arg would stand in the Job for all to read; "
+            "let the whole value of an env variable be the arg, and use that variable"
+        )
+    return value

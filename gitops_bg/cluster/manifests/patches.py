@@ -1,0 +1,136 @@
+"""The JSON patches that move traffic and scale: compare-and-swap, so that nobody's decision is overwritten. Pure.
+
+A JSON patch is carried out as a whole or not at all; its ``test`` makes the API server refuse where the object is
+no longer what was decided on (pitfalls.md §1.4, §7; RFC 6902 §4.6).
+"""
+
+from collections.abc import Sequence
+
+from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.render import with_protocols
+from gitops_bg.cluster.observation.drift import ports_are
+from gitops_bg.core import names
+from gitops_bg.core.model.actions import MarkService, PointPreview, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import read_json
+
+_SELECTOR = "/spec/selector"
+_PORTS = "/spec/ports"
+_REPLICAS = "/spec/replicas"
+
+
+def unchanged(version: str) -> list[Object]:
+    """Only if nobody wrote to the object since this version of it was read."""
+    return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
+
+
+def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
+    """Move a Service of ours from exactly the expected selector to the pods of another version, and its ports along.
+
+    ``live`` is the spec that the Service was seen with: ports that are right stay untouched.
+    """
+    expected = dict(action.expected_selector) or None
+    wanted = {"ports": read_json(action.ports)} if action.ports else {}
+    return [
+        *_still_ours(app),
+        {"op": "test", "path": _SELECTOR, "value": expected},
+        {"op": "add", "path": _SELECTOR, "value": names.selector(app, action.digest)},
+        *_replace_ports(live, with_protocols(wanted)),
+    ]
+
+
+def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]:
+    """Write into a Service of ours that a switch was withdrawn, unless somebody moved it; the rest stays as it is."""
+    annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
+    return [
+        *_still_ours(app),
+        *unchanged(live["metadata"]["resourceVersion"]),
+        {"op": "test", "path": _SELECTOR, "value": dict(action.expected_selector) or None},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations},
+    ]
+
+
+def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object]:
+    """Make the selector of a Service of ours exactly that of its manifest, unless somebody moved it meanwhile."""
+    return [
+        *_still_ours(app),
+        {"op": "test", "path": _SELECTOR, "value": live["spec"].get("selector")},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+    ]
+
+
+def replace_ports(live: Object, manifest: Object) -> list[Object]:
+    """Make the ports of a Service exactly those of its manifest, with its selector, unless anybody wrote it meanwhile.
+
+    Server-side apply merges ports by number and protocol: where somebody changed the number of a port, it would have
+    two of one name then, and is refused. Empty where they are right.
+    """
+    ports = _replace_ports(live["spec"], manifest["spec"])
+    if not ports:
+        return []
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": live["metadata"]["resourceVersion"]},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+        *ports,
+    ]
+
+
+def adopt_service(live: Object, manifest: Object) -> list[Object]:
+    """Give a Service our labels, owner, selector and ports, unless anybody wrote it meanwhile; leave the rest alone."""
+    metadata, ours = live["metadata"], manifest["metadata"]
+    uids = {each["uid"] for each in ours["ownerReferences"]}
+    owners = metadata.get("ownerReferences") or ()
+    others = [each for each in owners if not each.get("controller") and each["uid"] not in uids]
+    return [
+        {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]},
+        {"op": "add", "path": "/metadata/labels", "value": {**(metadata.get("labels") or {}), **ours["labels"]}},
+        {"op": "add", "path": "/metadata/ownerReferences", "value": [*others, *ours["ownerReferences"]]},
+        {"op": "add", "path": _SELECTOR, "value": manifest["spec"]["selector"]},
+        *_replace_ports(live["spec"], manifest["spec"]),
+    ]
+
+
+def _replace_ports(live: Object, wanted: Object) -> list[Object]:
+    """The whole list, where the live one differs; both are specs of a Service."""
+    before, ports = live.get("ports") or [], wanted.get("ports") or []
+    if not ports or ports_are(before, ports):
+        return []
+    return [{"op": "add", "path": _PORTS, "value": [_with_node_port(port, before) for port in ports]}]
+
+
+def _with_node_port(port: Object, before: Sequence[Object]) -> Object:
+    """A port with the number on each node that it had under its name: clients outside the cluster know it."""
+    had = next((each for each in before if each.get("name") == port.get("name") and each.get("nodePort")), None)
+    return {**port, "nodePort": had["nodePort"]} if had and "nodePort" not in port else port
+
+
+def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
+    """Scale a ReplicaSet of ours from exactly the replicas it was seen with."""
+    return [
+        *_still_ours(app),
+        {"op": "test", "path": _REPLICAS, "value": action.current},
+        {"op": "replace", "path": _REPLICAS, "value": action.replicas},
+    ]
+
+
+def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> list[Object]:
+    """Change an annotation of an object of ours from exactly what it was seen with; an empty text removes it."""
+    path = f"/metadata/annotations/{_escaped(annotation)}"
+    change = {"op": "replace", "path": path, "value": text} if text else {"op": "remove", "path": path}
+    return [*_still_ours(app), {"op": "test", "path": path, "value": current}, change]
+
+
+def _still_ours(app: AppKey) -> list[Object]:
+    labels = {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
+    return [
+        {"op": "test", "path": f"/metadata/labels/{_escaped(label)}", "value": value} for label, value in labels.items()
+    ]
+
+
+def _escaped(key: str) -> str:
+    """A key as part of a JSON pointer (RFC 6901 §3).
+
+    >>> _escaped("gitops-bg.dev/app")
+    'gitops-bg.dev~1app'
+    """
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,0 +1,189 @@
+"""The manifests of an app: what each live object is to look like. Pure; sends nothing and reads nothing.
+
+Server-side apply takes the whole intent each time (pitfalls.md §1.4), so each manifest is complete and
+says nothing that the server or another manager decides.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.observation.drift import QUANTITIES
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance
+from gitops_bg.core import names
+from gitops_bg.core.checks.ports import derived_ports
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.actions import CreateReplicaSet
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.spec.manifests.configuration import Configuration, text_of
+from gitops_bg.spec.manifests.references import redirected
+
+_HELD = ("type", "data", "binaryData")
+
+
+def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS) -> Object:
+    """The BlueGreenDeployment with the spec that Git says, and which Git that is."""
+    manifest = {**_head(APPS, app, app.name), "spec": dict(body)}
+    if us.annotations:
+        manifest["metadata"] = {**manifest["metadata"], "annotations": us.annotations}
+    return manifest
+
+
+def replica_set_manifest(
+    app: AppKey, app_uid: str, action: CreateReplicaSet, worn: ephemeral_metadata.EphemeralMetadata | None = None
+) -> Object:
+    """The ReplicaSet of a version: its pods are the snapshot, our labels and those of its role added.
+
+    ``worn`` is what its annotation is to remember of that; None for one that has no pods yet.
+
+    The snapshot and its full digest stand in annotations, so that the version can be told from the object alone.
+    """
+    digest = action.snapshot.digest
+    labels = version_labels(app, digest, str(action.color), str(action.number))
+    manifest = _head(REPLICA_SETS, app, names.replica_set_name(app, digest))
+    manifest["metadata"] |= {
+        "labels": {names.MANAGED_BY: names.MANAGER, **labels},
+        "annotations": {
+            names.FULL_DIGEST: digest,
+            names.SNAPSHOT: action.snapshot.text,
+            **_unless_empty(names.CONFIGURATION, text_of(action.snapshot.configuration)),
+            **_unless_empty(names.APART, anti_affinity.written(action.apart)),
+            **_unless_empty(
+                names.POD_METADATA,
+                ephemeral_metadata.written(worn or ephemeral_metadata.EphemeralMetadata(action.metadata)),
+            ),
+        },
+        "ownerReferences": [owner_reference(app, app_uid)],
+    }
+    template = ephemeral_metadata.dress(pod_template(app, action.snapshot, labels), action.metadata, labels)
+    manifest["spec"] = {
+        "replicas": action.replicas,
+        "minReadySeconds": action.min_ready_seconds,
+        "selector": {"matchLabels": names.selector(app, digest)},
+        "template": anti_affinity.keep_apart(template, app, action.apart),
+    }
+    return manifest
+
+
+def _unless_empty(annotation: str, text: str) -> dict[str, str]:
+    return {annotation: text} if text else {}
+
+
+def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
+    """The pod template of a snapshot with our labels on top of its own; its configuration is read from the copies."""
+    copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
+    template: Object = with_quantities(redirected(read_json(snapshot.text), copies))
+    metadata = template.setdefault("metadata", {})
+    metadata["labels"] = {**metadata.get("labels", {}), **labels}
+    spec = template.get("spec") or {}
+    for container in [*spec.get("containers", []), *spec.get("initContainers", [])]:
+        container.update(with_protocols(container))
+    return template
+
+
+def configuration_manifest(app: AppKey, app_uid: str, configuration: Configuration) -> Object:
+    """The copy of a ConfigMap or Secret that the pods of this content use; nobody can change what it holds."""
+    ref = configuration.ref
+    manifest = _head(CONFIGURATION[ref.kind], app, names.configuration_name(app, ref))
+    manifest["metadata"] |= {
+        "annotations": {names.COPY_OF: ref.name, names.CONTENT_DIGEST: ref.digest},
+        "ownerReferences": [owner_reference(app, app_uid)],
+    }
+    held = {key: configuration.content[key] for key in _HELD if key in configuration.content}
+    return {**manifest, **held, "immutable": True}
+
+
+def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[str, str]:
+    """The labels by which pods and ReplicaSets of one version are known."""
+    return {**names.selector(app, digest), names.COLOR: color, names.VERSION: number}
+
+
+def service_manifest(
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    given: Mapping[str, Any] | None,
+    snapshot: str,
+    ports: str = "",
+) -> Object:
+    """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot.
+
+    ``ports`` are those of the version (JSON), where they may be others than Git's or the snapshot's.
+    """
+    manifest = _head(SERVICES, app, name)
+    source = given or {}
+    theirs = source.get("metadata") or {}
+    metadata = manifest["metadata"]
+    metadata["labels"] = {**(theirs.get("labels") or {}), **metadata["labels"]}
+    if theirs.get("annotations"):
+        metadata["annotations"] = dict(theirs["annotations"])
+    metadata["ownerReferences"] = [owner_reference(app, app_uid)]
+    spec = dict(source.get("spec") or {})
+    listed = read_json(ports) if ports else None if spec else _derived_ports(name, snapshot)
+    if listed:
+        spec["ports"] = listed
+    manifest["spec"] = {**with_protocols(spec), "selector": names.selector(app, digest)}
+    return manifest
+
+
+def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> list[Object]:
+    """Raises `InvalidInput` where the template declares no port: a Service needs one."""
+    ports = derived_ports(snapshot)
+    if not ports:
+        raise InvalidInput(
+            Problem(
+                file,
+                f"no container declares a port, so no Service {service} can be made for it",
+                field="spec.template.spec.containers[].ports",
+                remedy=f"declare a containerPort, or add a manifest of Service {service} to the folder",
+            )
+        )
+    found: list[Object] = read_json(ports)
+    return found
+
+
+def owner_reference(app: AppKey, uid: str) -> Object:
+    """Our BlueGreenDeployment as the controller of an object: deleting it deletes the object.
+
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+    """
+    return {"apiVersion": APPS.api_version, "kind": APPS.name, "name": app.name, "uid": uid, "controller": True}
+
+
+def digest_in(app: AppKey, selector: Mapping[str, str]) -> str:
+    """The short digest a selector carries, where it is exactly one of ours; else empty."""
+    digest = selector.get(names.DIGEST, "")
+    return digest if dict(selector) == {names.APP: names.app_label(app), names.DIGEST: digest} else ""
+
+
+def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
+    """Whether pods with these labels are behind a Service with this selector (an empty one selects nothing)."""
+    return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
+
+
+def _head(kind: Kind, app: AppKey, name: str) -> Object:
+    labels = {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
+    metadata = {"name": name, "namespace": app.namespace, "labels": labels}
+    return {"apiVersion": kind.api_version, "kind": kind.name, "metadata": metadata}
+
+
+def with_protocols(holder: Mapping[str, Any]) -> Object:
+    """Ports with their protocol spelled out: server-side apply merges them by it and knows no default.
+
+    https://github.com/kubernetes-sigs/structured-merge-diff/issues/130
+    """
+    ports = holder.get("ports")
+    return {**holder, "ports": [{"protocol": "TCP", **port} for port in ports]} if ports else dict(holder)
+
+
+def with_quantities(value: Any, field: str = "") -> Any:
+    """Resource quantities as text: server-side apply of older servers takes no numbers for them."""
+    if isinstance(value, dict):
+        return {key: with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_quantities(item) for item in value]
+    return str(value) if field in QUANTITIES and isinstance(value, (int, float)) else value

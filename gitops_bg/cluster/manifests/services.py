@@ -1,0 +1,111 @@
+"""The Services that an app is to have: their names, and the manifest for a digest. Pure.
+
+The names come from Git, and, where ``app.yaml`` is broken or gone, from the live BlueGreenDeployment: the last good
+state keeps serving (DESIGN §10).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.cluster.api.kinds import Object
+from gitops_bg.cluster.manifests.render import service_manifest
+from gitops_bg.cluster.observation.states import AppState, ReplicaSetState
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.app.load import AppConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNames:
+    """What the Services of an app are called; None where there is none, or nobody knows."""
+
+    active: str | None = None
+    preview: str | None = None
+    more_active: tuple[str, ...] = ()
+
+    def all_active(self) -> tuple[str, ...]:
+        """The names of those that carry live traffic."""
+        return (self.active, *self.more_active) if self.active else self.more_active
+
+    def all(self) -> tuple[str, ...]:
+        """The names that are known."""
+        return (*self.all_active(), self.preview) if self.preview else self.all_active()
+
+
+def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNames:
+    """The names of the Services: as in Git, else as in the live object."""
+    if config is not None and config.spec is not None:
+        strategy = config.spec.strategy
+        return ServiceNames(strategy.active_service, strategy.preview_service, strategy.more_active_services)
+    return live_service_names(state)
+
+
+def live_service_names(state: AppState | None) -> ServiceNames:
+    """The names of the Services as the live BlueGreenDeployment has them."""
+    spec = reread_json(state.spec) if state is not None else {}
+    strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
+    first, *more = strategy.get("activeServices") or (strategy.get("activeService"),)
+    return ServiceNames(first, strategy.get("previewService"), tuple(more))
+
+
+def former_names(config: AppConfig | None, state: AppState | None, record: Record) -> tuple[str, ...]:
+    """The Services that the live object or the record names as active, and Git no longer names."""
+    before = {*live_service_names(state).all_active(), *(each.name for each in record.former_services)}
+    return tuple(sorted(before.difference(service_names(config, state).all())))
+
+
+def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState]) -> Mapping[str, str]:
+    """The snapshot texts that are at hand, by short digest."""
+    known = {short(state.full_digest): state.snapshot for state in replica_sets if state.snapshot}
+    for source in (config.primary, config.target) if config is not None else ():
+        if source is not None:
+            known[short(source.snapshot.digest)] = source.snapshot.text
+    return known
+
+
+def git_says(config: AppConfig | None, name: str) -> bool:
+    """Whether Git says what Service ``name`` is to be: by a manifest, or by having none in a folder that was read.
+
+    Where it does not, all of a live Service but its selector and its owner stays as it is (DESIGN §10).
+    """
+    if config is None or config.spec is None:
+        return False
+    strategy = config.spec.strategy
+    named = (*strategy.active_services, strategy.preview_service)
+    return name in config.services or (config.whole and name in named)
+
+
+def desired_service(
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    config: AppConfig | None,
+    known: Mapping[str, str],
+    ports: str = "",
+) -> Object:
+    """The manifest of a Service with the selector of ``digest`` (short or full), and with its ``ports`` if known.
+
+    Raises `InvalidInput` where nothing says which ports it has.
+    """
+    given = config.services.get(name) if config is not None else None
+    return service_manifest(app, app_uid, name, digest, given, known.get(short(digest), ""), ports)
+
+
+def desired_service_if_known(
+    app: AppKey,
+    app_uid: str,
+    name: str,
+    digest: str,
+    config: AppConfig | None,
+    known: Mapping[str, str],
+    ports: str = "",
+) -> Object | None:
+    """The manifest, or None where nothing says which ports it has."""
+    try:
+        return desired_service(app, app_uid, name, digest, config, known, ports)
+    except InvalidInput:
+        return None

@@ -1,0 +1,301 @@
+"""One cache per kind: what exists now, as far as the watch has told, by name and by app. Asks the server nothing.
+
+What it holds names dirty apps and feeds `observe`; whatever moves traffic is read live again by `act`
+(pitfalls.md §1.3).
+"""
+
+import logging
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.kinds import Object, name_of
+from gitops_bg.cluster.observation.states import Meta, State, meta_of
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.version import AppKey
+
+S = TypeVar("S", bound=State)
+_LOG = logging.getLogger(__name__)
+_TOMBSTONES = 1024
+
+
+@dataclass(slots=True)
+class _Slot(Generic[S]):
+    state: S
+    round: int
+    """The list in which it was seen last."""
+    awaited: str = ""
+    """The version of our own write, while the watch has not come as far; older events are skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """An object that met a bug when it was read. Unknown is not absent: who asks for it, or its app, hears so."""
+
+    meta: Meta
+    round: int
+    error: InternalError
+
+
+class Informer(Generic[S]):
+    """The states of one kind. ``index`` says which app a state belongs to; ``on_change`` hears that app.
+
+    ``on_return`` hears that the cluster is an earlier one.
+
+    Of a kind that the agent ``can_do_without``, nobody waits for a list that is refused: the cache is `blind` then.
+
+    Safe for many threads; ``on_change`` is called without the lock held.
+    """
+
+    def __init__(
+        self,
+        reduce: Callable[[Object, S | None], S],
+        index: Callable[[S], AppKey],
+        on_change: Callable[[AppKey], None],
+        *,
+        can_do_without: bool = False,
+        on_return: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.can_do_without = can_do_without
+        self._on_return = on_return
+        self._reduce = reduce
+        self._index = index
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        self._slots: dict[tuple[str, str], _Slot[S]] = {}
+        self._by_app: dict[AppKey, set[str]] = defaultdict(set)
+        self._deleted: OrderedDict[str, None] = OrderedDict()
+        self._unread: dict[tuple[str, str], _Unread] = {}
+        self._scopes: list[Scope[S]] = []
+
+    def scope(self, namespace: str) -> "Scope[S]":
+        """The sink for the watch of one namespace (empty: all of them)."""
+        scope = Scope(self, namespace)
+        self._scopes.append(scope)
+        return scope
+
+    @property
+    def synced(self) -> bool:
+        """Whether every watch has been through its first list."""
+        return all(scope.synced.is_set() for scope in self._scopes)
+
+    @property
+    def blind(self) -> bool:
+        """Whether the server refuses to show what there is, so that nothing is known of what is not here."""
+        return any(isinstance(scope.error, Forbidden) for scope in self._scopes)
+
+    def first_lists(self) -> list[threading.Event]:
+        """What is set once each watch has been through its first list."""
+        return [scope.synced for scope in self._scopes]
+
+    def troubles(self) -> list[GitopsBgError]:
+        """Why watches hear nothing just now, of what the agent cannot do without."""
+        errors = [scope.error for scope in self._scopes if scope.error is not None]
+        return [error for error in errors if not (self.can_do_without and isinstance(error, Forbidden))]
+
+    def get(self, namespace: str, name: str) -> S | None:
+        """The state of one object."""
+        self._refuse_unread(lambda unread: (unread.meta.namespace, unread.meta.name) == (namespace, name))
+        slot = self._slots.get((namespace, name))
+        return None if slot is None else slot.state
+
+    def of(self, app: AppKey) -> tuple[S, ...]:
+        """The states that belong to an app, by name. Raises `InternalError` where one of them could not be read."""
+        with self._lock:
+            self._refuse_unread(lambda unread: self._owner(unread) == app)
+            return tuple(self._slots[app.namespace, name].state for name in sorted(self._by_app.get(app, ())))
+
+    def all(self) -> list[S]:
+        """Every state there is."""
+        with self._lock:
+            return [slot.state for slot in self._slots.values()]
+
+    def version(self, namespace: str, name: str) -> str:
+        """The ``resourceVersion`` held of an object, empty where none is: to be asked before a write."""
+        slot = self._slots.get((namespace, name))
+        return slot.state.meta.version if slot is not None else ""
+
+    def remember(self, body: Object, instead_of: str) -> None:
+        """Take the answer to our own write, at once; ``instead_of`` is what `version` said before the write.
+
+        Versions are opaque: the answer is newer than what is held only if the watch brought nothing meanwhile.
+        Otherwise the watch is about to bring it anyway. Does not call ``on_change``: who wrote, knows.
+        """
+        metadata = body["metadata"]
+        with self._lock:
+            slot = self._slots.get(name_of(body))
+            held = slot.state.meta.version if slot else ""
+            version = metadata["resourceVersion"]
+            if held != instead_of or held == version or metadata["uid"] in self._deleted:
+                return
+            self._put(body, slot.round if slot else self._round(), awaited=version)
+
+    def forget(self, namespace: str, name: str, uid: str) -> None:
+        """Take note that we deleted an object, before the watch says so."""
+        with self._lock:
+            slot = self._slots.get((namespace, name))
+            if slot is not None and slot.state.meta.uid == uid:
+                self._drop((namespace, name))
+
+    def put(self, body: Object, round: int) -> None:
+        """An object as the watch, or list number ``round``, shows it."""
+        owner: AppKey | None = None
+        with self._lock:
+            slot = self._slots.get(name_of(body))
+            if slot is not None and slot.awaited and _is_older(slot, body):
+                return
+            try:
+                with guarded(f"reading {'/'.join(name_of(body))}"):
+                    before, after = self._put(body, round)
+                    self._unread.pop(name_of(body), None)
+            except InternalError as error:
+                owner = self._cannot_read(body, round, error)
+                before = after = None
+        if owner is not None:
+            self._on_change(owner)
+        self._tell(before, after)
+
+    def remove(self, body: Object) -> None:
+        """An object is gone; an event about a namesake that lived before is skipped."""
+        key, uid = name_of(body), body["metadata"]["uid"]
+        with self._lock:
+            slot = self._slots.get(key)
+            self._bury(uid)
+            self._unread.pop(key, None)
+            if slot is None or slot.state.meta.uid != uid:
+                return
+            gone = self._drop(key)
+        self._tell(gone, None)
+
+    def sweep(self, namespace: str, round: int) -> None:
+        """After list number ``round``: what it did not show is gone."""
+        with self._lock:
+            keys = [key for key, slot in self._slots.items() if slot.round < round and namespace in {"", key[0]}]
+            gone = [self._drop(key) for key in keys]
+            for key in [key for key, each in self._unread.items() if each.round < round and namespace in {"", key[0]}]:
+                del self._unread[key]
+        for state in gone:
+            self._tell(state, None)
+
+    def expect_nothing(self, namespace: str) -> None:
+        """A new list starts: events between our writes and now may never come."""
+        with self._lock:
+            for key, slot in self._slots.items():
+                if namespace in {"", key[0]}:
+                    slot.awaited = ""
+
+    def forget_the_past(self) -> None:
+        """The cluster is an earlier one: what was deleted may be there again."""
+        with self._lock:
+            self._deleted.clear()
+        self._on_return()
+
+    def _round(self) -> int:
+        return max((scope.round for scope in self._scopes), default=0)
+
+    def _put(self, body: Object, round: int, awaited: str = "") -> tuple[S | None, S]:
+        key = name_of(body)
+        slot = self._slots.get(key)
+        before = slot.state if slot else None
+        after = self._reduce(body, before)
+        if before is not None:
+            self._unlist(before)
+        self._slots[key] = _Slot(after, round, awaited)
+        self._by_app[self._index(after)].add(after.meta.name)
+        return before, after
+
+    def _cannot_read(self, body: Object, round: int, error: InternalError) -> AppKey | None:
+        """Keep in mind what met a bug, and say so once; whose it is, as far as it can be told."""
+        try:
+            meta = meta_of(body)
+        except Exception:
+            namespace, name = name_of(body)
+            meta = Meta(namespace, name, "", "")
+        unread = _Unread(meta, round, error)
+        known, self._unread[name_of(body)] = self._unread.get(name_of(body)), unread
+        if known is None or str(known.error) != str(error):
+            _LOG.error("%s", error, exc_info=error.__cause__)
+        return self._owner(unread)
+
+    def _owner(self, unread: _Unread) -> AppKey | None:
+        try:
+            return self._index(cast(S, unread))
+        except AttributeError:  # whose it is would be in what could not be read
+            return None
+
+    def _refuse_unread(self, concerned: Callable[[_Unread], bool]) -> None:
+        found = next((unread.error for unread in list(self._unread.values()) if concerned(unread)), None)
+        if found is not None:
+            raise InternalError(str(found)) from found.__cause__
+
+    def _drop(self, key: tuple[str, str]) -> S:
+        state = self._slots.pop(key).state
+        self._unlist(state)
+        self._bury(state.meta.uid)
+        return state
+
+    def _unlist(self, state: S) -> None:
+        app = self._index(state)
+        listed = self._by_app[app]
+        listed.discard(state.meta.name)
+        if not listed:
+            del self._by_app[app]
+
+    def _bury(self, uid: str) -> None:
+        self._deleted[uid] = None
+        if len(self._deleted) > _TOMBSTONES:
+            self._deleted.popitem(last=False)
+
+    def _tell(self, before: S | None, after: S | None) -> None:
+        if before == after:
+            return
+        for app in {self._index(state) for state in (before, after) if state is not None}:
+            self._on_change(app)
+
+
+class Scope(Generic[S]):
+    """What one watch puts into a cache: a `watch.Sink`."""
+
+    def __init__(self, cache: Informer[S], namespace: str) -> None:
+        self._cache = cache
+        self._namespace = namespace
+        self.round = 0
+        self.synced = threading.Event()
+        self.error: GitopsBgError | None = None
+
+    def begin(self) -> None:
+        """A list starts."""
+        self.round += 1
+        self._cache.expect_nothing(self._namespace)
+
+    def put(self, body: Object) -> None:
+        """An object as it is now."""
+        self._cache.put(body, self.round)
+
+    def end(self) -> None:
+        """The list is complete."""
+        self._cache.sweep(self._namespace, self.round)
+        self.synced.set()
+
+    def remove(self, body: Object) -> None:
+        """An object was deleted or no longer has our labels."""
+        self._cache.remove(body)
+
+    def went_back(self) -> None:
+        """An earlier cluster was restored."""
+        self._cache.forget_the_past()
+
+    def trouble(self, error: GitopsBgError | None) -> None:
+        """Why nothing is heard just now, or None."""
+        self.error = error
+        if self._cache.can_do_without and isinstance(error, Forbidden):
+            self.synced.set()
+
+
+def _is_older(slot: _Slot[S], body: Object) -> bool:
+    """Whether an event is from before our own write, which the watch has not come to yet."""
+    metadata = body["metadata"]
+    return bool(metadata["uid"] == slot.state.meta.uid and metadata["resourceVersion"] != slot.awaited)

@@ -1,0 +1,219 @@
+"""The watches and caches of one cluster together: a `reader.Reader` that asks the server only about foreign names."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object, name_of
+from gitops_bg.cluster.api.watch import Pace, Watch
+from gitops_bg.cluster.observation.informer import Informer
+from gitops_bg.cluster.observation.ownership import controlling_app
+from gitops_bg.cluster.observation.project import (
+    CONFIGURATION_STATES,
+    app_state,
+    replica_set_state,
+    service_state,
+    slice_state,
+)
+from gitops_bg.cluster.observation.states import (
+    AppState,
+    ConfigurationState,
+    Copied,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+    State,
+)
+from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.version import AppKey
+
+_STOP_SECONDS = 2.0
+
+
+class Informers:
+    """Everything of ours in ``namespaces`` (none: all), kept up to date. ``on_change`` hears which app is dirty.
+
+    Apps are indexed by their label, which is the name itself unless that passes 63 characters.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        slice_kind: EndpointSliceVersion,
+        namespaces: Sequence[str],
+        on_change: Callable[[AppKey], None],
+        pace: Pace | None = None,
+    ) -> None:
+        self._client = client
+        self._tell = on_change
+        self._long_names: dict[AppKey, AppKey] = {}
+        self._absent: set[tuple[str, str]] = set()
+        self._unlabelled: dict[AppKey, set[str]] = {}
+        self._apps = Informer(app_state, self._own_key, self._changed)
+        self._replica_sets = Informer(replica_set_state, _owning_key, self._changed)
+        self._services = Informer(service_state, _owning_key, self._changed, on_return=self._absent.clear)
+        self._slices = Informer(slice_state, _owning_key, self._changed)
+        self._configuration: dict[Kind, Informer[ConfigurationState]] = {
+            kind: Informer(reduce, _owning_key, self._changed, can_do_without=True)
+            for kind, reduce in CONFIGURATION_STATES.items()
+        }
+        self._watches: list[Watch] = []
+        for namespace in namespaces or ("",):
+            self._follow(client, lambda: APPS, namespace, "", self._apps, pace)
+            self._follow(client, lambda: REPLICA_SETS, namespace, OURS, self._replica_sets, pace)
+            self._follow(client, lambda: SERVICES, namespace, OURS, self._services, pace)
+            self._follow(client, slice_kind, namespace, OURS, self._slices, pace)
+            for kind, cache in self._configuration.items():
+                self._follow(client, lambda kind=kind: kind, namespace, OURS, cache, pace)  # type: ignore[misc]
+
+    def start(self) -> None:
+        """Begin to watch; returns at once."""
+        for watch in self._watches:
+            watch.start()
+
+    def stop(self) -> None:
+        """End all watches, within two seconds; one that waits for a silent server ends later."""
+        for watch in self._watches:
+            watch.begin_stop()
+        deadline = time.monotonic() + _STOP_SECONDS
+        for watch in self._watches:
+            watch.stop(max(0.1, deadline - time.monotonic()))
+
+    @property
+    def synced(self) -> bool:
+        """Whether every first list is complete."""
+        return all(cache.synced for cache in self._all())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for `synced`, at most ``timeout`` seconds; returns whether it is."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for listed in (event for cache in self._all() for event in cache.first_lists()):
+            listed.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        return self.synced
+
+    @property
+    def alive(self) -> bool:
+        """Whether all watches run: False is a bug."""
+        return all(watch.alive for watch in self._watches)
+
+    def troubles(self) -> list[GitopsBgError]:
+        """Why watches hear nothing just now."""
+        return [error for cache in self._all() for error in cache.troubles()]
+
+    def app(self, app: AppKey) -> AppState | None:
+        """The BlueGreenDeployment, whoever made it."""
+        return self._apps.get(app.namespace, app.name)
+
+    def apps(self) -> list[AppState]:
+        """All BlueGreenDeployments."""
+        return self._apps.all()
+
+    def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
+        """The ReplicaSets of the app, and those that `found` named, read live until they have our labels."""
+        labelled = self._replica_sets.of(_indexed(app))
+        if app not in self._unlabelled:
+            return labelled
+        self._unlabelled[app] -= {state.meta.name for state in labelled}
+        return labelled + tuple(self._still_unlabelled(app))
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:  # noqa: ARG002 (in a cache, all are looked at)
+        """The ConfigMaps and Secrets of the app, in use or not, and the kinds that the server refuses to list."""
+        states = (state for cache in self._configuration.values() for state in cache.of(_indexed(app)))
+        return Copied(tuple(states), tuple(kind.name for kind, cache in self._configuration.items() if cache.blind))
+
+    def service(self, namespace: str, name: str) -> ServiceState | None:
+        """The Service of this name. One without our labels is in no cache: it is read live until it has them."""
+        state = self._services.get(namespace, name)
+        if state is not None:
+            self._absent.discard((namespace, name))
+            return state
+        if (namespace, name) in self._absent:
+            return None
+        body = self._client.get(SERVICES, namespace, name)
+        if body is None:
+            self._absent.add((namespace, name))
+            return None
+        return service_state(body)
+
+    def slices(self, app: AppKey) -> tuple[SliceState, ...]:
+        """The EndpointSlices of the app's Services."""
+        return self._slices.of(_indexed(app))
+
+    def version(self, kind: Kind, namespace: str, name: str) -> str:
+        """The version held before a write."""
+        return self._of_kind(kind).version(namespace, name)
+
+    def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
+        """The answer to a write of ours."""
+        self._absent.discard(name_of(body))
+        self._of_kind(kind).remember(body, instead_of)
+
+    def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
+        """An object was deleted by us."""
+        self._of_kind(kind).forget(namespace, name, uid)
+
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
+        """An object without our labels has a name the app needs."""
+        if kind == REPLICA_SETS:
+            self._unlabelled.setdefault(app, set()).add(name)
+        self._absent.discard((app.namespace, name))
+
+    def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
+        """Look live again for what was not there: part of a resync."""
+        for name in service_names:
+            self._absent.discard((app.namespace, name))
+
+    def _still_unlabelled(self, app: AppKey) -> Iterator[ReplicaSetState]:
+        for name in sorted(self._unlabelled[app]):
+            body = self._client.get(REPLICA_SETS, app.namespace, name)
+            if body is None:
+                self._unlabelled[app].discard(name)
+            else:
+                yield replica_set_state(body)
+
+    def _follow(
+        self,
+        client: Client,
+        kind: Callable[[], Kind],
+        namespace: str,
+        labels: str,
+        cache: Informer[Any],
+        pace: Pace | None,
+    ) -> None:
+        scope, spare = cache.scope(namespace), cache.can_do_without
+        self._watches.append(Watch(client, kind, namespace, labels, scope, pace, can_do_without=spare))
+
+    def _all(self) -> tuple[Informer[Any], ...]:
+        return self._apps, self._replica_sets, self._services, self._slices, *self._configuration.values()
+
+    def _of_kind(self, kind: Kind) -> Informer[Any]:
+        caches: dict[Kind, Informer[Any]] = {
+            APPS: self._apps,
+            REPLICA_SETS: self._replica_sets,
+            SERVICES: self._services,
+            **self._configuration,
+        }
+        return caches[kind]
+
+    def _own_key(self, state: AppState) -> AppKey:
+        app = AppKey(state.meta.namespace, state.meta.name)
+        key = _indexed(app)
+        if key != app:
+            self._long_names[key] = app
+        return key
+
+    def _changed(self, key: AppKey) -> None:
+        self._tell(self._long_names.get(key, key))
+
+
+def _indexed(app: AppKey) -> AppKey:
+    return AppKey(app.namespace, names.app_label(app))
+
+
+def _owning_key(state: State) -> AppKey:
+    """The app an object belongs to: by its controller, which outlives a label that somebody removed, else by label."""
+    app = controlling_app(state.meta)
+    return AppKey(state.meta.namespace, state.meta.app) if app is None else _indexed(app)

@@ -1,0 +1,101 @@
+"""Whose a live object is, in a sentence. Pure.
+
+Ours is what our BlueGreenDeployment controls, or a former one of the same name, whatever became of its labels; and
+what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3.4).
+"""
+
+from dataclasses import dataclass
+
+from gitops_bg.cluster.api.kinds import APPS, Kind
+from gitops_bg.cluster.observation.states import AppState, Meta
+from gitops_bg.core import names
+from gitops_bg.core.model.version import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class Allegiance:
+    """What an agent follows: a repository, by its URL without credentials, and one of its clusters (``--cluster``)."""
+
+    repository: str = ""
+    cluster: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.repository} (cluster {self.cluster})"
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        """How a BlueGreenDeployment says so."""
+        both = {names.REPOSITORY: self.repository, names.CLUSTER: self.cluster}
+        return both if self.repository else {}
+
+
+NOBODYS = Allegiance()
+"""Of who acts on the cluster alone (`rollback --offline`): nothing is another's."""
+
+
+def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
+    """Whose an object under a name of ours is, and how to hand it over: one sentence; empty where it is ours.
+
+    >>> from gitops_bg.cluster.api.kinds import SERVICES
+    >>> meta = Meta("shop", "web", "uid", "1", manager="Helm")
+    >>> print(owner_of(SERVICES, meta, AppKey("shop", "web")).partition(" app.kubernetes.io")[0])
+    Service shop/web is managed by Helm; to hand it over: kubectl label service web -n shop
+    """
+    reason = _reason(kind, meta, app)
+    return f"{kind.called(meta.namespace, meta.name)} is {reason}" if reason else ""
+
+
+def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
+    if meta.controller is not None:
+        ours = controlling_app(meta) == app
+        return "" if ours else f"controlled by {meta.controller.kind} {meta.controller.name}"
+    if meta.manager != names.MANAGER:
+        manager = f"managed by {meta.manager}" if meta.manager else "made by somebody else"
+        return f"{manager}; {_hand_over(kind, meta, app)}"
+    if kind != APPS and meta.app != names.app_label(app):
+        other = f"part of the app {meta.app}" if meta.app else f"not labelled {names.APP}"
+        return f"{other}; {_hand_over(kind, meta, app)}"
+    return ""
+
+
+def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
+    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever became of its labels.
+
+    One that follows another repository, or another cluster of this one, is not; one that does not say is.
+    """
+    return _other_allegiance(state, app, us) or ("" if state.recorded else owner_of(APPS, state.meta, app))
+
+
+def _other_allegiance(state: AppState, app: AppKey, us: Allegiance) -> str:
+    theirs = Allegiance(state.repository, state.cluster)
+    if not us.repository or not theirs.repository or theirs == us:
+        return ""
+    changes = " ".join(f"{key}={value}" for key, value in us.annotations.items())
+    return (
+        f"BlueGreenDeployment {app} follows {theirs}, not {us}; to hand it over: stop the other agent, then kubectl "
+        f"annotate bgd {app.name} -n {app.namespace} {changes} {names.CLAIMED_BY}- --overwrite"
+    )
+
+
+def claim_on(state: AppState, app: AppKey) -> str:
+    """Who else would have an app of ours, and how that ends; empty where nobody does."""
+    if not state.claimed_by:
+        return ""
+    return (
+        f"{state.claimed_by} has an app {app}, too, and leaves this one alone; remove it there, then: kubectl annotate "
+        f"bgd {app.name} -n {app.namespace} {names.CLAIMED_BY}-"
+    )
+
+
+def controlling_app(meta: Meta) -> AppKey | None:
+    """The app whose BlueGreenDeployment controls an object, in this life or a former one; None: another, or nobody."""
+    controller = meta.controller
+    if controller is None:
+        return None
+    ours = (controller.api_version.partition("/")[0], controller.kind) == (names.GROUP, names.KIND)
+    return AppKey(meta.namespace, controller.name) if ours else None
+
+
+def _hand_over(kind: Kind, meta: Meta, app: AppKey) -> str:
+    labels = f"{names.MANAGED_BY}={names.MANAGER} {names.APP}={names.app_label(app)}"
+    return f"to hand it over: kubectl label {kind.name.lower()} {meta.name} -n {meta.namespace} {labels} --overwrite"

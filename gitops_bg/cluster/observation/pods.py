@@ -1,0 +1,71 @@
+"""The pods of an app, read when they are needed: nothing watches them, so idle apps cost nothing (DESIGN §8)."""
+
+from datetime import datetime
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.kinds import PODS, Object
+from gitops_bg.core import names
+from gitops_bg.core.model.observed import PodView
+from gitops_bg.core.model.version import AppKey
+
+_EVICTION = "pods/eviction"
+_ENDED = ("Succeeded", "Failed")
+
+
+class Pods:
+    """Reads and changes live pods. Safe for many threads."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._eviction_version = ""
+
+    def views(self, app: AppKey) -> tuple[PodView, ...]:
+        """The pods of an app that have not ended, as they are now; read with a quorum, so never too many."""
+        found = self._client.list(PODS, app.namespace, f"{names.APP}={names.app_label(app)}")
+        return tuple(_view(pod) for pod in found if (pod.get("status") or {}).get("phase") not in _ENDED)
+
+    def evict(self, namespace: str, name: str, uid: str) -> None:
+        """Evict exactly this pod. Raises `Transient` where a PodDisruptionBudget refuses; one that is gone is fine.
+
+        https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
+        """
+        eviction = {
+            "apiVersion": f"policy/{self._version()}",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        self._client.evict(PODS, eviction)
+
+    def _version(self) -> str:
+        """The version of Evictions that the server takes: v1, or v1beta1 before Kubernetes 1.22; asked once."""
+        if not self._eviction_version:
+            resources = self._client.read("look for evictions", "/api/v1")["resources"]
+            found = next(each for each in resources if each["name"] == _EVICTION)
+            self._eviction_version = found["version"]
+        return self._eviction_version
+
+    def of(self, app: AppKey, digest: str) -> list[Object]:
+        """The pods of a version that are to stay, as they are now."""
+        labels = ",".join(f"{key}={value}" for key, value in names.selector(app, digest).items())
+        found = self._client.list(PODS, app.namespace, labels)
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def change(self, pod: Object, change: Object) -> None:
+        """Merge a change into one pod. Raises `WorldChanged` where it is gone."""
+        metadata = pod["metadata"]
+        self._client.merge_patch(PODS, metadata["namespace"], metadata["name"], change)
+
+
+def _view(pod: Object) -> PodView:
+    metadata, conditions = pod["metadata"], (pod.get("status") or {}).get("conditions") or ()
+    ready = next((each for each in conditions if each["type"] == "Ready" and each["status"] == "True"), None)
+    since = ready and (ready.get("lastTransitionTime") or metadata["creationTimestamp"])
+    return PodView(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        digest=(metadata.get("labels") or {}).get(names.DIGEST, ""),
+        created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
+        ready_since=datetime.fromisoformat(since) if since else None,
+        leaving="deletionTimestamp" in metadata,
+    )

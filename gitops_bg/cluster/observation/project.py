@@ -1,0 +1,167 @@
+"""From a live object to the state that is kept of it. Pure; the counterpart of `render`.
+
+A ReplicaSet's template is compared once, here, with what its own snapshot renders to, and then forgotten: it is most
+of the object's size (pitfalls.md §1.1).
+"""
+
+import json
+from dataclasses import replace
+from functools import partial
+from sys import intern
+
+from gitops_bg.cluster.api.kinds import CONFIG_MAPS, SECRETS, Kind, Object
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.manifests.render import pod_template, version_labels
+from gitops_bg.cluster.observation.drift import contains
+from gitops_bg.cluster.observation.states import (
+    AppState,
+    ConfigurationState,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+    meta_of,
+    pairs,
+)
+from gitops_bg.core import names
+from gitops_bg.core.model.digest import is_genuine, short
+from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.spec.manifests.configuration import configuration_of, refs_in
+
+SERVICE_NAME = "kubernetes.io/service-name"
+
+
+def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
+    """The state of a ReplicaSet; ``known`` is the one before, which saves comparing an unchanged template."""
+    metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
+    labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
+    generation = metadata.get("generation", 0)
+    state = ReplicaSetState(
+        meta=meta_of(body),
+        full_digest=annotations.get(names.FULL_DIGEST, ""),
+        snapshot=annotations.get(names.SNAPSHOT, ""),
+        color=intern(labels.get(names.COLOR, "")),
+        number=intern(labels.get(names.VERSION, "")),
+        replicas=spec.get("replicas", 1),
+        available=status.get("availableReplicas", 0),
+        seen=status.get("observedGeneration", 0) >= generation,
+        min_ready_seconds=spec.get("minReadySeconds", 0),
+        intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
+        configuration=annotations.get(names.CONFIGURATION, ""),
+        apart=annotations.get(names.APART, ""),
+        worn=annotations.get(names.POD_METADATA, ""),
+        pods=status.get("replicas", 0),
+        ready=status.get("readyReplicas", 0),
+        failure=_failure(status),
+        generation=generation,
+    )
+    compared = known is not None and known.intact and _template_inputs(known) == _template_inputs(state)
+    return state if compared else replace(state, intact=state.intact and _is_intact(state, spec.get("template") or {}))
+
+
+def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
+    """The state of a ConfigMap or Secret; lists do not say the kind of what is in them."""
+    of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
+    digest = configuration_of(kind.name, of, body).ref.digest if of else ""
+    return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True)
+
+
+CONFIGURATION_STATES = {kind: partial(configuration_state, kind) for kind in (CONFIG_MAPS, SECRETS)}
+"""`configuration_state` of each kind."""
+
+
+def _failure(status: Object) -> str:
+    found = (each for each in status.get("conditions") or () if each.get("type") == "ReplicaFailure")
+    failed = next((each for each in found if each.get("status") == "True"), None)
+    return f"{failed.get('reason', '')}: {failed.get('message', '')}" if failed else ""
+
+
+def service_state(body: Object, _known: ServiceState | None = None) -> ServiceState:
+    """The state of a Service."""
+    metadata, spec = body["metadata"], dict(body.get("spec") or {})
+    selector = pairs(spec.pop("selector", None))
+    kept = {key: metadata[key] for key in ("labels", "annotations", "ownerReferences") if key in metadata}
+    content = _compact({"metadata": kept, "spec": spec})
+    return ServiceState(meta_of(body), selector, content)
+
+
+def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
+    """The state of an EndpointSlice; ready or not said counts as ready.
+
+    https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
+    """
+    service = (body["metadata"].get("labels") or {}).get(SERVICE_NAME, "")
+    ready = [each for each in body.get("endpoints") or () if _is_ready(each)]
+    bases = {intern(_base(each)) for each in ready}
+    ports = {intern(str(each.get("name") or "")) for each in body.get("ports") or ()}
+    pods = {_who(each) for each in ready}
+    return SliceState(meta_of(body), service, tuple(sorted(pods)), tuple(sorted(bases)), tuple(sorted(ports)))
+
+
+def app_state(body: Object, _known: AppState | None = None) -> AppState:
+    """The state of a BlueGreenDeployment."""
+    annotations, status = body["metadata"].get("annotations") or {}, body.get("status") or {}
+    return AppState(
+        meta=meta_of(body),
+        spec=_compact(body.get("spec") or {}),
+        status=_compact(status),
+        recorded="record" in status,
+        request=annotations.get(names.REQUEST, ""),
+        reconcile=annotations.get(names.RECONCILE, ""),
+        repository=intern(annotations.get(names.REPOSITORY, "")),
+        cluster=intern(annotations.get(names.CLUSTER, "")),
+        claimed_by=annotations.get(names.CLAIMED_BY, ""),
+        generation=body["metadata"].get("generation", 0),
+    )
+
+
+def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
+    """All that the comparison of the template depends on; the generation stands for the template itself."""
+    meta = state.meta
+    return (
+        meta.uid,
+        state.generation,
+        meta.app,
+        state.full_digest,
+        state.snapshot,
+        state.color,
+        state.number,
+        state.configuration,
+        state.apart,
+        state.worn,
+    )
+
+
+def snapshot_in(state: ReplicaSetState) -> Snapshot:
+    """What a ReplicaSet says it runs, genuine or not."""
+    return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration))
+
+
+def _is_intact(state: ReplicaSetState, template: Object) -> bool:
+    """Whether the snapshot is the one of the digest, and the template what the snapshot renders to."""
+    snapshot = snapshot_in(state)
+    if not snapshot.text or not is_genuine(snapshot):
+        return False
+    app = AppKey(state.meta.namespace, state.meta.app)
+    labels = version_labels(app, state.full_digest, state.color, state.number)
+    rendered = ephemeral_metadata.dress(
+        pod_template(app, snapshot, labels), ephemeral_metadata.read(state.worn).metadata, labels
+    )
+    return contains(template, anti_affinity.keep_apart(rendered, app, anti_affinity.read(state.apart)))
+
+
+def _is_ready(endpoint: Object) -> bool:
+    return (endpoint.get("conditions") or {}).get("ready") is not False
+
+
+def _base(endpoint: Object) -> str:
+    """The name of a pod without its random end of five characters."""
+    return str((endpoint.get("targetRef") or {}).get("name") or "")[:-5]
+
+
+def _who(endpoint: Object) -> str:
+    pod = endpoint.get("targetRef") or {}
+    return str(pod.get("uid") or next(iter(endpoint.get("addresses") or ()), ""))
+
+
+def _compact(value: Object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

@@ -1,0 +1,126 @@
+"""The one way to look at the live objects of an app; from caches (`caches`) or by asking now (`LiveReader`)."""
+
+from typing import Protocol
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.endpoint_slice_version import EndpointSliceVersion
+from gitops_bg.cluster.api.errors import Forbidden
+from gitops_bg.cluster.api.kinds import APPS, OURS, REPLICA_SETS, SERVICES, Kind, Object
+from gitops_bg.cluster.observation.project import (
+    CONFIGURATION_STATES,
+    app_state,
+    replica_set_state,
+    service_state,
+    slice_state,
+)
+from gitops_bg.cluster.observation.states import (
+    AppState,
+    ConfigurationState,
+    Copied,
+    ReplicaSetState,
+    ServiceState,
+    SliceState,
+)
+from gitops_bg.core import names
+from gitops_bg.core.model.version import AppKey
+
+
+class Reader(Protocol):
+    """Looks at live objects."""
+
+    def app(self, app: AppKey) -> AppState | None:
+        """The BlueGreenDeployment, whoever made it."""
+
+    def apps(self) -> list[AppState]:
+        """All BlueGreenDeployments in the namespaces looked at."""
+
+    def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
+        """The ReplicaSets with the labels of the app, and foreign ones found under a name it needs."""
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
+        """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
+
+        Where none is known to be ``in_use``, who would have to ask the server may leave it.
+        """
+
+    def service(self, namespace: str, name: str) -> ServiceState | None:
+        """The Service of this name, whoever made it."""
+
+    def slices(self, app: AppKey) -> tuple[SliceState, ...]:
+        """The EndpointSlices of the app's Services."""
+
+
+class WriteThrough(Protocol):
+    """Who wants to know what we wrote, before a watch tells."""
+
+    def version(self, kind: Kind, namespace: str, name: str, /) -> str:
+        """The version held before a write."""
+
+    def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
+        """The answer to a write; ``instead_of`` is what `version` said before it."""
+
+    def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
+        """An object was deleted by us."""
+
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
+        """An object without our labels has a name the app needs: no cache shows it, so look at it live."""
+
+
+class LiveReader:
+    """Reads each thing when asked, and remembers nothing: for a command that runs once."""
+
+    def __init__(self, client: Client, slice_kind: EndpointSliceVersion, namespaces: tuple[str, ...] = ()) -> None:
+        self._client = client
+        self._slice_kind = slice_kind
+        self._namespaces = namespaces or ("",)
+
+    def app(self, app: AppKey) -> AppState | None:
+        """The BlueGreenDeployment."""
+        body = self._client.get(APPS, app.namespace, app.name)
+        return None if body is None else app_state(body)
+
+    def apps(self) -> list[AppState]:
+        """All BlueGreenDeployments."""
+        return [app_state(body) for namespace in self._namespaces for body in self._client.list(APPS, namespace)]
+
+    def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
+        """The ReplicaSets with the labels of the app."""
+        return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
+
+    def copies(self, app: AppKey, *, in_use: bool) -> Copied:
+        """The ConfigMaps and Secrets with the labels of the app: a person may lack the right."""
+        states: list[ConfigurationState] = []
+        unlisted: list[str] = []
+        for kind, reduce in CONFIGURATION_STATES.items() if in_use else ():
+            try:
+                states.extend(map(reduce, self._client.list(kind, app.namespace, labels_of(app))))
+            except Forbidden:
+                unlisted.append(kind.name)
+        return Copied(tuple(states), tuple(unlisted))
+
+    def service(self, namespace: str, name: str) -> ServiceState | None:
+        """The Service of this name."""
+        body = self._client.get(SERVICES, namespace, name)
+        return None if body is None else service_state(body)
+
+    def slices(self, app: AppKey) -> tuple[SliceState, ...]:
+        """The EndpointSlices, which carry the labels of their Service."""
+        return tuple(map(slice_state, self._client.list(self._slice_kind(), app.namespace, labels_of(app))))
+
+    def version(self, _kind: Kind, _namespace: str, _name: str, /) -> str:
+        """Nothing is held."""
+        return ""
+
+    def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
+        """Nothing is held."""
+
+    def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
+        """Nothing is held."""
+
+    def found(self, kind: Kind, app: AppKey, name: str) -> None:
+        """Nothing is held."""
+
+
+def labels_of(app: AppKey) -> str:
+    """The label selector of everything of one app."""
+    return f"{OURS},{names.APP}={names.app_label(app)}"

@@ -1,0 +1,1 @@
+"""What people see in the cluster: the status of the BlueGreenDeployment, and Events."""

@@ -1,0 +1,190 @@
+"""Kubernetes Events about an app, for `kubectl describe bgd`. Best effort: never late, never in the way.
+
+Events are written by a thread of their own; when it cannot keep up, or the API server refuses, they are dropped.
+The same event again only counts up, as client-go's aggregator does.
+"""
+
+import contextlib
+import hashlib
+import logging
+import queue
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from gitops_bg.cluster.api.client import Client
+from gitops_bg.cluster.api.kinds import APPS, EVENTS, Object
+from gitops_bg.core import names
+from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
+from gitops_bg.core.model.actions import (
+    ApplyApp,
+    ApplyAuxiliaryObject,
+    ApplyConfiguration,
+    ApplyService,
+    ClusterAction,
+    CreateReplicaSet,
+    DeleteApp,
+    DeleteAuxiliaryObject,
+    DeleteConfiguration,
+    DeleteReplicaSet,
+    EvictPod,
+    MarkService,
+    PointPreview,
+    ScaleReplicaSet,
+    SwitchTraffic,
+    SyncPodMetadata,
+)
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import AppKey
+
+_LOG = logging.getLogger(__name__)
+_QUEUE = 1000
+_REMEMBERED = 4096
+_LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+
+
+@dataclass(frozen=True, slots=True)
+class KubernetesEvent:
+    """One thing that happened to an app; ``reason`` is one CamelCase word."""
+
+    app: AppKey
+    uid: str
+    reason: str
+    message: str
+    warning: bool
+    at: datetime
+
+
+class EventSink:
+    """Writes Events on a thread of its own. Use `start`, `tell`, `stop`."""
+
+    def __init__(self, client: Client, reporter: str = names.MANAGER) -> None:
+        self._client = client
+        self._reporter = reporter
+        self._waiting: queue.Queue[KubernetesEvent | None] = queue.Queue(_QUEUE)
+        self._counts: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._thread = threading.Thread(target=self._run, name="events", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """Write what waits, for at most ``timeout`` seconds, and end; one that was never started has nothing to end."""
+        if not self._thread.is_alive():
+            return
+        with contextlib.suppress(queue.Full):
+            self._waiting.put(None, timeout=timeout)
+        self._thread.join(timeout)
+
+    def tell(self, happening: KubernetesEvent) -> None:
+        """Have an Event written soon; returns at once."""
+        with contextlib.suppress(queue.Full):
+            self._waiting.put_nowait(happening)
+
+    def _run(self) -> None:
+        for happening in iter(self._waiting.get, None):
+            try:
+                with guarded(f"writing an Event about {happening.app}"):
+                    self.write(happening)
+            except InternalError as error:
+                _LOG.warning("%s", error, exc_info=error.__cause__)
+            except GitopsBgError as error:
+                _LOG.debug("an Event was not written: %s", error)
+
+    def write(self, happening: KubernetesEvent) -> None:
+        """Write one Event now, or count up the one that says the same."""
+        name = event_name(happening)
+        count, since = self._counts.get(name, (0, _time(happening.at)))
+        body = event(happening, name, count + 1, since, self._reporter)
+        if count:
+            self._client.apply(EVENTS, body, force=True)
+        else:
+            self._begin(body)
+        self._counts[name] = (count + 1, since)
+        self._counts.move_to_end(name)
+        if len(self._counts) > _REMEMBERED:
+            self._counts.popitem(last=False)
+
+    def _begin(self, body: Object) -> None:
+        """Nearly every Event is said once: created, which costs the API server less than an apply."""
+        try:
+            self._client.create(EVENTS, body)
+        except WorldChanged:
+            self._client.apply(EVENTS, body, force=True)
+
+
+def event(happening: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
+    """The manifest of an Event (core/v1: the one that `kubectl describe` reads on every server)."""
+    app = happening.app
+    return {
+        "apiVersion": EVENTS.api_version,
+        "kind": EVENTS.name,
+        "metadata": {"name": name, "namespace": app.namespace},
+        "involvedObject": {
+            "apiVersion": APPS.api_version,
+            "kind": APPS.name,
+            "namespace": app.namespace,
+            "name": app.name,
+            "uid": happening.uid,
+        },
+        "type": "Warning" if happening.warning else "Normal",
+        "reason": happening.reason,
+        "message": happening.message[:_LONGEST_MESSAGE],
+        "count": count,
+        "firstTimestamp": since,
+        "lastTimestamp": _time(happening.at),
+        "source": {"component": reporter},
+        "reportingComponent": reporter,
+    }
+
+
+def event_name(happening: KubernetesEvent) -> str:
+    """The name of an Event: the same for the same words about the same object."""
+    what = "\0".join((happening.uid, happening.reason, happening.message))
+    return f"{happening.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def reason_of(action: ClusterAction) -> str:
+    """The reason of the Event for an action that was carried out; empty where it is not worth one.
+
+    Argo's words where it has one (argo-rollouts.md §4).
+    """
+    match action:
+        case SwitchTraffic():
+            reason = "RolledBack" if action.lane is SwitchKind.ROLLBACK else "TrafficSwitched"
+        case CreateReplicaSet():
+            reason = "ReplicaSetRepaired" if action.repair else "NewReplicaSetCreated"
+        case ScaleReplicaSet():
+            reason = "ScalingReplicaSet"
+        case SyncPodMetadata():
+            reason = "PodMetadataChanged"
+        case EvictPod():
+            reason = "PodEvicted"
+        case ApplyConfiguration() | DeleteConfiguration():
+            reason = _reason_of_copy(action)
+        case DeleteReplicaSet():
+            reason = "ReplicaSetDeleted"
+        case PointPreview():
+            reason = "PreviewSwitched"
+        case ApplyService():
+            reason = "ServiceApplied"
+        case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
+            reason = "CompanionApplied" if isinstance(action, ApplyAuxiliaryObject) else "CompanionDeleted"
+        case ApplyApp() | DeleteApp() | MarkService():
+            reason = ""
+        case _:
+            assert_never(action)
+    return reason
+
+
+def _reason_of_copy(action: ApplyConfiguration | DeleteConfiguration) -> str:
+    if isinstance(action, DeleteConfiguration):
+        return "ConfigurationDeleted"
+    return "ConfigurationRepaired" if action.repair else "ConfigurationCopied"
+
+
+def _time(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

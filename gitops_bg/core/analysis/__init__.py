@@ -1,1 +1,0 @@
-"""Analysis runs: what is to be measured, what was counted, what follows (argo-rollouts.md §3)."""

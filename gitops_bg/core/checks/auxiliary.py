@@ -1,0 +1,14 @@
+"""Which companions of an app (``core.model.companions``) are in use, and what is wrong with them."""
+
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.world import World
+
+
+def auxiliary_trouble(world: World) -> str:
+    """Why one of them is not what Git says it should be; empty where all are, or will be at once."""
+    views = (world.companion(one) for one in world.record.companions)
+    return next((view.trouble for view in views if view and view.trouble), "")
+
+
+def may_be_live(view: AuxiliaryView | None) -> bool:
+    return view is not None and not (view.owner or view.deleting)

@@ -1,0 +1,60 @@
+"""Whether the pods of a version are up, since when, and whether they take too long."""
+
+from datetime import datetime, timedelta
+
+from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.world import World
+
+DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
+
+
+def is_in_flight(world: World, version: Version) -> bool:
+    """Whether a version is on its way to live traffic: the candidate, or what ``primary.yaml`` names."""
+    on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
+    return version.digest != world.record.traffic and (on_its_way or version.digest == world.goal)
+
+
+def is_available(world: World, version: Version) -> bool:
+    """Whether all pods that the version is to have now are available.
+
+    A candidate that was, and is given more pods because the load has grown, has not failed: as long as it has those
+    that the autoscaler says it needs at least. Once traffic is to move to it, it needs all of them, in time.
+    """
+    view, needed = world.replica_set(version.digest), wanted_size(world, version)
+    autoscaler = world.record.autoscaler
+    if autoscaler and version.available_since and version.digest != world.goal:
+        needed = min(needed, max(1, autoscaler.minimum))
+    return view is not None and view.available >= needed
+
+
+def progress_deadline(world: World, version: Version) -> datetime | None:
+    """When a version that makes no progress is said to have failed; None while it is available."""
+    if version.waiting_since is None:
+        return None
+    return version.waiting_since + timedelta(seconds=world.spec.progress_deadline_seconds)
+
+
+def expires_at(world: World, version: Version) -> datetime | None:
+    """When a candidate has waited long enough for somebody to promote it; None where it may wait for ever."""
+    seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
+    if seconds is None or since is None or not world.record.traffic:
+        return None
+    return since + timedelta(seconds=seconds)
+
+
+def ready_since(world: World, version: Version) -> datetime | None:
+    """Since when only people and clocks keep a candidate back: its pods are available, and its analysis has ended."""
+    if world.spec.strategy.pre_promotion_analysis is None or version.available_since is None:
+        return version.available_since
+    run = world.record.run(AnalysisStage.PRE)
+    if run is None or run.rollout != version.rollout or run.finished_at is None:
+        return None
+    return max(version.available_since, run.finished_at)
+
+
+def is_expired(world: World, version: Version) -> bool:
+    """Whether nobody promoted a candidate in time."""
+    moment = expires_at(world, version)
+    return moment is not None and world.now >= moment

@@ -1,0 +1,47 @@
+"""Whether live traffic has really arrived, and how long what it left still serves."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def drained_at(world: World) -> datetime | None:
+    """When the version that traffic left last may go, by what is known now; None where nothing serves."""
+    arrived = arrived_at(world)
+    return arrived + timedelta(seconds=world.spec.strategy.drain_seconds) if arrived else None
+
+
+def arrived_at(world: World) -> datetime | None:
+    """When live traffic arrived, or will be taken to have, by what is known now; None where nothing serves."""
+    active = world.active
+    if active is None or active.activated_at is None:
+        return None
+    late = active.activated_at + timedelta(seconds=world.spec.progress_deadline_seconds)
+    return min(active.routed_at or late, late)
+
+
+def may_still_serve(world: World, version: Version) -> bool:
+    """Whether requests may still be on their way to a version that traffic has left."""
+    moment, active = drained_at(world), world.active
+    if moment is None or active is None or version.left_at is None or active.activated_at is None:
+        return False
+    return version.left_at >= active.activated_at and world.now < moment
+
+
+def reaches_only(world: World, service: ServiceView | None, version: Version) -> bool:
+    """Whether the endpoints of a Service are the available pods of a version, all of them and nobody else's."""
+    if service is None or service.digest != short(version.digest) or service.other_endpoints:
+        return False
+    return service.ready_endpoints >= world.available(version.digest)
+
+
+def former_moments(world: World) -> Iterator[datetime]:
+    """When one of them is no longer followed."""
+    for each in world.record.former_services:
+        until = world.followed_until(each)
+        if until is not None:
+            yield until

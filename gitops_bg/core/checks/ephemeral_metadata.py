@@ -1,0 +1,17 @@
+"""What pods carry by the role of their version: `activeMetadata`, `previewMetadata` (argo-rollouts.md §1.1)."""
+
+from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Stage, Version
+from gitops_bg.core.world import World
+
+
+def metadata_for(world: World, version: Version) -> PodMetadata:
+    """What the pods of a version are to carry now; nothing once it is neither live nor on its way there.
+
+    What is to serve first is dressed as the active version at once, as in Argo Rollouts.
+    """
+    strategy, is_first = world.spec.strategy, not world.record.traffic
+    if version.digest == world.record.traffic:
+        return strategy.active_metadata
+    if version.stage is not Stage.CANDIDATE or version.retiring:
+        return NO_METADATA
+    return strategy.active_metadata if is_first else strategy.preview_metadata

@@ -1,0 +1,76 @@
+"""Which hooks are asked of which version, and when they and those that are only told are called next."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gitops_bg.core.checks.hook_queries import (
+    goes_forward,
+    hooks_of,
+    is_judged_live,
+    is_skipped,
+    next_call,
+)
+from gitops_bg.core.model.hooks import (
+    Hook,
+    HookRun,
+    HookType,
+    OutboxMessage,
+    backoff,
+    expires_at,
+)
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
+
+
+def consulting_moments(world: World) -> Iterator[datetime]:
+    """When time alone makes a call due, or ends the patience with a hook."""
+    for hook, run in asked_about(world):
+        moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook))
+        yield from (moment for moment in moments if moment)
+
+
+def asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
+    """The runs that go on: a suspension stops what leads forward, never what may lead back."""
+    hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
+    for run in world.record.hooks:
+        hook, version = hooks.get((run.hook, run.type)), world.record.version(run.digest)
+        if hook and version and _is_watched(world, version, run):
+            yield hook, run
+
+
+def _is_watched(world: World, version: Version, run: HookRun) -> bool:
+    if run.type is ROLLBACK:
+        return goes_forward(world, version) or is_judged_live(world, version)
+    answered = run.type is CONFIRM_PROMOTION and not run.final and world.moving_to == version
+    if answered or is_skipped(world, version, run.type):
+        return False
+    return goes_forward(world, version) and not world.frozen
+
+
+def telling_moments(world: World) -> Iterator[datetime]:
+    """When a message is told again, or not any more."""
+    hooks = {hook.key: hook for hook in listeners(world)}
+    for one in next_messages(world):
+        if hook := hooks.get(one.hook):
+            yield from filter(None, [None if hook.unknown else message_due_at(one), message_ends_at(hook, one)])
+
+
+def listeners(world: World) -> Iterator[Hook]:
+    return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
+
+
+def next_messages(world: World) -> list[OutboxMessage]:
+    heads: dict[str, OutboxMessage] = {}
+    for one in world.record.deliveries:
+        heads.setdefault(one.hook, one)
+    return list(heads.values())
+
+
+def message_due_at(one: OutboxMessage) -> datetime:
+    return one.last_at + backoff(one.tries) if one.last_at else one.at
+
+
+def message_ends_at(hook: Hook, one: OutboxMessage) -> datetime | None:
+    return one.at + timedelta(seconds=hook.deadline) if hook.deadline is not None else None

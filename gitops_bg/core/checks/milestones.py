@@ -1,0 +1,92 @@
+"""How far a rollout has got, and how long each stretch took: push → available → promoted → switched → settled.
+
+The times are kept in the record, so that a stretch is measured once, whoever restarts. Decides nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model.record import Record, Rollout
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+class RolloutStage(StrEnum):
+    """The part of a rollout that ends with a milestone, and the whole of it."""
+
+    AVAILABLE = "available"
+    """From the push, as the agent saw it (or the retry), to available pods."""
+    PROMOTED = "promoted"
+    """To the commit that names the version in ``primary.yaml``: analysis, pauses, people."""
+    SWITCHED = "switched"
+    """To the moved Service."""
+    SETTLED = "settled"
+    """To endpoints that have followed and an analysis after promotion that went well."""
+    TOTAL = "total"
+    """From the push to settled."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageDuration:
+    """One stretch that a rollout has just come to the end of."""
+
+    rollout: int
+    stretch: RolloutStage
+    seconds: float
+
+
+def reached(world: World, rollout: Rollout) -> Rollout:
+    """The rollout with the milestones that it has reached by now; one that was reached stays."""
+    if rollout.settled_at or (rollout.outcome and not rollout.outcome.good):
+        return rollout
+    version = world.record.version(rollout.digest)
+    if version is None or version.rollout != rollout.number:
+        return rollout
+    named = world.desired.primary if world.primary_digest == version.digest else None
+    return replace(
+        rollout,
+        available_at=rollout.available_at or version.available_since,
+        promoted_at=rollout.promoted_at or (world.now if named else None),
+        commit=rollout.commit or (named.changed_by.commit if named else ""),
+        switched_at=rollout.switched_at or (version.activated_at if version.digest == world.record.traffic else None),
+        settled_at=_settled_at(rollout, version),
+    )
+
+
+def passed(before: Record, after: Record) -> Iterator[StageDuration]:
+    """The stretches that ended between two records of an app, oldest rollout first."""
+    known = {rollout.number: _milestones(rollout) for rollout in before.rollouts}
+    for rollout in after.rollouts:
+        yield from _passed(rollout, known.get(rollout.number, {}))
+
+
+def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[StageDuration]:
+    """A milestone out of order (somebody merged before the pods were available) ends a stretch of no length."""
+    begun = rollout.started_at
+    for stretch, moment in _milestones(rollout).items():
+        if stretch not in known:
+            yield StageDuration(rollout.number, stretch, max(0.0, (moment - begun).total_seconds()))
+        begun = max(begun, moment)
+    if rollout.settled_at and RolloutStage.SETTLED not in known:
+        yield StageDuration(
+            rollout.number, RolloutStage.TOTAL, (rollout.settled_at - rollout.started_at).total_seconds()
+        )
+
+
+def _milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
+    moments = {
+        RolloutStage.AVAILABLE: rollout.available_at,
+        RolloutStage.PROMOTED: rollout.promoted_at,
+        RolloutStage.SWITCHED: rollout.switched_at,
+        RolloutStage.SETTLED: rollout.settled_at,
+    }
+    return {stretch: moment for stretch, moment in moments.items() if moment}
+
+
+def _settled_at(rollout: Rollout, version: Version) -> datetime | None:
+    good = rollout.outcome is not None and rollout.outcome.good
+    if not good or version.routed_at is None or rollout.finished_at is None:
+        return None
+    return max(version.routed_at, rollout.finished_at)

@@ -1,0 +1,60 @@
+"""While a live Service is somebody else's: whether it would send live traffic to pods that were never promoted.
+
+A Service selects pods by labels, whoever made them. Before an app is handed over, its own Service selects the labels
+that its pod template has, so a candidate would serve at once, through no gate. Such a version gets no pods until the
+Service is ours, whose selector names one version (docs/decisions/0023).
+"""
+
+from collections.abc import Mapping
+
+from gitops_bg.core import names
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.core.world import World
+
+
+def leak_to(world: World, version: Version) -> ServiceView | None:
+    """The live Service that would send traffic to the pods of a version that has yet to serve here, unasked."""
+    if version.was_active and world.record.traffic:
+        return None
+    broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
+    if not broad:
+        return None
+    labels = _labels_of_pods(world, version)
+    return next((view for view in broad if labels is None or set(view.selector) <= labels.items()), None)
+
+
+def leaks(world: World) -> str:
+    """What keeps a version from having pods, and until when; empty where nothing does."""
+    for version in world.record.versions:
+        service = leak_to(world, version)
+        if service:
+            selector = ",".join(f"{key}={value}" for key, value in service.selector)
+            live = f"the selector {selector} of Service {service.name} would send live traffic to v{version.number}"
+            return f"{live}, which has no pods until then"
+    return ""
+
+
+def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
+    """Foreign; or just handed over, and still to be pointed to the version that is to serve first.
+
+    One that selects a single version sends live traffic there already: that one is left as it is.
+    """
+    if not view.selector or view.digest:
+        return False
+    if not view.ours:
+        return True
+    first = world.goal or world.target_digest
+    return not (world.record.traffic or version.digest == first)
+
+
+def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:
+    """What a version's pods are to carry: from their template, from their role, from us. None where nobody knows."""
+    text, strategy = world.snapshot(version).text, world.spec.strategy
+    if not text:
+        return None
+    own = (reread_json(text).get("metadata") or {}).get("labels") or {}
+    role = strategy.preview_metadata if world.record.traffic else strategy.active_metadata
+    ours = {names.COLOR: str(version.color), names.VERSION: str(version.number)}
+    return {**own, **dict(role.labels), **names.selector(world.spec.app, version.digest), **ours}

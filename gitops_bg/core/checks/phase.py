@@ -1,0 +1,168 @@
+"""The phase of an app: one word for where it is."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.checks.analysis import has_passed_analysis
+from gitops_bg.core.checks.auxiliary import auxiliary_trouble
+from gitops_bg.core.checks.hook_queries import awaits_confirmation, has_passed
+from gitops_bg.core.checks.onboarding import leaks
+from gitops_bg.core.checks.ports import unservable
+from gitops_bg.core.checks.sizes import is_scaled_to_zero
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.hooks import (
+    HookType,
+)
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+FLAGGER_PHASES = {
+    Phase.DEPLOYING: "Initializing",
+    Phase.WAITING: "Waiting",
+    Phase.PROGRESSING: "Progressing",
+    Phase.PAUSED: "Progressing",
+    Phase.DEGRADED: "Progressing",
+    Phase.SCALED_TO_ZERO: "Waiting",
+    Phase.AWAITING_PROMOTION: "WaitingPromotion",
+    Phase.PROMOTING: "Promoting",
+    Phase.ROLLING_BACK: "Failed",
+    Phase.HELD: "Failed",
+    Phase.INVALID: "Failed",
+    Phase.SUSPENDED: "Waiting",
+    Phase.RESTARTING: "Succeeded",
+    Phase.HEALTHY: "Succeeded",
+}
+"""Our phases in Flagger's words (flagger.md §3.1)."""
+
+
+def flagger_phase(world: World) -> str:
+    """The phase of the app in Flagger's words; its first version is ``Initialized``, not promoted."""
+    phase, active = phase_of(world), world.active
+    if phase is Phase.HEALTHY and active and active.number == 1:
+        return "Initialized"
+    return FLAGGER_PHASES[phase]
+
+
+def phase_of(world: World) -> Phase:
+    """One word for where the app is; the first that fits."""
+    return next(phase for phase, fits in _phases(world) if fits)
+
+
+def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
+    coming, candidate = world.moving_to, world.candidate
+    yield Phase.INVALID, bool(world.desired.problems)
+    yield Phase.SUSPENDED, world.suspended
+    yield Phase.ROLLING_BACK, coming is not None and world.lane is SwitchKind.ROLLBACK
+    yield Phase.DEGRADED, bool(degraded(world))
+    yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
+    yield Phase.DEPLOYING, not world.record.traffic
+    yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
+    yield Phase.PAUSED, _judged(world, AnalysisPhase.INCONCLUSIVE)
+    yield Phase.PROMOTING, coming is not None
+    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
+    yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
+    yield Phase.PROGRESSING, _judged(world, AnalysisPhase.RUNNING)
+    yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
+    yield Phase.DEGRADED, candidate is not None and bool(world.observed.git.offer_refused)
+    yield Phase.AWAITING_PROMOTION, candidate is not None
+    yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
+    yield Phase.DEGRADED, bool(unwritten(world))
+    yield Phase.HEALTHY, True
+
+
+def _is_checked(world: World, candidate: Version) -> bool:
+    """Whether its analysis and the hooks beside it have let a candidate pass; only then a person is awaited."""
+    hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
+    return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
+
+
+def _judged(world: World, finding: AnalysisPhase) -> bool:
+    """Whether a run of what serves, or of what is to serve next, stands there."""
+    coming = world.moving_to or world.candidate
+    concerned = {world.record.traffic, coming.digest if coming else ""}
+    return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
+
+
+def degraded(world: World) -> str:
+    """Why the app is degraded, or empty."""
+    return foreign_object(world) or refusal(world) or _failure(world) or unavailable(world) or unreached(world)
+
+
+def unwritten(world: World) -> str:
+    """What does not reach Git, or empty: no app is Healthy whose history or offer nobody can read."""
+    offer, untold = world.observed.git.offer_refused, untold(world)
+    if offer:
+        return f"the promotion branch cannot be written: {offer}"
+    return f"the ledger cannot be written: {untold}" if untold else ""
+
+
+def refusal(world: World) -> str:
+    """What cannot be written, or empty."""
+    return world.observed.refused or auxiliary_trouble(world)
+
+
+def _failure(world: World) -> str:
+    coming = world.moving_to or world.candidate
+    return f"{coming.failure}: {version_name(coming)} did not become available" if coming and coming.failure else ""
+
+
+def unavailable(world: World) -> str:
+    active = world.active
+    if active is None or world.full_size == 0 or world.available(active.digest) > 0:
+        return ""
+    return f"no pod of the active {version_name(active)} is available"
+
+
+def unreached(world: World) -> str:
+    """Which Service has a port that leads to no pod though there are some.
+
+    Endpoints follow every change a moment later: alone they say nothing. A name that the version has not is no moment.
+    """
+    active = world.active
+    if active is None or not world.available(active.digest):
+        return ""
+    views = (view for _, view in world.active_services if view and view.ours and view.digest == short(active.digest))
+    for view in views:
+        if view.ready_endpoints == 0:
+            names = [name for name, _ in unservable(world.snapshot(active).text, view.ports) if isinstance(name, str)]
+            if names:
+                return (
+                    f"no container of the active {version_name(active)} has the port {names[0]} of Service {view.name}"
+                )
+    return ""
+
+
+def foreign_object(world: World) -> str:
+    """Whose object stands in the way, and how it is handed over; empty where none does."""
+    observed = world.observed
+    if observed.app_foreign:
+        return observed.app_foreign
+    services = (observed.active_service, *observed.more_active_services, observed.preview_service)
+    views = (*services, *observed.replica_sets, *observed.configurations)
+    whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
+    first, leak = next(whose, ""), leaks(world)
+    return (f"{first}; {leak}" if first and leak else first) or next(
+        (view.owner for view in observed.companions if view.owner), ""
+    )
+
+
+def untold(world: World) -> str:
+    """Why the app's history does not reach Git, or empty."""
+    return world.observed.git.ledger_refused if world.record.ledger else ""
+
+
+def version_name(version: Version) -> str:
+    return label(version.number, version.digest)
+
+
+def is_to_go(world: World) -> bool:
+    """Whether the app is to be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
+
+    Not while it is suspended, and not by a history that somebody rewrote: a force-push deletes nothing.
+    """
+    leaves = not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE
+    return leaves and not world.suspended and not world.desired.history_rewritten

@@ -1,0 +1,195 @@
+"""Which ports a Service has while it selects a version: Git's once that version can serve them (DESIGN §3, §4.2)."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.version import ServicePorts, Version
+from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.world import World, answered_once
+
+NONE = "[]"
+"""The ports of a Service that has none, as a headless one may."""
+
+
+Target = tuple[str | int, str]
+"""A targetPort, by name or number, and its protocol."""
+
+
+@answered_once
+def ports_of(world: World, version: Version, service: str) -> str:
+    """The ports that a Service is to have while it selects a version, as JSON; empty where nobody can say."""
+    views = (*(view for _, view in world.active_services), world.observed.preview_service)
+    live = next((view for view in views if view is not None and view.name == service), None)
+    known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
+    is_preview = service == world.spec.strategy.preview_service
+    routed = world.record.preview if is_preview else world.record.traffic
+    return choose(sources_of(world.desired, known, service, live, serving=routed == version.digest))
+
+
+@answered_once
+def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
+    """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service that has some
+    beside those that its template says."""
+    said = ((name, ports_of(world, version, name)) for name in world.spec.strategy.active_services)
+    derived = derived_ports(world.snapshot(version).text)
+    return tuple(ServicePorts(name, ports) for name, ports in said if ports not in ("", NONE, derived))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """All that says which ports a Service may have while it selects one version; JSON texts, empty: says nothing."""
+
+    git: str | None
+    """Of its manifest in main; empty where main has none, so that they are derived; None where main cannot be read."""
+    template: str
+    kept: str
+    """Those that the version was served with last."""
+    promoted: str
+    """Those of primary.yaml, where that names the version."""
+    live: str
+    """Those that it has, where it selects the version."""
+    there: str
+    """Those that it has, whatever it selects."""
+    serving: bool
+    """Whether it is to select the version already."""
+    wanted: bool
+    """Whether the version is the target's."""
+
+
+def sources_of(desired: Desired, version: Version, service: str, live: ServiceView | None, *, serving: bool) -> Sources:
+    """What is known of one Service and one version, whose snapshot is given with its text."""
+    is_there = live is not None and live.digest == short(version.digest)
+    return Sources(
+        git=_find(desired.ports, service, None),
+        template=version.snapshot.text,
+        kept=_find(version.ports, service, "") or "",
+        promoted=_find(promoted_ports(desired, version), service, "") or "",
+        live=live.ports if live is not None and is_there else "",
+        there=live.ports if live is not None else "",
+        serving=serving,
+        wanted=_is_wanted(desired, version),
+    )
+
+
+def _is_wanted(desired: Desired, version: Version) -> bool:
+    target = desired.target
+    return target.snapshot.digest == version.digest if target else False
+
+
+def promoted_ports(desired: Desired, version: Version) -> tuple[ServicePorts, ...]:
+    primary = desired.primary
+    return primary.services if primary and primary.snapshot.digest == version.digest else ()
+
+
+def _find(ports: Iterable[ServicePorts], service: str, otherwise: str | None) -> str | None:
+    return next((each.ports for each in ports if each.service == service), otherwise)
+
+
+def choose(known: Sources) -> str:
+    """Git's ports, if the version can serve them; else those it was served or promoted with; else the best guess.
+
+    What serves keeps what it has; what is to serve takes what its promotion says. Where only the target's version is
+    known, Git's ports are meant for it; where main says nothing, those that are there stay if they can be served.
+    Empty: leave them as they are.
+    """
+    derived = derived_ports(known.template)
+    now = derived if known.git == "" else known.git
+    before = (known.kept, known.promoted, known.live) if known.serving else (known.promoted, known.kept, known.live)
+    if now and not unservable(known.template, now, before):
+        return now
+    stays = known.git is None and known.there and not unservable(known.template, known.there)
+    return next(filter(None, before), "") or _guessed(known, known.there if stays else now) or derived or now or ""
+
+
+def _guessed(known: Sources, ports: str | None) -> str:
+    return ports or "" if known.git is None or known.wanted else ""
+
+
+def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[Target, ...]:
+    """The targetPorts among ``ports`` that pods of a template do not serve.
+
+    A name must be that of a container's port. A number must be declared, or have been served ``before``; where no
+    container declares a port, nobody can tell, and every number is taken.
+    """
+    declared = container_ports(template)
+    if not declared:
+        return tuple(target for target in targets(ports) if isinstance(target[0], str))
+    missing = [target for target in targets(ports) if target not in declared]
+    used = {target for text in before for target in targets(text) if isinstance(target[0], int)} if missing else set()
+    return tuple(target for target in missing if target not in used)
+
+
+@lru_cache(maxsize=512)
+def container_ports(template: str) -> frozenset[Target]:
+    """The ports that the containers of a pod template declare, each by its number and, where it has one, its name.
+
+    >>> sorted(map(str, container_ports('{"spec":{"containers":[{"ports":[{"name":"http","containerPort":80}]}]}}')))
+    ["('http', 'TCP')", "(80, 'TCP')"]
+    """
+    found = set()
+    for port in _declared(template):
+        protocol = port.get("protocol") or "TCP"
+        found |= {(key, protocol) for key in (port.get("name"), port.get("containerPort")) if key}
+    return frozenset(found)
+
+
+@lru_cache(maxsize=2048)
+def targets(ports: str) -> tuple[Target, ...]:
+    """Where the ports of a Service lead: each targetPort, the port's own number where there is none.
+
+    >>> targets('[{"port":80,"targetPort":"http"},{"port":9090}]')
+    (('http', 'TCP'), (9090, 'TCP'))
+    """
+    return tuple(
+        (target, port.get("protocol") or "TCP")
+        for port in _listed(ports)
+        if isinstance(target := port.get("targetPort") or port.get("port"), str | int)
+    )
+
+
+@lru_cache(maxsize=512)
+def derived_ports(template: str) -> str:
+    """One Service port for each container port, named, so that versions may differ in the number behind the name.
+
+    Empty where the template declares none.
+    """
+    ports = [_derived(port) for port in _declared(template)]
+    return written(ports) if ports else ""
+
+
+def _derived(port: Mapping[str, Any]) -> Mapping[str, Any]:
+    number, protocol = port["containerPort"], port.get("protocol", "TCP")
+    name = port.get("name") or f"{protocol.lower()}-{number}"
+    return {"name": name, "port": number, "protocol": protocol, "targetPort": port.get("name") or number}
+
+
+def written(ports: Iterable[Mapping[str, Any]]) -> str:
+    """The ports of a Service as one text; their order and that of their fields stays.
+
+    >>> written([{"port": 80}])
+    '[{"port":80}]'
+    """
+    return json.dumps(list(ports), separators=(",", ":"), ensure_ascii=False)
+
+
+def _declared(template: str) -> Iterator[Mapping[str, Any]]:
+    """The ports of the containers that run as long as the pod, sidecars among the init containers too."""
+    spec = (read_json(template) if template else {}).get("spec") or {}
+    sidecars = [each for each in _maps(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
+    for container in (*_maps(spec.get("containers")), *sidecars):
+        yield from (port for port in _maps(container.get("ports")) if "containerPort" in port)
+
+
+def _listed(ports: str) -> list[Mapping[str, Any]]:
+    return _maps(read_json(ports)) if ports else []
+
+
+def _maps(value: Any) -> list[Mapping[str, Any]]:
+    """The maps of a list; what is of another shape is the API server's to refuse."""
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

@@ -1,0 +1,92 @@
+"""How far a restart is: which pods are left, which were refused, when to look again (argo-rollouts.md §1.3)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import PodView
+from gitops_bg.core.model.record import Restart
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+RECHECK = timedelta(seconds=30)
+"""After this a pod whose eviction was asked for, and that stays, is asked for again (argo-rollouts.md §1.3)."""
+
+
+def recheck_at(world: World) -> datetime | None:
+    """When to look again, also where no event comes: the scheduled time, then every thirty seconds.
+
+    None where something else is first, whose end is an event.
+    """
+    restart = world.record.restart
+    if restart is None or not may_go_on(world):
+        return None
+    if not restart.begun:
+        return restart.at
+    asked_again = restart.asked_at + RECHECK if restart.asked_at else world.now
+    return asked_again if asked_again > world.now else world.now + RECHECK
+
+
+def refused_pods(world: World) -> tuple[str, ...]:
+    """The names of the pods that stay although their eviction was asked for."""
+    restart, pods = world.record.restart, world.observed.pods
+    if restart is None or pods is None or restart.asked_at == world.now:
+        return ()
+    return tuple(pod.name for pod in pods if pod.uid in restart.asked and not pod.leaving)
+
+
+def left_to_restart(world: World) -> int | None:
+    """How many pods are older than the restart that has begun; None where they were not looked at."""
+    restart, pods = world.record.restart, world.observed.pods
+    if restart is None or pods is None:
+        return None
+    return sum(is_old(restart, pod) and not pod.leaving for pod in pods)
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """The pods of one version that are to stay, and how many of them there should be."""
+
+    pods: tuple[PodView, ...]
+    available: int
+    replicas: int
+    most_missing: int
+    being_scaled: bool = False
+
+    @classmethod
+    def of(cls, world: World, version: Version) -> "PodGroup":
+        """The flock of a version; of none where it has no ReplicaSet of ours."""
+        view = world.replica_set(version.digest)
+        if view is None:
+            return cls((), 0, 0, 1)
+        mine = (pod for pod in world.observed.pods or () if pod.digest == short(version.digest))
+        staying = tuple(pod for pod in mine if not pod.leaving)
+        up = sum(is_up(world, pod) for pod in staying)
+        most_missing = max(1, world.spec.strategy.max_unavailable.of(view.replicas))
+        return cls(staying, up, view.replicas, most_missing, view.replicas != wanted_size(world, version))
+
+    @property
+    def spare(self) -> int:
+        """How many available pods may go now: available - (max(replicas, total) - max(1, maxUnavailable)).
+
+        None may while the version is being scaled: how many it is to have is about to be something else.
+        """
+        if self.being_scaled:
+            return 0
+        return self.available - (max(self.replicas, len(self.pods)) - self.most_missing)
+
+
+def is_up(world: World, pod: PodView) -> bool:
+    """Whether a pod has been ready for ``minReadySeconds``."""
+    ready_for = timedelta(seconds=world.spec.min_ready_seconds)
+    return pod.ready_since is not None and world.now >= pod.ready_since + ready_for
+
+
+def is_old(restart: Restart, pod: PodView) -> bool:
+    """Whether a pod is to be restarted. Of no pod that was made for another one, however far our clock is ahead."""
+    return pod.created_at < restart.at and (restart.youngest is None or pod.created_at <= restart.youngest)
+
+
+def may_go_on(world: World) -> bool:
+    return not (world.frozen or world.moving_to or world.record.switch)

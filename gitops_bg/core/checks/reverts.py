@@ -1,0 +1,133 @@
+"""Whether a reverted push is followed, and why not (decision 18)."""
+
+from collections.abc import Callable
+
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.desired import Desired, Provenance
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World, resolve
+
+
+def asks_what_passed(desired: Desired, record: Record) -> str:
+    """The commit of main since which it counts what ``primary.yaml`` named; empty where it was not changed since.
+
+    It is that of the record's look, or, where the record is new, of the ledger's. Asking Git for it costs a few
+    readings, once for each look that shows a change.
+    """
+    primary, memory = desired.primary, desired.memory
+    since = record.primary_by or (memory.primary_by if memory else "")
+    return since if primary and since != primary.changed_by.commit else ""
+
+
+def asks_for_provenance(desired: Desired, record: Record) -> bool:
+    """Whether the target names another version than traffic is to follow, and one that is no news.
+
+    Only then does its history count: asking for it costs a few readings of Git.
+    """
+    target = desired.target
+    if not target or not record.traffic:
+        return False
+    digest = resolve(record, target.snapshot)
+    version = record.version(digest)
+    if version is None or digest == _goal(desired, record):
+        return False
+    return version.was_active or record.objection(digest) is not None
+
+
+def why_not_back(world: World) -> str:
+    """Why a target that went back does not take traffic with it, as a sentence; empty where it does, or did not go."""
+    told = world.desired.provenance
+    if told is None or not asks_for_provenance(world.desired, world.record):
+        return ""
+    return revert_objection(world, told)
+
+
+def revert_objection(world: World, told: Provenance) -> str:
+    return next(filter(None, (check(world, told) for check in _CHECKS)), "")
+
+
+def _cannot_be_read(_: World, told: Provenance) -> str:
+    return f"nobody can tell what brought it: {told.unread}" if told.unread else ""
+
+
+def _says_nothing(_: World, told: Provenance) -> str:
+    if told.named:
+        return ""
+    return f"{_commit(told)} does not say that it reverts a commit"
+
+
+def _says_something_else(world: World, told: Provenance) -> str:
+    leaving = world.record.version(world.goal)
+    if leaving and leaving.digest in {resolve(world.record, snapshot) for snapshot in told.taken_back}:
+        return ""
+    said = f"{_commit(told)} says that it reverts {', '.join(told.named)}"
+    if told.missing == told.named:
+        return f"{said}, which main did not have before it"
+    return f"{said}, which did not bring {_label(leaving)}"
+
+
+def _was_followed(world: World, told: Provenance) -> str:
+    if world.record.target_revert != told.source.commit:
+        return ""
+    return f"{_commit(told)} was followed before, and somebody decided otherwise since"
+
+
+def _is_overruled(world: World, told: Provenance) -> str:
+    if world.record.override:
+        return f"somebody sent traffic elsewhere: {world.record.override.reason}"
+    primary = world.desired.primary
+    if not primary:
+        return f"primary.yaml is {primary}: nobody can tell whether it was changed after {_commit(told)}"
+    later = told.source.landed_after(primary.changed_by)
+    if later is None:
+        return f"nobody can tell whether {_commit(told)} is older than the last change of primary.yaml"
+    return "" if later else f"primary.yaml was changed after {_commit(told)}, by {primary.changed_by.commit[:10]}"
+
+
+def _may_not_return(world: World, _: Provenance) -> str:
+    active, back = world.active, named_by_target(world)
+    if active is None or back is None or back.digest == active.digest:
+        return ""
+    return _way_back(world, back, active)
+
+
+_CHECKS: tuple[Callable[[World, Provenance], str], ...] = (
+    _cannot_be_read,
+    _says_nothing,
+    _says_something_else,
+    _may_not_return,
+    _was_followed,
+    _is_overruled,
+)
+
+
+def _way_back(world: World, older: Version, active: Version) -> str:
+    """A person names this very version: `resume` and `retry` of it count, the window of the spec does, too."""
+    way, order = leads_back(world.record, older, by_name=True), world.record.activations
+    if not way:
+        return f"{_label(older)} {way.why_not}"
+    window = world.spec.rollback_window_revisions
+    between = order.index(active.digest) - order.index(older.digest) - 1
+    if window is None or between < window:
+        return ""
+    return f"{_label(older)} is outside rollbackWindow: {between} versions served between it and {_label(active)}"
+
+
+def named_by_target(world: World) -> Version | None:
+    return world.record.version(world.target_digest)
+
+
+def _goal(desired: Desired, record: Record) -> str:
+    if record.override:
+        return record.override.to_digest
+    return resolve(record, desired.primary.snapshot) if desired.primary else record.traffic
+
+
+def _commit(told: Provenance) -> str:
+    return f"commit {told.source.commit[:10]}"
+
+
+def _label(version: Version | None) -> str:
+    return label(version.number, version.digest) if version else "the version that traffic follows"

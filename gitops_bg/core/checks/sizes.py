@@ -1,0 +1,81 @@
+"""How many pods each version is to have. One rule a role; nothing here changes anything."""
+
+from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.world import World, answered_once
+
+
+@answered_once
+def wanted_size(world: World, version: Version) -> int:
+    """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5); none that live traffic would reach unasked."""
+    return 0 if leak_to(world, version) else _wanted(world, version)
+
+
+def _wanted(world: World, version: Version) -> int:
+    full, live = world.full_size, _live(world, version.digest)
+    if version.digest == world.record.traffic:
+        return max(full, live) if world.record.autoscaler else full
+    full = _shown(world, version, full)
+    held_back = not version.was_active and awaits_confirmation(world, version)
+    if version.digest == world.goal and not held_back:
+        return max(full, _live(world, world.record.traffic))
+    if version.stage is Stage.ARCHIVED:
+        return 0
+    if version.was_active:
+        return live if _is_being_scaled(world, version) else _to_go_back_to(world, full, live)
+    if version.retiring or held_back:
+        return live
+    preview = world.spec.strategy.preview_replica_count
+    return full if preview is None or world.record.in_full == version.digest else max(preview, min(live, full))
+
+
+def _to_go_back_to(world: World, full: int, live: int) -> int:
+    """Full; and as long as live traffic has more pods than that, it does not shrink below them.
+
+    A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6). Nor
+    does it follow an autoscaler down while the live version has yet to prove itself: a broken one asks for little.
+    """
+    if world.record.autoscaler and world.active and world.active.probation:
+        return max(full, live)
+    return max(full, min(live, _live(world, world.record.traffic)))
+
+
+def _shown(world: World, version: Version, full: int) -> int:
+    """What never served, or is promoted again, shows that it runs: with one pod also where an autoscaler leaves live
+    traffic with none."""
+    is_promoted = version.digest == world.goal and world.lane is SwitchKind.PROMOTION
+    is_known = version.was_active and not is_promoted
+    return full if is_known or world.record.autoscaler is None else max(1, full)
+
+
+def _is_being_scaled(world: World, version: Version) -> bool:
+    """Whether the autoscaler still aims at a version that traffic has left: two would scale it else (I5)."""
+    autoscaler = world.record.autoscaler
+    view = world.companion(autoscaler.copy) if autoscaler else None
+    return view is not None and view.aim == replica_set_name(world.spec.app, version.digest)
+
+
+def needed_to_switch(world: World) -> int:
+    """How many pods must be available before traffic may move to them (I1).
+
+    Forward: all of them, no fewer than serve now, and at least one: 0 of 0 pods prove nothing. Back: as many as serve
+    now, and at least one, unless the app is at 0: from nothing to nothing no pod has to come up first (I6).
+    """
+    serving = world.available(world.record.traffic) if world.record.traffic else 0
+    full = world.full_size
+    if world.lane is SwitchKind.ROLLBACK:
+        return max(min(1, full), serving)
+    return max(1, full, serving)
+
+
+def is_scaled_to_zero(world: World) -> bool:
+    """Whether the author wants no pods. An autoscaler that is at 0 just now wants some as soon as they are needed."""
+    return world.known_size == 0 and world.record.autoscaler is None
+
+
+def _live(world: World, digest: str) -> int:
+    view = world.replica_set(digest)
+    return view.replicas if view else 0

@@ -1,0 +1,28 @@
+"""What is to be known of a version: whether it is live, whether it is an old tag, the colour of the next."""
+
+from gitops_bg.core.model.record import Lift
+from gitops_bg.core.model.version import Color, Version
+from gitops_bg.core.world import World
+
+
+def is_live(world: World, digest: str) -> bool:
+    """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
+    switch = world.record.switch
+    decided = switch is not None and digest == switch.to_digest
+    return world.is_selected(digest) or decided or digest in (world.record.traffic, world.goal)
+
+
+def next_color(world: World) -> Color:
+    """The colour that the active version does not have; blue for the first (DESIGN §2)."""
+    serving = world.active or world.record.version(world.goal)
+    return serving.color.other if serving else Color.BLUE
+
+
+def is_old_tag(world: World, candidate: Version) -> bool:
+    """A version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+
+    Whatever its number: traffic left it, and only a person knows whether it is to come back. `retry` says so.
+    """
+    objection = world.record.objection(candidate.digest)
+    said_so = objection is not None and objection.lifted is Lift.SAID_SO
+    return candidate.was_active and not said_so

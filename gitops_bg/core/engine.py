@@ -1,0 +1,208 @@
+"""The engine: ``decide(spec, desired, observed, record, now) -> Decision`` (DESIGN §5).
+
+Read it top to bottom. First the record is brought up to date, step by step: each step takes a world and returns
+one with another record. Then the actions are read off as the difference between that record and what is live.
+The record is saved before the actions are carried out, so any of them may be the last one that happens.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.phase import flagger_phase, is_to_go, phase_of
+from gitops_bg.core.invariants import check
+from gitops_bg.core.model.actions import (
+    Action,
+    ApplyApp,
+    ApplyAuxiliaryObject,
+    ApplyConfiguration,
+    ApplyService,
+    CreateReplicaSet,
+    DeleteApp,
+    ScaleReplicaSet,
+    SwitchTraffic,
+)
+from gitops_bg.core.model.decision import Decision, Named
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.plan.auxiliary import auxiliary_actions
+from gitops_bg.core.plan.configuration_copies import ensure_copies, prune_copies, repair_copies
+from gitops_bg.core.plan.deliveries import deliveries_due
+from gitops_bg.core.plan.ephemeral_metadata import sync_pod_metadata
+from gitops_bg.core.plan.evictions import evictions
+from gitops_bg.core.plan.git import write_to_git
+from gitops_bg.core.plan.hook_calls import calls_due
+from gitops_bg.core.plan.measurements import measurements_due
+from gitops_bg.core.plan.services import mark_services, reconcile_services, switch_traffic
+from gitops_bg.core.plan.workloads import by_priority, grow, shrink
+from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.status.counts import counts_of
+from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.status.waits import waits_of
+from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed, note_divergence
+from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
+from gitops_bg.core.transitions.git.main import is_silent, learn
+from gitops_bg.core.transitions.git.offers import note_offer
+from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_request, answer_retry
+from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
+from gitops_bg.core.transitions.notifications.notifications import enqueue
+from gitops_bg.core.transitions.record.app_state import note_standing
+from gitops_bg.core.transitions.record.clocks import trust_no_future
+from gitops_bg.core.transitions.record.restore import acknowledge_ledger, remember_size, restore_memory
+from gitops_bg.core.transitions.record.rollouts import note_rollouts
+from gitops_bg.core.transitions.traffic.abort import abort_expired, abort_late
+from gitops_bg.core.transitions.traffic.draining import note_endpoints_synced
+from gitops_bg.core.transitions.traffic.former_services import note_former_services
+from gitops_bg.core.transitions.traffic.ports import note_ports
+from gitops_bg.core.transitions.traffic.preview import choose_preview
+from gitops_bg.core.transitions.traffic.promote_full import end_full
+from gitops_bg.core.transitions.traffic.stabilization import watch_active
+from gitops_bg.core.transitions.traffic.switching import decide_switch, end_withdrawn, settle_switch, take_up
+from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs
+from gitops_bg.core.transitions.verdicts.hook_gates import begin_hooks, take_hook_answers
+from gitops_bg.core.transitions.verdicts.run_history import forget_runs
+from gitops_bg.core.transitions.versions.auxiliary import remember_auxiliary
+from gitops_bg.core.transitions.versions.availability import note_availability
+from gitops_bg.core.transitions.versions.restart import note_restart
+from gitops_bg.core.transitions.versions.retention import archive, follow_delays
+from gitops_bg.core.transitions.versions.versions import choose_candidate, forget
+from gitops_bg.core.world import World
+
+STEPS: tuple[Callable[[World], World], ...] = (
+    acknowledge_ledger,  # what Git has by now need not be remembered
+    trust_no_future,  # no wait counts from a moment that is still to come
+    restore_memory,  # a record that begins takes what the ledger and the cluster still know
+    take_up,  # and live traffic, where that still is
+    resume_emergency,  # that main has not followed
+    remember_size,  # for the time when the target cannot be read
+    remember_auxiliary,  # for then, too; and what left Git, until it is gone
+    note_former_services,  # what app.yaml named before
+    settle_switch,  # a switch decided before is true once the Service shows it
+    end_withdrawn,  # and one that was withdrawn is over once it can only come too late
+    note_endpoints_synced,  # the endpoints have followed the Service
+    hear_what_passed,  # what primary.yaml named between two looks is an answer to what is older
+    note_look,  # what main says was there before the emergency, or is an answer to it
+    answer_older_retry,  # one that was there before primary.yaml was changed
+    lift_by_older_revert,  # the revert of a revert, likewise
+    follow_primary,  # somebody changed primary.yaml: that is a decision
+    answer_request,  # abort, rollback --offline
+    answer_retry,  # retry
+    follow_target_revert,  # the push of the version that serves, or is about to, was reverted
+    lift_by_revert,  # that revert was reverted
+    take_hook_answers,  # take in what hooks say, act on it
+    advance_analyses,  # take measurements in, act on the verdicts of analyses
+    choose_candidate,  # register, supersede, cancel, let go
+    end_full,  # promote --full has done what it was for
+    note_availability,  # who is ready since when, and who takes too long
+    begin_hooks,  # hooks that have a say in what is on its way
+    begin_runs,  # analyses of what is available, and of what has just been promoted
+    watch_active,  # pods that fail after the switch
+    abort_late,  # progressDeadlineAbort
+    abort_expired,  # expireAfterSeconds
+    decide_switch,  # every gate open: write the switch down
+    note_restart,  # restartAt
+    follow_delays,  # somebody changed a delay: it holds for versions let go before, too
+    archive,  # warm versions whose time is up
+    choose_preview,  # where the preview Service points
+    note_ports,  # what each version is served with
+    forget,  # history beyond its limit
+    forget_runs,  # analyses beyond theirs
+    note_divergence,  # main refuses the commit of an emergency
+    note_offer,  # what the agent itself puts on the promotion branch
+    note_standing,  # suspended, invalid, orphaned, rewritten
+    note_rollouts,  # when each rollout began, how long it waited, how it ended
+    enqueue,  # hooks that listen: what all these steps did
+)
+
+
+def decide(spec: AppSpec, desired: Desired, observed: Observed, record: Record, now: datetime) -> Decision:
+    """What is to be done about one app now, and what is to be remembered. Pure; all times are UTC."""
+    world = World(spec, desired if desired.knowledge.counts else desired.unread(), observed, record, now)
+    if desired.knowledge is Knowledge.OLDER:
+        return Decision(actions=(), record=record, phase=phase_of(world), look_again=True, silent=True)
+    if not observed.app_uid or observed.app_foreign:
+        return _answer(world, _begin(world))
+    for step in STEPS:
+        world = step(world)
+    world = learn(world, record)
+    actions = _actions(world)
+    check(world, actions)
+    return replace(_answer(world, actions), silent=is_silent(desired, record, world.record))
+
+
+def _begin(world: World) -> tuple[Action, ...]:
+    """There is nowhere to keep a record yet: create its object first, unless it is somebody else's."""
+    return () if world.observed.app_foreign or not world.desired.in_git else (ApplyApp(),)
+
+
+def _actions(world: World) -> tuple[Action, ...]:
+    """In the order that keeps every prefix safe: route, grow, shrink, what no traffic depends on, then Git.
+
+    The first that is refused ends a pass. So what traffic needs comes first: a switch that is decided, the pods of what
+    serves, the Services; only then what may be refused to a new version (by a quota, a policy, missing rights).
+    """
+    if is_to_go(world):
+        return write_to_git(world) or (() if world.record.ledger else (DeleteApp(),))
+    actions = _all_actions(world)
+    return (
+        tuple(action for action in actions if _needs_no_owner(world, action)) if world.observed.app_going else actions
+    )
+
+
+def _needs_no_owner(world: World, action: Action) -> bool:
+    """While somebody deletes the app's object nothing is made or repaired: what it would own would go with it."""
+    match action:
+        case ApplyApp() | CreateReplicaSet() | ApplyConfiguration() | ApplyService() | ApplyAuxiliaryObject():
+            return False
+        case SwitchTraffic():
+            return not action.create
+        case ScaleReplicaSet():
+            return world.replica_set(action.digest) is not None
+        case _:
+            return True
+
+
+def _all_actions(world: World) -> tuple[Action, ...]:
+    repair: tuple[Action, ...] = (ApplyApp(),) if world.observed.app_drifted else ()
+    needed, served, new = by_priority(world)
+    prepared = ensure_copies(world, new)
+    return (
+        *switch_traffic(world),
+        *mark_services(world),
+        *grow(world, needed),
+        *reconcile_services(world),
+        *shrink(world),
+        *repair,
+        *grow(world, served),
+        *prepared,
+        *grow(world, new),
+        *prune_copies(world),
+        *sync_pod_metadata(world),
+        *evictions(world),
+        *repair_copies(world, prepared),
+        *auxiliary_actions(world),
+        *write_to_git(world),
+    )
+
+
+def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
+    phase, gates = phase_of(world), gates_to_show(world)
+    target, primary = world.target, world.desired.primary
+    return Decision(
+        actions=actions,
+        record=world.record,
+        phase=phase,
+        conditions=conditions_of(world, phase, gates),
+        gates=gates,
+        wake_at=wake_at(world, gates),
+        waits=waits_of(world, gates),
+        counts=counts_of(world),
+        target=Named(world.target_digest, target.source.commit) if target else None,
+        primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
+        calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
+        measurements=measurements_due(world),
+    )

@@ -1,1 +1,0 @@
-"""Hooks and manual gates: what is asked and told, what was answered, what follows (flagger.md §3.4)."""

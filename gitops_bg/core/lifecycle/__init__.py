@@ -1,1 +1,0 @@
-"""The life of versions and their pods: candidate, active, legacy, archived; how many, how long, with what."""

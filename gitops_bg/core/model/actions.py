@@ -1,0 +1,344 @@
+"""What is to be done, as data. Each action says itself in one sentence: log line, Event, line of `plan`.
+
+A new side effect starts here; `match` over `Action` ends in `assert_never`, so the type checker points at every
+place that must learn it.
+"""
+
+from dataclasses import dataclass
+
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.version import (
+    NO_METADATA,
+    Color,
+    ConfigurationRef,
+    KeepApart,
+    PodMetadata,
+    ServicePorts,
+    Snapshot,
+    Version,
+)
+
+
+def label(number: int | None, digest: str) -> str:
+    """How sentences name a version.
+
+    >>> label(7, "v1:3f9c0123456789")
+    'v7 (3f9c012345)'
+    """
+    return f"v{number} ({short(digest)})" if number else short(digest)
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyApp:
+    """Create the BlueGreenDeployment, or repair its spec to what Git says."""
+
+    def __str__(self) -> str:
+        return "apply the BlueGreenDeployment as Git describes it"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteApp:
+    """Delete the BlueGreenDeployment; everything it owns goes with it."""
+
+    def __str__(self) -> str:
+        return "delete the app and all it owns: its folder left main with deletionPolicy: delete"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateReplicaSet:
+    """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's.
+
+    ``apart`` counts where it is created only: a repair keeps what the live object was created with.
+    """
+
+    number: int
+    snapshot: Snapshot
+    color: Color
+    replicas: int
+    min_ready_seconds: int = 0
+    repair: bool = False
+    apart: KeepApart | None = None
+    metadata: PodMetadata = NO_METADATA
+    """What new pods get beside the snapshot; `SyncPodMetadata` brings it to those that are there."""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        verb = "repair" if self.repair else "create"
+        apart = f", apart from {short(self.apart.digest)}" if self.apart else ""
+        version = label(self.number, self.snapshot.digest)
+        why = f": {self.reason}" if self.reason else ""
+        return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleReplicaSet:
+    """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2).
+
+    Except where it is ``serving``, and has more than the target asks for: then it keeps its full size.
+    """
+
+    digest: str
+    number: int
+    current: int
+    replicas: int
+    reason: str
+    serving: bool = False
+
+    def __str__(self) -> str:
+        return f"scale {label(self.number, self.digest)} from {self.current} to {self.replicas}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPodMetadata:
+    """Give the live pods of a version the metadata that its ReplicaSet gives to new ones; no pod is restarted."""
+
+    digest: str
+    number: int
+    metadata: PodMetadata
+
+    def __str__(self) -> str:
+        return f"give the pods of {label(self.number, self.digest)} {self.metadata}"
+
+
+@dataclass(frozen=True, slots=True)
+class EvictPod:
+    """Have Kubernetes evict a pod, which PodDisruptionBudgets may refuse; its ReplicaSet makes a new one."""
+
+    name: str
+    uid: str
+    digest: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"restart pod {self.name} of {label(self.number, self.digest)}: evict it"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyConfiguration:
+    """Make the copy of a ConfigMap or Secret that pods use, or make it again where somebody changed or replaced it.
+
+    What it is to hold stands in Git; an action never carries it.
+    """
+
+    ref: ConfigurationRef
+    name: str
+    number: int
+    """Of the version that needs it, the newest of several."""
+    repair: bool = False
+
+    def __str__(self) -> str:
+        verb = "repair" if self.repair else "make"
+        return f"{verb} {self.name}, the copy of {self.ref} for v{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteConfiguration:
+    """Delete a copy. Refused while a live ReplicaSet uses it."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"delete {self.kind} {self.name}: no version uses this copy any more"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReplicaSet:
+    """Delete the ReplicaSet of an archived version, or one no version knows. Refused like a scale-down."""
+
+    name: str
+    digest: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete ReplicaSet {self.name}: {self.reason}"
+
+
+class Role:
+    """Which of the app's Services; plain strings, because they are part of sentences."""
+
+    ACTIVE = "active"
+    PREVIEW = "preview"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyService:
+    """Create a Service, or repair what somebody else changed on it, with the selector of ``digest``.
+
+    ``ports`` are those that this version is served with, as JSON; empty: as Git or its template says, or as they are.
+    """
+
+    role: str
+    name: str
+    digest: str
+    reason: str
+    ports: str = ""
+
+    def __str__(self) -> str:
+        return f"apply the {self.role} Service {self.name} -> {short(self.digest)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class PointPreview:
+    """Move the preview Service with its ports: one write, compare-and-swap on ``expected_selector``."""
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    digest: str
+    ports: str = ""
+
+    def __str__(self) -> str:
+        return f"point the preview Service {self.name} to {short(self.digest)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchTraffic:
+    """Move live traffic: selector and ports in one write, compare-and-swap on ``expected_selector`` (DESIGN §4.3).
+
+    Carried out only if the ReplicaSet of ``digest`` still has ``needs_available`` available pods when read live.
+    ``create`` where there is no active Service yet.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    from_number: int | None
+    from_digest: str
+    number: int
+    digest: str
+    lane: SwitchKind
+    needs_available: int
+    create: bool = False
+    several: bool = False
+    """Other Services move, too; each is a write of its own, and all of them are one switch."""
+    ports: str = ""
+    """Those that the version is served with, as JSON; empty: they stay as they are."""
+
+    def __str__(self) -> str:
+        origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
+        verb = "roll live traffic back" if self.lane is SwitchKind.ROLLBACK else "switch live traffic"
+        which = f", Service {self.name}" if self.several else ""
+        return f"{verb}{origin} to {label(self.number, self.digest)}{which}"
+
+
+@dataclass(frozen=True, slots=True)
+class MarkService:
+    """Write into an active Service that a switch was withdrawn: who still has that switch under way is refused then.
+
+    A switch is written over exactly the Service that was read before (``cluster.execution.executor``); so a write that
+    stands still
+    on its way, in a frozen process or in the network, comes too late for good. Compare-and-swap on
+    ``expected_selector``.
+    """
+
+    name: str
+    expected_selector: tuple[tuple[str, str], ...]
+    withdrawn: str
+
+    def __str__(self) -> str:
+        return f"mark Service {self.name}: a switch that was on its way is withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyAuxiliaryObject:
+    """Create a companion, or make it again what Git says. An autoscaler is aimed at the version of ``digest``."""
+
+    companion: AuxiliaryObject
+    reason: str
+    digest: str = ""
+    number: int | None = None
+
+    def __str__(self) -> str:
+        aim = f" -> {label(self.number, self.digest)}" if self.digest else ""
+        return f"apply {self.companion}{aim}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAuxiliaryObject:
+    """Delete a companion that was made before."""
+
+    companion: AuxiliaryObject
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete {self.companion}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitPrimary:
+    """Commit ``primary.yaml`` to main: a promotion, the first deployment, or a rollback that Git did not ask for."""
+
+    version: Version
+    event: Event
+    from_digest: str
+    from_number: int | None
+    reason: str
+    by: str = ""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic is to have with it."""
+
+    def __str__(self) -> str:
+        return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class OfferPromotion:
+    """Put the commit of ``primary.yaml`` on the promotion branch, for somebody to merge."""
+
+    version: Version
+    event: Event
+    from_digest: str
+    from_number: int | None
+    reason: str
+    by: str = ""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic is to have with it."""
+
+    def __str__(self) -> str:
+        return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawPromotion:
+    """Delete the promotion branch: merged, cancelled, held or superseded by nothing."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"delete the promotion branch: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class PublishLedger:
+    """Write these entries to the state branch; they stay in the record until Git has them."""
+
+    epoch: str
+    entries: tuple[LedgerEntry, ...]
+
+    def __str__(self) -> str:
+        count = len(self.entries)
+        return f"write {count} ledger {'entry' if count == 1 else 'entries'}: " + ", ".join(
+            entry.event for entry in self.entries
+        )
+
+
+ClusterAction = (
+    ApplyApp
+    | DeleteApp
+    | ApplyConfiguration
+    | DeleteConfiguration
+    | CreateReplicaSet
+    | ScaleReplicaSet
+    | SyncPodMetadata
+    | EvictPod
+    | DeleteReplicaSet
+    | ApplyService
+    | PointPreview
+    | SwitchTraffic
+    | MarkService
+    | ApplyAuxiliaryObject
+    | DeleteAuxiliaryObject
+)
+GitAction = CommitPrimary | OfferPromotion | WithdrawPromotion | PublishLedger
+Action = ClusterAction | GitAction

@@ -1,0 +1,281 @@
+"""The state of an analysis run, and how measurements change it: limits, counts, verdict, when to measure next.
+
+Pure arithmetic on one run; it knows no versions and no traffic (`core.transitions.verdicts.analysis` does). The rules
+are those of argo-rollouts.md §3, function by function.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+
+ERROR_RETRY = timedelta(seconds=10)
+"""A measurement that could not be taken is taken again so soon, whatever the interval."""
+
+LONGEST_TEXT = 200
+"""Characters of a value or a message that are remembered."""
+
+_WORST_LAST = (AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE, AnalysisPhase.ERROR, AnalysisPhase.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementId:
+    """Names one measurement for ever, so that none is taken into account twice."""
+
+    epoch: str
+    rollout: int
+    stage: AnalysisStage
+    attempt: int
+    metric: str
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.rollout}.{self.stage}.{self.attempt}.{self.metric}.{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementRequest:
+    """A measurement that is due."""
+
+    id: MeasurementId
+    metric: Metric
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementResult:
+    """What a measurement came to. ``value`` and ``message`` are for people, short, and free of secrets."""
+
+    id: MeasurementId
+    finding: AnalysisPhase
+    at: datetime
+    value: str = ""
+    message: str = ""
+    begun_at: datetime | None = None
+    """When it was asked for, by the clock of ``at``; None where nobody can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measurement that is remembered."""
+
+    finding: AnalysisPhase
+    at: datetime
+    value: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRun:
+    """One metric of a run: what was counted so far."""
+
+    metric: Metric
+    finding: AnalysisPhase = AnalysisPhase.RUNNING
+    successful: int = 0
+    failed: int = 0
+    inconclusive: int = 0
+    error: int = 0
+    consecutive_errors: int = 0
+    consecutive_successes: int = 0
+    last_at: datetime | None = None
+    measurements: tuple[Measurement, ...] = ()
+    """The newest, oldest first."""
+    terminated: bool = False
+    """The run was over before this one had ended; then it has nothing against the version."""
+
+    @property
+    def index(self) -> int:
+        """The number of the next measurement, from 0."""
+        return self.counted + self.error
+
+    @property
+    def counted(self) -> int:
+        """How many measurements count: all but errors."""
+        return self.successful + self.failed + self.inconclusive
+
+    def __str__(self) -> str:
+        counts = f"✔{self.successful} ✖{self.failed} ?{self.inconclusive} ⚠{self.error}"
+        notes = (" (dry run)" if self.metric.dry_run else "") + (" (terminated)" if self.terminated else "")
+        return f"{self.metric.name} {counts} of {self.metric.count}{notes}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRun:
+    """One run of one stage for one rollout: a snapshot of its metrics, so a later edit counts from the next run."""
+
+    stage: AnalysisStage
+    digest: str
+    rollout: int
+    attempt: int = 1
+    """Counts the runs of one rollout: a pause is answered with a fresh one."""
+    fallback: str = ""
+    """Of a run after promotion: the digest that traffic left, and goes back to."""
+    started_at: datetime | None = None
+    """None while it waits for its metrics to be known."""
+    finished_at: datetime | None = None
+    finding: AnalysisPhase = AnalysisPhase.RUNNING
+    named: bool = False
+    """``primary.yaml`` named the version when the run ended: naming it is then no answer to the pause."""
+    metrics: tuple[MetricRun, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def running(self) -> bool:
+        """Whether its verdict is still to come."""
+        return self.finding is AnalysisPhase.RUNNING
+
+    @property
+    def paused(self) -> bool:
+        """Whether it ended without an answer, and a person is asked."""
+        return self.finding is AnalysisPhase.INCONCLUSIVE
+
+    @property
+    def bad(self) -> bool:
+        """Whether its version must not carry traffic."""
+        return self.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.metrics)) or "waiting for its metrics"
+
+
+def begin(run: AnalysisRun, plan: Plan, latest: str, stable: str, now: datetime) -> AnalysisRun:
+    """The run with the plan's metrics, counting from ``now``; ``latest`` and ``stable`` are short digests."""
+    metrics = tuple(MetricRun(metric.between(latest, stable)) for metric in plan.metrics)
+    return replace(run, started_at=now, metrics=metrics, labels=plan.labels, annotations=plan.annotations)
+
+
+def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
+    """A fresh run that has measured nothing: of a new rollout, or the next attempt of the same."""
+    attempt = 1 if rollout else run.attempt + 1
+    return AnalysisRun(run.stage, run.digest, rollout or run.rollout, attempt, run.fallback)
+
+
+# --- measurements that come in ---
+
+
+def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisRun:
+    """The run with one more measurement; unchanged where that is not the next one of a metric that still runs."""
+    for one in run.metrics:
+        if run.running and one.finding is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
+            counted = _assess(_count(one, measured))
+            metrics = tuple(counted if each is one else each for each in run.metrics)
+            return _conclude(replace(run, metrics=metrics), measured.at)
+    return run
+
+
+def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
+    """The name of the next measurement of a metric."""
+    return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index)
+
+
+def shortened(text: str) -> str:
+    """What is remembered of a text."""
+    return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
+
+
+def _count(one: MetricRun, measured: MeasurementResult) -> MetricRun:
+    finding = measured.finding
+    value, message = shortened(measured.value), shortened(measured.message)
+    kept = (*one.measurements, Measurement(finding, measured.at, value, message))
+    return replace(
+        one,
+        successful=one.successful + (finding is AnalysisPhase.SUCCESSFUL),
+        failed=one.failed + (finding is AnalysisPhase.FAILED),
+        inconclusive=one.inconclusive + (finding is AnalysisPhase.INCONCLUSIVE),
+        error=one.error + (finding is AnalysisPhase.ERROR),
+        consecutive_errors=one.consecutive_errors + 1 if finding is AnalysisPhase.ERROR else 0,
+        consecutive_successes=one.consecutive_successes + 1 if finding is AnalysisPhase.SUCCESSFUL else 0,
+        last_at=measured.at,
+        measurements=kept[-max(1, one.metric.retention) :],
+    )
+
+
+def _assess(one: MetricRun) -> MetricRun:
+    """`assessMetricStatus`: what the counts say."""
+    metric = one.metric
+    if 0 <= metric.failure_limit < one.failed:
+        return replace(one, finding=AnalysisPhase.FAILED)
+    if 0 <= metric.inconclusive_limit < one.inconclusive:
+        return replace(one, finding=AnalysisPhase.INCONCLUSIVE)
+    if 0 <= metric.consecutive_error_limit < one.consecutive_errors:
+        return replace(one, finding=AnalysisPhase.ERROR)
+    if 0 < metric.consecutive_success_limit <= one.consecutive_successes:
+        return replace(one, finding=AnalysisPhase.SUCCESSFUL)
+    return replace(one, finding=_at_the_end(metric)) if one.counted >= metric.count else one
+
+
+def _at_the_end(metric: Metric) -> AnalysisPhase:
+    """`assessMetricFailureInconclusiveOrError`: the count is reached and no limit was hit."""
+    if metric.consecutive_success_limit <= 0:
+        return AnalysisPhase.SUCCESSFUL
+    return AnalysisPhase.INCONCLUSIVE if metric.failure_limit >= 0 else AnalysisPhase.FAILED
+
+
+def _conclude(run: AnalysisRun, now: datetime) -> AnalysisRun:
+    """The first that ends badly ends the run; dry runs have no say, but are waited for."""
+    findings = {one.finding for one in run.metrics if not one.metric.dry_run} or {AnalysisPhase.SUCCESSFUL}
+    worst = max(findings - {AnalysisPhase.RUNNING}, key=_WORST_LAST.index, default=AnalysisPhase.SUCCESSFUL)
+    if worst is AnalysisPhase.SUCCESSFUL and any(one.finding is AnalysisPhase.RUNNING for one in run.metrics):
+        return run
+    return _ended(run, worst, now)
+
+
+def terminated(run: AnalysisRun, now: datetime) -> AnalysisRun:
+    """The run as it ends that nobody wants any more: nothing it measured spoke against its version."""
+    return _ended(run, AnalysisPhase.SUCCESSFUL, now)
+
+
+def _ended(run: AnalysisRun, finding: AnalysisPhase, now: datetime) -> AnalysisRun:
+    """`assessMetricStatus` of a run that terminates: what still measures ends without a finding of its own."""
+    metrics = tuple(
+        replace(one, finding=AnalysisPhase.SUCCESSFUL, terminated=True) if one.finding is AnalysisPhase.RUNNING else one
+        for one in run.metrics
+    )
+    return replace(run, finding=finding, finished_at=now, metrics=metrics)
+
+
+# --- what comes next ---
+
+
+def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
+    """When the next measurement of a metric is due; None where none is."""
+    if not run.running or run.started_at is None or one.finding is not AnalysisPhase.RUNNING:
+        return None
+    if one.last_at is None:
+        return run.started_at + timedelta(seconds=one.metric.initial_delay)
+    return one.last_at + (ERROR_RETRY if one.consecutive_errors else timedelta(seconds=one.metric.interval))
+
+
+def due(run: AnalysisRun, epoch: str, now: datetime) -> Iterator[MeasurementRequest]:
+    """The measurements to take now."""
+    for one in run.metrics:
+        moment = due_at(run, one)
+        if moment is not None and moment <= now:
+            yield MeasurementRequest(id_of(run, epoch, one), one.metric)
+
+
+def moments(run: AnalysisRun) -> Iterator[datetime]:
+    """When measurements become due."""
+    yield from (moment for one in run.metrics if (moment := due_at(run, one)))
+
+
+def ends_at(run: AnalysisRun) -> datetime | None:
+    """When the run ends if nothing goes wrong and measuring takes no time; None where that is not known."""
+    ends = [
+        moment + timedelta(seconds=one.metric.interval * (one.metric.count - one.counted - 1))
+        for one in run.metrics
+        if (moment := due_at(run, one))
+    ]
+    return max(ends, default=None)
+
+
+def why(run: AnalysisRun) -> str:
+    """What decided the run, for a person: the metric with the worst finding, its counts and its last message."""
+    deciding = (one for one in run.metrics if one.finding is run.finding and not one.metric.dry_run)
+    one = next(deciding, None)
+    if one is None:
+        return str(run)
+    last = one.measurements[-1] if one.measurements else None
+    said = f": {last.message}" if last and last.message else ""
+    return f"{one}{said}"

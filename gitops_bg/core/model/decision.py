@@ -1,0 +1,139 @@
+"""What `decide` answers: the record to save first, the actions to carry out then, and what to tell people."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model.actions import Action
+from gitops_bg.core.model.analysis_runs import MeasurementRequest
+from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Pods: ``ready`` and ``available`` are those that live traffic can reach; the others count all versions."""
+
+    desired: int = 0
+    """What the target asks for."""
+    current: int = 0
+    """Of all versions."""
+    updated: int = 0
+    """Of the version that the target names."""
+    ready: int = 0
+    """Of the active version."""
+    available: int = 0
+    """Of the active version: ready for ``minReadySeconds``."""
+
+    @property
+    def unavailable(self) -> int:
+        """How many live traffic lacks."""
+        return max(0, self.desired - self.available)
+
+
+class Phase(StrEnum):
+    """One word for where an app is; first match wins, see ``core.status.conditions``."""
+
+    INVALID = "Invalid"
+    SUSPENDED = "Suspended"
+    DEPLOYING = "Deploying"
+    ROLLING_BACK = "RollingBack"
+    DEGRADED = "Degraded"
+    SCALED_TO_ZERO = "ScaledToZero"
+    WAITING = "Waiting"
+    PAUSED = "Paused"
+    PROMOTING = "Promoting"
+    RESTARTING = "Restarting"
+    PROGRESSING = "Progressing"
+    AWAITING_PROMOTION = "AwaitingPromotion"
+    HELD = "Held"
+    HEALTHY = "Healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
+
+    The time of the last transition is kept by who writes the status: it is not part of the decision.
+    """
+
+    type: str
+    status: bool | None
+    """None: not known just now, ``Unknown`` on Kubernetes."""
+    reason: str
+    message: str
+
+
+class GateKind(StrEnum):
+    """A reason to wait before traffic moves (DESIGN §2)."""
+
+    AVAILABILITY = "availability"
+    ENDPOINTS = "endpoints"
+    HOOK = "hook"
+    MANUAL = "manual"
+    ANALYSIS = "analysis"
+    PAUSE = "pause"
+    APPROVAL = "approval"
+    HOLD = "hold"
+    SUSPENSION = "suspension"
+    HISTORY = "history"
+    SPEC = "spec"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate for one version: open or shut, why, and until when where that is known."""
+
+    kind: GateKind
+    open: bool
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """One thing that one version waits for (``core.status.waits``)."""
+
+    gate: str
+    """The kind of the gate; or ``git``, ``probation``, ``draining``, ``restart``, ``scaleDown``."""
+    version: int
+    commit: str
+    """The commit that brought the version."""
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a file of main names, and the commit that made it do so."""
+
+    digest: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The record is saved before any action; an action that fails leaves a record that leads to it again.
+
+    ``gates`` are those of the version that traffic is to move to next. ``wake_at`` is when time alone changes
+    the decision; None where only an event can.
+    """
+
+    actions: tuple[Action, ...]
+    record: Record
+    phase: Phase
+    conditions: tuple[Condition, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    wake_at: datetime | None = None
+    waits: tuple[Wait, ...] = ()
+    counts: Counts = field(default_factory=Counts)
+    target: Named | None = None
+    primary: Named | None = None
+    calls: tuple[HookCall, ...] = ()
+    """Hooks to call now, beside the reconciling; those being called already are named again."""
+    silent: bool = False
+    """Another agent knows more: neither the record nor the status is saved, and nobody is told anything."""
+    look_again: bool = False
+    """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
+    measurements: tuple[MeasurementRequest, ...] = ()
+    """What is to be measured now, beside the reconciling; those under way already are named again."""

@@ -1,0 +1,129 @@
+"""The digest of a snapshot: what identifies a version, for ever (DESIGN §3.3).
+
+A change of this file starts a rollout in every repository; the golden digests in the tests guard it. A new
+algorithm gets a new prefix, and snapshots with an unknown prefix are compared by their texts instead.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gitops_bg.core.model.version import ConfigurationRef, Snapshot
+from gitops_bg.core.text.foreign_json import read_json
+
+PREFIX = "v1:"
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+_COMPACT: dict[str, Any] = {"sort_keys": True, "separators": (",", ":"), "ensure_ascii": False, "allow_nan": False}
+
+
+def without_empties(value: Json) -> Json:
+    """``value`` without the map entries that say nothing: nulls and empty maps, also those that become empty.
+
+    List items keep their places: an empty map in a list is an item.
+
+    >>> without_empties({"a": None, "b": {"c": {}}, "d": [{}, None], "e": ""})
+    {'d': [{}, None], 'e': ''}
+    """
+    if isinstance(value, Mapping):
+        kept = {key: without_empties(item) for key, item in value.items()}
+        return {key: item for key, item in kept.items() if item is not None and item != {}}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [without_empties(item) for item in value]
+    return value
+
+
+def canonical_json(value: Json) -> str:
+    """The one text for a value: sorted keys, no white space, no nulls, no empty maps, UTF-8 as it is.
+
+    Raises ``ValueError`` for numbers JSON does not have (NaN, infinity).
+
+    >>> canonical_json({"b": 1, "a": {"x": None}})
+    '{"b":1}'
+    """
+    return json.dumps(without_empties(value), **_COMPACT)
+
+
+def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
+    """The digest of a JSON text: ``v1:`` and 64 hex digits of the SHA-256 of its canonical form.
+
+    With configuration, of the canonical form of both: the text, and kind, name and digest of each in order. Raises
+    ``ValueError`` where the text is no JSON.
+    """
+    return _sha256({"template": read_json(text), **_listed(configuration)} if configuration else read_json(text))
+
+
+def content_digest(content: Mapping[str, Json]) -> str:
+    """The digest of what a ConfigMap or Secret holds, in the one form that `spec.configuration` brings it into."""
+    return _sha256(content)
+
+
+def _sha256(value: Json) -> str:
+    return PREFIX + hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def _listed(configuration: Sequence[ConfigurationRef]) -> dict[str, Json]:
+    return {"configuration": [[ref.kind, ref.name, ref.digest] for ref in sorted(configuration)]}
+
+
+def snapshot_of(template: Mapping[str, Json], configuration: Iterable[ConfigurationRef] = ()) -> Snapshot:
+    """The snapshot of a pod template as written in Git (never of a live, server-defaulted object).
+
+    The text keeps empty maps, which mean something to Kubernetes (``namespaceSelector: {}`` is every namespace); the
+    digest leaves them out, as DESIGN §3.3 has it. Nulls say nothing to either.
+    """
+    text, uses = json.dumps(_without_nulls(template), **_COMPACT), tuple(sorted(configuration))
+    return Snapshot(digest=digest_of(text, uses), text=text, configuration=uses)
+
+
+def with_configuration(snapshot: Snapshot, configuration: Iterable[ConfigurationRef]) -> Snapshot:
+    """The same pod template with other configuration: another version, unless it is the same one."""
+    uses = tuple(sorted(configuration))
+    if uses == snapshot.configuration:
+        return snapshot
+    return Snapshot(digest_of(snapshot.text, uses), snapshot.text, uses)
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def short(digest: str) -> str:
+    """The first ten hex digits: what names and labels carry.
+
+    >>> short("v1:3f9c0123456789abcdef")
+    '3f9c012345'
+    """
+    return digest.rpartition(":")[2][:10]
+
+
+def is_genuine(snapshot: Snapshot) -> bool:
+    """Whether text and configuration are what the digest says, as far as this agent can tell.
+
+    It cannot for an unknown prefix. For texts that came from the cluster, where anybody may have changed an annotation.
+    """
+    if not snapshot.digest.startswith(PREFIX):
+        return True
+    try:
+        return digest_of(snapshot.text, snapshot.configuration) == snapshot.digest
+    except ValueError:
+        return False
+
+
+def same_snapshot(one: Snapshot, other: Snapshot) -> bool:
+    """Whether two snapshots are the same version: by digest, or by what they say where a prefix is not ours.
+
+    An agent that does not know a prefix must not start a rollout because of it (DESIGN §3.3).
+    """
+    if one.digest == other.digest:
+        return True
+    known = one.digest.startswith(PREFIX) and other.digest.startswith(PREFIX)
+    same = one.text == other.text and one.configuration == other.configuration
+    return not known and bool(one.text) and same

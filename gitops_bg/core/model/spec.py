@@ -1,0 +1,141 @@
+"""What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (argo-rollouts.md §1.1)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.metrics import Plan
+from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
+
+
+class PreviewSwitch(StrEnum):
+    """When the preview Service moves to a candidate: once its pods are ready, or in Argo's order, at once."""
+
+    ON_READY = "onReady"
+    IMMEDIATE = "immediate"
+
+
+class OnExpire(StrEnum):
+    """What becomes of a candidate that nobody promoted in time."""
+
+    ABORT = "abort"
+    PROMOTE = "promote"
+
+
+class PromoteVia(StrEnum):
+    """How a promotion gets into main: by a promotion branch somebody merges, or by a commit of the agent."""
+
+    PULL_REQUEST = "pullRequest"
+    COMMIT = "commit"
+
+
+class DeletionPolicy(StrEnum):
+    """What happens when the folder of an app leaves main: keep serving, or delete what the agent made."""
+
+    KEEP = "keep"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class AntiAffinity:
+    """New pods keep off the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntOrPercent:
+    """So many pods, or so many percent of them."""
+
+    number: int
+    percent: bool = False
+
+    def of(self, total: int) -> int:
+        """How many that is, rounded down.
+
+        >>> IntOrPercent(25, percent=True).of(7), IntOrPercent(2).of(7)
+        (1, 2)
+        """
+        return total * self.number // 100 if self.percent else self.number
+
+
+A_QUARTER = IntOrPercent(25, percent=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """``spec.strategy.blueGreen``. Times in seconds; a delay of None means never."""
+
+    active_service: str
+    preview_service: str | None = None
+    preview_replica_count: int | None = None
+    preview_switch: PreviewSwitch = PreviewSwitch.ON_READY
+    auto_promotion_enabled: bool = False
+    auto_promotion_seconds: int = 0
+    scale_down_delay_seconds: int | None = 600
+    scale_down_delay_revision_limit: int | None = None
+    abort_scale_down_delay_seconds: int | None = 30
+    expire_after_seconds: int | None = None
+    """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
+    on_expire: OnExpire = OnExpire.ABORT
+    anti_affinity: AntiAffinity | None = None
+    drain_seconds: int = 0
+    hooks: tuple[Hook, ...] = ()
+    """In the order of the file; a name is one hook."""
+    active_metadata: PodMetadata = NO_METADATA
+    """What the pods of the active version carry beside what its template says (``core.plan.ephemeral_metadata``)."""
+    preview_metadata: PodMetadata = NO_METADATA
+    max_unavailable: IntOrPercent = A_QUARTER
+    """How many pods of a version may be missing while it is restarted; at least one (``core.checks.restart``)."""
+    more_active_services: tuple[str, ...] = ()
+    """Services that carry live traffic, too: all move together, or none."""
+    pre_promotion_analysis: Plan | None = None
+    post_promotion_analysis: Plan | None = None
+
+    @property
+    def active_services(self) -> tuple[str, ...]:
+        """Every Service that carries live traffic."""
+        return (self.active_service, *self.more_active_services)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """``spec.suspend``: everything stops but going back, until somebody removes it or ``until`` passes."""
+
+    reason: str
+    by: str = ""
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """``spec.retry``: a new rollout of this digest, whatever holds it; counted, so each is done once."""
+
+    digest: str
+    number: int
+    by: str = ""
+    after: int = 0
+    """The ledger entry that its author had seen last: it answers what was decided until then. 0: nobody said."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppSpec:
+    """One app as its author wants it run."""
+
+    app: AppKey
+    strategy: Strategy
+    promote_via: PromoteVia = PromoteVia.COMMIT
+    min_ready_seconds: int = 0
+    progress_deadline_seconds: int = 600
+    progress_deadline_abort: bool = False
+    revision_history_limit: int = 10
+    rollback_window_revisions: int | None = None
+    successful_run_history_limit: int = 5
+    """How many analysis runs are remembered that ended well, beside the last of each stage."""
+    unsuccessful_run_history_limit: int = 5
+    deletion_policy: DeletionPolicy = DeletionPolicy.KEEP
+    restart_at: datetime | None = None
+    """Pods older than this are restarted; in the future: at that time."""
+    suspend: Suspension | None = None
+    retry: Retry | None = None

@@ -1,0 +1,186 @@
+"""The nouns of DESIGN §2: app, colour, stage, snapshot, version. Frozen data, no behaviour that decides."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AppKey:
+    """One app: a namespace and a name, as in ``apps/<namespace>/<app>/``."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class Color(StrEnum):
+    """The two names a person tells stacks apart by; the digest decides, never the colour."""
+
+    BLUE = "blue"
+    GREEN = "green"
+
+    @property
+    def other(self) -> "Color":
+        """The colour this one is not."""
+        return Color.GREEN if self is Color.BLUE else Color.BLUE
+
+
+class Stage(StrEnum):
+    """Where a version is in its life: candidate → active → legacy → archived."""
+
+    CANDIDATE = "candidate"
+    ACTIVE = "active"
+    LEGACY = "legacy"
+    ARCHIVED = "archived"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The commit that brought a template: where it came from, and when it came into main."""
+
+    commit: str
+    author: str = ""
+    date: datetime | None = None
+    subject: str = ""
+    landed: int | None = None
+    """The place in main's own line of the commit that let it in, counted from 1; later is more (decision 18).
+
+    Places are of the main that was read, and compare with each other only. None where that is not known.
+    """
+
+    def landed_after(self, other: "Source") -> bool | None:
+        """Whether main let it in after another; what one commit let in came together. None where nobody knows.
+
+        >>> Source("b", landed=2).landed_after(Source("a", landed=1)), Source("b").landed_after(Source("a", landed=1))
+        (True, None)
+        """
+        known = self.landed is not None and other.landed is not None
+        return self.landed > other.landed if known else None  # type: ignore[operator]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigurationRef:
+    """One ConfigMap or Secret of a version: what Git calls it, and the digest of its content."""
+
+    kind: str
+    name: str
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ServicePorts:
+    """The ports of one Service, by its name: JSON of its ``spec.ports`` as written in Git."""
+
+    service: str
+    ports: str
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One immutable pod template with the configuration it uses, and the digest of both (``core.model.digest``)."""
+
+    digest: str
+    text: str
+    """Canonical JSON of the pod template as written in Git; empty where only the digest is known."""
+    configuration: tuple[ConfigurationRef, ...] = ()
+    """The ConfigMaps and Secrets of the app's folder that the template refers to, sorted. Never their content."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeepApart:
+    """The version whose nodes new pods keep off: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+
+    digest: str
+    weight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodMetadata:
+    """Labels and annotations that pods carry as long as their version has a role; no part of the version.
+
+    Sorted pairs of key and value.
+    """
+
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        """As sentences say it.
+
+        >>> str(PodMetadata((("role", "active"),))), str(PodMetadata())
+        ('role=active', 'no metadata of a role')
+        """
+        return ", ".join(f"{key}={value}" for key, value in self.labels + self.annotations) or "no metadata of a role"
+
+
+NO_METADATA = PodMetadata()
+
+
+@dataclass(frozen=True, slots=True)
+class Stabilization:
+    """How a version does that was promoted, until it has proven itself (``core.transitions.traffic.stabilization``)."""
+
+    pods: int
+    """How many were available when traffic moved to it."""
+    since: datetime
+    """Since when it has had that many, or, where it is ``unready``, fewer."""
+    unready: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A snapshot with a number and a life. What the record remembers of it; times are UTC.
+
+    ``activated_at`` is None as long as the version never carried live traffic.
+    ``scale_down_at`` is set while the version is on its way out; None means no deadline.
+    """
+
+    number: int
+    snapshot: Snapshot
+    color: Color
+    stage: Stage
+    source: Source
+    rollout: int
+    rollout_started_at: datetime
+    available_since: datetime | None = None
+    waiting_since: datetime | None = None
+    """Since when its rollout makes no progress; the progress deadline counts from here."""
+    activated_at: datetime | None = None
+    routed_at: datetime | None = None
+    """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
+    left_at: datetime | None = None
+    retired_at: datetime | None = None
+    """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""
+    aborted: bool = False
+    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
+    scale_down_at: datetime | None = None
+    retiring: bool = False
+    """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
+    arrived: int = 0
+    """Which movement of live traffic (``Record.moves``) brought it here last; 0 where that is not known."""
+    rolled_back: bool = False
+    """Of an older release (``core.transitions.record.upgrade``)."""
+    probation: Stabilization | None = None
+    """Set by a promotion; None once it has proven itself, and for every version that is not active."""
+    unproven: bool = False
+    """Traffic left it before it had proven itself: an abort prefers those that had."""
+    failure: str = ""
+    """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
+    ports: tuple[ServicePorts, ...] = ()
+    """The ports that it was served with last, where they are not those of its template (``core.checks.ports``)."""
+
+    @property
+    def digest(self) -> str:
+        """The full digest; what decides."""
+        return self.snapshot.digest
+
+    @property
+    def was_active(self) -> bool:
+        """Whether live traffic ever went to it."""
+        return self.activated_at is not None

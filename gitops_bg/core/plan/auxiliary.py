@@ -1,0 +1,79 @@
+"""Actions on the companions of an app (``core.model.companions``).
+
+They follow Git, never a gate, and nothing of traffic or versions waits for them: the agent goes on where one of them is
+refused, and tries them also where something else is. The autoscaler aims at the version that the record says is live:
+so it follows a switch, never leads one, and follows the way back the same way.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.model.actions import ApplyAuxiliaryObject, ClusterAction, DeleteAuxiliaryObject
+from gitops_bg.core.model.auxiliary import CONFIGURATION, AuxiliaryObject
+from gitops_bg.core.model.observed import AuxiliaryView
+from gitops_bg.core.model.version import Snapshot, Version
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.world import World
+
+
+def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
+    """Delete what left Git, then bring the rest to what Git says; while suspended only where the autoscaler aims."""
+    return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.companions else ()
+
+
+def _departures(world: World) -> Iterator[ClusterAction]:
+    for one in world.record.companions if world.desired.whole and not world.suspended else ():
+        view = world.companion(one)
+        if one in world.desired.companions or view is None or view.trouble or not may_be_live(view):
+            continue
+        if not _is_in_use(world, one):
+            yield DeleteAuxiliaryObject(one, "it left Git")
+
+
+def _is_in_use(world: World, companion: AuxiliaryObject) -> bool:
+    """Whether pods of a version that is remembered may ask for it by its name: then it stays, or there is no way back.
+
+    Read off the text of the template, which may say so once too often, never once too seldom.
+    """
+    if companion.kind not in CONFIGURATION:
+        return False
+    snapshots = (world.snapshot(version) for version in world.record.versions)
+    return any(_refers(snapshot, companion) for snapshot in snapshots)
+
+
+def _refers(snapshot: Snapshot, companion: AuxiliaryObject) -> bool:
+    copied = any((ref.kind, ref.name) == (companion.kind, companion.name) for ref in snapshot.configuration)
+    return not copied and f'"{companion.name}"' in snapshot.text
+
+
+def _arrivals(world: World) -> Iterator[ClusterAction]:
+    for one in world.record.companions:
+        view = world.companion(one)
+        if view and (view.owner or view.trouble or view.deleting):
+            continue
+        if world.record.autoscaler and world.record.autoscaler.copy == one:
+            yield from _aimed(world, one, view)
+        elif one in world.desired.companions and not world.suspended and (reason := _difference(view)):
+            yield ApplyAuxiliaryObject(one, reason)
+
+
+def _aimed(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> Iterator[ClusterAction]:
+    """None is made before anything serves; one that Git does not describe just now can still be aimed anew."""
+    active, described = world.active, copy in world.desired.companions
+    if active is None or (view is None and not described) or (not described and world.desired.whole):
+        return
+    reason = _difference(view) if described and not world.suspended else ""
+    if view and not _aims_at(world, view, active):
+        reason = "live traffic goes there now"
+    if reason:
+        yield ApplyAuxiliaryObject(copy, reason, active.digest, active.number)
+
+
+def _aims_at(world: World, view: AuxiliaryView, version: Version) -> bool:
+    return view.aim == replica_set_name(world.spec.app, version.digest)
+
+
+def _difference(view: AuxiliaryView | None) -> str:
+    if view is None:
+        return "it does not exist"
+    return "it differs from what Git says" if view.drifted else ""

@@ -1,0 +1,38 @@
+"""What hooks and people are to be told now."""
+
+from gitops_bg.core.checks.event_text import facts_of
+from gitops_bg.core.checks.hook_timing import listeners, message_due_at, next_messages
+from gitops_bg.core.model.hooks import (
+    Alert,
+    Hook,
+    HookCall,
+    HookType,
+    OutboxMessage,
+    Severity,
+)
+from gitops_bg.core.world import World
+
+
+def deliveries_due(world: World) -> tuple[HookCall, ...]:
+    """What to tell now: of each hook the oldest message."""
+    hooks = {hook.key: hook for hook in listeners(world)}
+    heads = [one for one in next_messages(world) if one.hook in hooks and not hooks[one.hook].unknown]
+    return tuple(_call(world, hooks[one.hook], one) for one in heads if message_due_at(one) <= world.now)
+
+
+def _key(world: World, one: OutboxMessage) -> str:
+    return f"{world.record.epoch}.told.{one.hook}.{one.number}"
+
+
+def message_id(world: World, one: OutboxMessage) -> str:
+    return f"{_key(world, one)}.{one.tries}"
+
+
+def _call(world: World, hook: Hook, one: OutboxMessage) -> HookCall:
+    metadata: tuple[tuple[str, str], ...] = ()
+    if hook.type is HookType.EVENT:
+        milliseconds = str(int(one.at.timestamp() * 1000))
+        kind = "Normal" if one.severity is Severity.INFO else "Warning"
+        metadata = (("eventMessage", one.message), ("eventType", kind), ("timestamp", milliseconds))
+    alert = Alert(one.severity, one.message, one.at, facts_of(world, one)) if hook.type is HookType.ALERT else None
+    return HookCall(message_id(world, one), _key(world, one), hook, one.phase, one.checksum, metadata, alert)

@@ -1,0 +1,137 @@
+"""Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
+
+from gitops_bg.core.checks.availability import is_expired
+from gitops_bg.core.checks.gates import all_open, gates_before_commit
+from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.checks.versions import is_old_tag
+from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.spec import OnExpire, PromoteVia
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.way_back import may_return_without_gates
+from gitops_bg.core.world import World, answered_once
+
+
+@answered_once
+def write_to_git(world: World) -> tuple[GitAction, ...]:
+    """What main, the promotion branch and the ledger are to receive; nothing while the remote is away.
+
+    Main and the branches that lead there receive nothing while main does not count: it is not for us to build on.
+    """
+    if world.observed.git.unreachable:
+        return ()
+    return (*_ledger(world), *(_promotion(world) if world.main_counts else ()))
+
+
+def _ledger(world: World) -> tuple[GitAction, ...]:
+    return (PublishLedger(world.record.epoch, world.record.ledger),) if world.record.ledger else ()
+
+
+def _promotion(world: World) -> tuple[GitAction, ...]:
+    branch = world.observed.git.promotion
+    wanted = _return_of_override(world) or _first_commit(world)
+    if wanted is None and branch and _is_way_back(world, branch):
+        return ()
+    wanted = wanted or _promotion_of_candidate(world)
+    if isinstance(wanted, OfferPromotion):
+        return () if _is_offered(world, wanted, branch) else (wanted,)
+    if isinstance(wanted, CommitPrimary) and branch and branch.digest == wanted.version.digest:
+        return (wanted,)  # The offer stands until main has the commit: it may be refused again.
+    stale = _stale_branch(world, branch)
+    return tuple(action for action in (wanted, stale) if action)
+
+
+def _return_of_override(world: World) -> GitAction | None:
+    override, active = world.record.override, world.active
+    if override is None or active is None or active.digest != override.to_digest or not world.desired.in_git:
+        return None
+    left = world.record.version(override.from_digest)
+    return _write(world, active, Event.ROLLED_BACK, left, override.reason, override.by)
+
+
+def _first_commit(world: World) -> GitAction | None:
+    """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
+    first = world.active or world.candidate
+    if world.record.primary or world.desired.primary is not Missing.ABSENT or first is None or world.frozen:
+        return None
+    if first.available_since is None:
+        return None
+    return _write(world, first, Event.DEPLOYED, None, "first deployment", "")
+
+
+def _promotion_of_candidate(world: World) -> GitAction | None:
+    """A candidate whose gates are open, unless ``primary.yaml`` names it or an override waits for Git."""
+    candidate, strategy = world.candidate, world.spec.strategy
+    if candidate is None or not world.record.traffic or candidate.digest == world.primary_digest:
+        return None
+    if world.record.override or not all_open(gates_before_commit(world, candidate)):
+        return None
+    reason = candidate.source.subject or "promotion"
+    by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
+    if by_itself and _waits_its_turn(world):
+        return None
+    if by_itself and not is_old_tag(world, candidate):
+        return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
+    if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
+        return None
+    ports = services_of(world, candidate)
+    return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, services=ports)
+
+
+def _waits_its_turn(world: World) -> bool:
+    """What ``primary.yaml`` names goes through first (DESIGN §4), unless it has failed to arrive."""
+    return world.moving_to is not None and not world.moving_to.failure
+
+
+def _promotes_on_expiry(world: World, candidate: Version) -> bool:
+    return world.spec.strategy.on_expire is OnExpire.PROMOTE and is_expired(world, candidate)
+
+
+def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
+    """To main, or, where main refuses the agent, as an offer on the promotion branch."""
+    ports = services_of(world, to)
+    if world.observed.git.main_refused:
+        return OfferPromotion(to, event, *_origin(origin), reason, by, ports)
+    return CommitPrimary(to, event, *_origin(origin), reason, by, ports)
+
+
+def _origin(version: Version | None) -> tuple[str, int | None]:
+    return (version.digest, version.number) if version else ("", None)
+
+
+def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | None) -> bool:
+    """Also where main writes its digest with a prefix that the record does not know it by."""
+    if branch is None or (branch.digest, branch.services) != (wanted.version.digest, wanted.services):
+        return False
+    named = world.desired.primary.snapshot.digest if world.desired.primary else ""
+    return branch.base_digest in (named, world.primary_digest)
+
+
+def _is_way_back(world: World, branch: PromotionBranch) -> bool:
+    """A rollback that somebody offers where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
+
+    It comes before any promotion: in an emergency nobody races the agent for the branch. What says that it asks for a
+    promotion is none, also where the record that would know whose it is was lost.
+    """
+    version = world.record.version(branch.digest)
+    if branch.digest == world.record.offered or branch.asks_for == Event.PROMOTED:
+        return False
+    if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
+        return False
+    live = version.digest in (world.record.traffic, world.primary_digest)
+    may_go = may_return_without_gates(world.record, version)
+    return bool(may_go) and not live and branch.base_digest == world.primary_digest
+
+
+def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:
+    """A promotion branch that nothing asks for. A candidate whose gates shut for a moment keeps its branch."""
+    if branch is None or world.suspended or world.desired.problems:
+        return None
+    if branch.digest == world.primary_digest:
+        return WithdrawPromotion("main has it")
+    candidate = world.candidate
+    if candidate and candidate.digest == branch.digest and not world.record.override:
+        return None
+    return WithdrawPromotion("its version is not wanted any more")

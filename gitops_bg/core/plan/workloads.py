@@ -1,0 +1,134 @@
+"""Actions on ReplicaSets: what must exist, at which size, and what may go; `decide` says in which order.
+
+What traffic needs grows first, what is new last: that a new version is refused must not hold up what serves, or the way
+back.
+"""
+
+from gitops_bg.core.checks.ephemeral_metadata import metadata_for
+from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.checks.sizes import wanted_size
+from gitops_bg.core.checks.versions import is_live
+from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
+from gitops_bg.core.model.observed import ReplicaSetView
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import KeepApart, Stage, Version
+from gitops_bg.core.names import replica_set_name
+from gitops_bg.core.world import World
+
+
+def grow(world: World, versions: tuple[Version, ...]) -> tuple[ClusterAction, ...]:
+    """Create what is missing of these, repair what somebody changed, scale up what is too small."""
+    return tuple(action for version in versions for action in _grow(world, version))
+
+
+def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...], tuple[Version, ...]]:
+    """The versions to care for: what traffic needs now, what else served here, and what is new in this cluster.
+
+    Traffic needs the version that it goes back to, if it does, and then the one that serves. In a rebuilt cluster all
+    begin anew, whatever served in the one before.
+    """
+    versions, back = manageable(world), world.moving_to if world.lane is SwitchKind.ROLLBACK else None
+    wanted = (back.digest if back else "", world.record.traffic)
+    needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
+    others = tuple(version for version in versions if version.digest not in wanted)
+    served = tuple(version for version in others if not is_new(world, version))
+    return needed, served, tuple(version for version in others if is_new(world, version))
+
+
+def is_new(world: World, version: Version) -> bool:
+    """Whether a version has yet to serve in this cluster."""
+    return not version.was_active or not world.record.traffic
+
+
+def begins(world: World, version: Version) -> bool:
+    """Whether the ReplicaSet of a version is made now: there is none, and nothing stands in its way."""
+    return world.replica_set(version.digest) is None and bool(_grow(world, version))
+
+
+def manageable(world: World) -> tuple[Version, ...]:
+    """The versions to care for now: while suspended, only the one that traffic goes back to."""
+    if not world.suspended:
+        return world.record.versions
+    coming = world.moving_to
+    return (coming,) if coming and world.lane is not SwitchKind.PROMOTION else ()
+
+
+def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
+    view, size = world.replica_set(version.digest), wanted_size(world, version)
+    if view is None:
+        return () if _in_the_way(world, version.digest) else _create(world, version, size)
+    if _needs_repair(world, version, view):
+        return _repair(world, version, max(size, view.replicas))
+    if view.replicas < size:
+        reason = f"the {version.stage} version needs {size}"
+        return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason),)
+    return ()
+
+
+def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, ...]:
+    """A new candidate begins at 0 (DESIGN §4.1); what served before comes back at its size at once."""
+    snapshot = world.snapshot(version)
+    gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
+    if not snapshot.text or (gone_for_good and version.digest != world.goal):
+        return ()
+    ready, color, metadata = world.spec.min_ready_seconds, version.color, metadata_for(world, version)
+    if version.was_active:
+        return (CreateReplicaSet(version.number, snapshot, color, size, ready, metadata=metadata),)
+    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world), metadata=metadata)
+    if size == 0:
+        return (created,)
+    return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
+
+
+def _apart(world: World) -> KeepApart | None:
+    """What a new version is kept off. Never what served before: nothing may stand in the way back (I6)."""
+    anti, active = world.spec.strategy.anti_affinity, world.active
+    return KeepApart(active.digest, anti.weight) if anti and active else None
+
+
+def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
+    """Whether it differs from its version, and the snapshot to make it right again is at hand."""
+    differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
+    return differs and bool(world.snapshot(version).text)
+
+
+def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterAction, ...]:
+    snapshot, ready, metadata = world.snapshot(version), world.spec.min_ready_seconds, metadata_for(world, version)
+    return (CreateReplicaSet(version.number, snapshot, version.color, replicas, ready, True, metadata=metadata),)
+
+
+def shrink(world: World) -> tuple[ClusterAction, ...]:
+    """Scale down what is too big, delete what no version knows; never while a switch is on its way (I2)."""
+    if world.suspended or world.record.switch:
+        return ()
+    smaller = [action for version in world.record.versions for action in _shrink(world, version)]
+    return (*smaller, *_delete_unknown(world))
+
+
+def _shrink(world: World, version: Version) -> tuple[ClusterAction, ...]:
+    view, size = world.replica_set(version.digest), wanted_size(world, version)
+    if view is None or view.replicas <= size or _needs_repair(world, version, view):
+        return ()
+    serving = is_live(world, version.digest) and not leak_to(world, version)
+    if serving and size < world.full_size:
+        return ()
+    reason = "archived" if version.stage is Stage.ARCHIVED else f"the {version.stage} version needs {size}"
+    return (ScaleReplicaSet(version.digest, version.number, view.replicas, size, reason, serving),)
+
+
+def _delete_unknown(world: World) -> list[ClusterAction]:
+    known = {version.digest for version in world.record.versions}
+    return [
+        DeleteReplicaSet(view.name, view.snapshot.digest, "beyond revisionHistoryLimit")
+        for view in world.observed.replica_sets
+        if view.ours
+        and not view.deleting
+        and view.snapshot.digest not in known
+        and not is_live(world, view.snapshot.digest)
+    ]
+
+
+def _in_the_way(world: World, digest: str) -> bool:
+    """Whether the name of a version's ReplicaSet is taken: by one that is going away, or is not ours."""
+    name = replica_set_name(world.spec.app, digest)
+    return any(view.name == name for view in world.observed.replica_sets)

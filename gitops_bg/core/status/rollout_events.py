@@ -1,0 +1,102 @@
+"""What people hear about rollouts and analyses besides the ledger: read off two records, so that it is told once.
+
+Each piece of news is one Kubernetes Event; the words are Argo Rollouts' where it has one (argo-rollouts.md §4).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, why
+from gitops_bg.core.model.metrics import AnalysisPhase
+from gitops_bg.core.model.record import Record, Rollout
+
+_BAD = (AnalysisPhase.FAILED, AnalysisPhase.ERROR, AnalysisPhase.INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutEvent:
+    """One thing that happened; ``reason`` is one CamelCase word."""
+
+    reason: str
+    message: str
+    warning: bool = False
+
+
+def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
+    """All that is new between two records of an app, in the order in which things happen."""
+    yield from _of_ledger(before, after)
+    if before.rollouts == after.rollouts and before.analysis == after.analysis:
+        return
+    known = {rollout.number: rollout for rollout in before.rollouts}
+    for rollout in after.rollouts:
+        yield from _of_rollout(known.get(rollout.number), rollout)
+    for old, run in runs(before, after):
+        yield from _of_run(old, run)
+
+
+def ended(before: Record, after: Record) -> Iterator[Rollout]:
+    """Rollouts that ended between two records; one that was rolled back after its promotion ends a second time."""
+    known = {rollout.number: rollout.outcome for rollout in before.rollouts}
+    return (one for one in after.rollouts if one.outcome and one.outcome is not known.get(one.number))
+
+
+def runs(before: Record, after: Record) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
+    """The analysis runs of ``after``, each with its own former state, where it had one."""
+    known = {(run.stage, run.rollout, run.attempt): run for run in before.analysis}
+    return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analysis)
+
+
+def waited(rollout: Rollout) -> int:
+    """The seconds that a rollout waited for people until it ended."""
+    if rollout.finished_at is None or rollout.waiting_since is None:
+        return rollout.waited_seconds
+    return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
+
+
+def _of_ledger(before: Record, after: Record) -> Iterator[RolloutEvent]:
+    """Numbers that were passed over: the ledger claims to have them (``core.transitions.record.restore``)."""
+    given = sum(entry.sequence > before.sequence for entry in after.ledger)
+    claimed = after.sequence - given
+    if before.epoch and claimed > before.sequence:
+        message = (
+            f"the ledger says that entry {claimed} of this app was told, and this record gave out {before.sequence}: "
+            "somebody else wrote there, or the record is one of an earlier backup; what waits is told after that number"
+        )
+        yield RolloutEvent("LedgerAhead", message, warning=True)
+
+
+def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[RolloutEvent]:
+    called = f"rollout {after.number} of {label(after.version, after.digest)}"
+    if before is None:
+        yield RolloutEvent("RolloutStarted", f"{called} begins")
+    was_waiting, waits = bool(before and before.waiting_since), bool(after.waiting_since)
+    if waits and not was_waiting:
+        yield RolloutEvent("RolloutPaused", f"{called} waits for somebody to go on")
+    if was_waiting and not waits:
+        yield RolloutEvent("RolloutResumed", f"{called} goes on; it waited for {after.waited_seconds} s in all")
+    if after.settled_at and not (before and before.settled_at):
+        yield RolloutEvent("RolloutCompleted", f"{called} is complete")
+    is_new = after.outcome is not (before.outcome if before else None)
+    if is_new and after.outcome and not after.outcome.good:
+        yield RolloutEvent("RolloutNotCompleted", f"{called} ended: {after.outcome}")
+
+
+def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutEvent]:
+    called = f"{after.stage.called} of rollout {after.rollout}"
+    if after.started_at and not (before and before.started_at):
+        yield RolloutEvent(
+            "AnalysisRunRunning", f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}"
+        )
+    known = {one.metric.name: one.finding for one in before.metrics} if before else {}
+    for one in after.metrics:
+        ended = one.finding is not AnalysisPhase.RUNNING and not one.terminated
+        if ended and one.finding is not known.get(one.metric.name):
+            yield _of_metric(called, one)
+    if not after.running and (before is None or before.running):
+        yield RolloutEvent(f"AnalysisRun{after.finding}", f"{called}: {why(after)}", after.finding in _BAD)
+
+
+def _of_metric(called: str, one: MetricRun) -> RolloutEvent:
+    warning = one.finding in _BAD and not one.metric.dry_run
+    return RolloutEvent(f"Metric{one.finding}", f"{called}: {one}", warning)

@@ -1,0 +1,205 @@
+"""The one decoder of JSON that others wrote: with limits, and with nothing in it that cannot be written again.
+
+`read_json` refuses what breaks a rule of `Limits`; it is for a document of one author. `read_objects` is for answers
+that hold the objects of many: there, what one of them wrote becomes null, or a replacement character, and the others
+are read as they are. `reread_json` is for texts that this process wrote itself.
+
+Python's own decoder gives infinities, lone surrogates (which fail where they are encoded, far away) and a
+RecursionError for twenty thousand brackets.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+DEEPEST = 100
+"""Levels of nesting; a Deployment has about 12. Python's own functions give up at some hundreds."""
+LONGEST_NUMBER = 40
+"""Digits and signs of a whole number; a 64-bit number has 20, and a hash written as a number 39."""
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class NotJson(ValueError):
+    """The text is no JSON that is read here; the message says why, without repeating it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is read. ``bytes`` counts those of UTF-8 for bytes, characters for a text."""
+
+    bytes: int = 16 * 1024 * 1024
+    depth: int = DEEPEST
+    twice: bool = True
+    """Whether a key may stand twice in an object, as nearly every reader of JSON allows; the last one holds."""
+
+
+ORDINARY = Limits()
+UNIQUE = Limits(twice=False)
+
+
+def read_json(text: str | bytes, limits: Limits = ORDINARY) -> Any:
+    """The value behind a text of one author. Raises `NotJson`.
+
+    >>> read_json('{"a": [1, 2.5]}')
+    {'a': [1, 2.5]}
+    >>> read_json("1e999")
+    Traceback (most recent call last):
+    gitops_bg.core.text.foreign_json.NotJson: it has the number 1e999, which JSON readers make an infinity of
+    """
+    if len(text) > limits.bytes:
+        raise NotJson(f"it is longer than {limits.bytes:,}")
+    decoded = _decoded(text)
+    if _brackets(decoded) > limits.depth and depth_of(decoded) > limits.depth:
+        raise NotJson(f"it is nested more than {limits.depth} levels deep")
+    value = _parsed(decoded, limits)
+    if _ESCAPED_SURROGATE.search(decoded) and _has_surrogate(value):
+        raise NotJson("it has an escape that is half a character")
+    return value
+
+
+def read_objects(text: bytes) -> Any:
+    """The value behind an answer that holds what many wrote. Raises `NotJson` where it is none at all.
+
+    What is nested too deep, or a number that nobody can write again, is null; half a character is U+FFFD.
+    """
+    decoded = text.decode(errors="replace")
+    try:
+        value = _LENIENT.decode(decoded)
+        return _mended(value) if _ESCAPED_SURROGATE.search(decoded) else value
+    except RecursionError:
+        return read_objects(_pruned(decoded).encode())
+    except ValueError as error:
+        raise NotJson(str(error)) from error
+
+
+def reread_json(text: str) -> Any:
+    """The value behind a text that this process wrote itself."""
+    return json.loads(text)
+
+
+def depth_of(text: str) -> int:
+    """How many levels of brackets a text has, strings apart.
+
+    >>> depth_of('{"a]": [[]]}')
+    3
+    """
+    deepest = level = 0
+    for token in _TOKEN.finditer(text):
+        sign = text[token.start()]
+        if sign in "[{":
+            level += 1
+            deepest = max(deepest, level)
+        elif sign != '"':
+            level -= 1
+    return deepest
+
+
+def _decoded(text: str | bytes) -> str:
+    try:
+        if isinstance(text, str):
+            text.isascii() or text.encode()
+            return text
+        return text.decode()
+    except UnicodeError as error:
+        raise NotJson("it is not UTF-8") from error
+
+
+def _brackets(text: str) -> int:
+    return text.count("[") + text.count("{")
+
+
+def _parsed(text: str, limits: Limits) -> Any:
+    try:
+        return (_STRICT if limits.twice else _UNIQUE).decode(text)
+    except RecursionError as error:
+        raise NotJson("it is nested too deep") from error
+    except NotJson:
+        raise
+    except ValueError as error:
+        raise NotJson(str(error)) from error
+
+
+def _constant(name: str) -> NoReturn:
+    raise NotJson(f"it has {name}, which JSON does not know")
+
+
+def _whole(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise NotJson(f"it has a whole number of {len(text)} digits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value - value != 0:
+        raise NotJson(f"it has the number {text[:40]}, which JSON readers make an infinity of")
+    return value
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise NotJson("a key stands twice in an object of it")
+    return found
+
+
+def _whole_or_null(text: str) -> int | None:
+    return int(text) if len(text) <= LONGEST_NUMBER else None
+
+
+def _finite_or_null(text: str) -> float | None:
+    value = float(text)
+    return value if value - value == 0 else None
+
+
+_STRICT = json.JSONDecoder(parse_constant=_constant, parse_int=_whole, parse_float=_finite)
+_UNIQUE = json.JSONDecoder(
+    parse_constant=_constant, parse_int=_whole, parse_float=_finite, object_pairs_hook=_no_key_twice
+)
+_LENIENT = json.JSONDecoder(parse_constant=lambda _: None, parse_int=_whole_or_null, parse_float=_finite_or_null)
+
+
+def _has_surrogate(value: Any) -> bool:
+    return any(_SURROGATE.search(text) for text in _texts(value))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    return [_mended(item) for item in value] if isinstance(value, list) else value
+
+
+def _pruned(text: str) -> str:
+    """The text with null in place of what stands deeper than `DEEPEST`."""
+    kept: list[str] = []
+    level = copied = 0
+    for token in _TOKEN.finditer(text):
+        sign = text[token.start()]
+        if sign in "[{":
+            level += 1
+            if level == DEEPEST + 1:
+                kept.append(text[copied : token.start()] + "null")
+        elif sign != '"':
+            if level == DEEPEST + 1:
+                copied = token.end()
+            level -= 1
+    return "".join([*kept, text[copied:]]) if level <= DEEPEST else "".join(kept)

@@ -1,0 +1,147 @@
+"""The step that follows a changed ``primary.yaml``, and what sends traffic where Git does not say yet (DESIGN §4)."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.reverts import asks_what_passed
+from gitops_bg.core.model.desired import Primary
+from gitops_bg.core.model.looks import awaited
+from gitops_bg.core.model.record import Cause, Event, Lift, Override, Record
+from gitops_bg.core.model.version import Source, Stage, Version
+from gitops_bg.core.transitions.git.naming import note_named
+from gitops_bg.core.transitions.traffic.holds import is_wanted_since, lift_hold, overrule_retry, put_hold
+from gitops_bg.core.transitions.versions.versions import register, retain, start_rollout
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World
+
+
+def hear_what_passed(world: World) -> World:
+    """What ``primary.yaml`` named between two looks, and names no more, was wanted: it lifts the hold on it.
+
+    That comes before the look counts for the holds that await it: what this look brings is older than they are, also
+    where main does not name it any more (decision 17).
+    """
+    passed = world.desired.passed if asks_what_passed(world.desired, world.record) else None
+    for snapshot in passed or ():
+        digest = world.resolve(snapshot)
+        hold = world.record.held(digest)
+        if hold and not hold.awaits and digest != world.primary_digest:  # What is named is told with who named it.
+            world = lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
+    return world
+
+
+def follow_primary(world: World) -> World:
+    """Take note of what ``primary.yaml`` names; a change of it is somebody's decision.
+
+    It ends an override, lifts the hold on what it names, and holds promotions that were taken back on their way,
+    whether anybody had seen them or not: the end does not hang on when we look.
+    """
+    primary = world.desired.primary
+    if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
+        return world
+    before, named, asked = world.record.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
+    world = _ensure_version(_end_override(world, named), primary, named)
+    if named != before:
+        reason, by = "primary.yaml names it again", primary.changed_by.author
+        world = lift_hold(world, named, how=Lift.NAMED, reason=reason, by=by)
+    passed = world.desired.passed if asked else ()
+    record, taken_back = note_named(world.record, (*map(world.resolve, passed or ()), named))
+    world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
+    if passed is None:  # Nobody can tell now: it is asked again.
+        return world
+    return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
+
+
+def _ensure_version(world: World, primary: Primary, named: str) -> World:
+    version = world.record.version(named)
+    if version is None:
+        return register(world, primary.snapshot, primary.source, primary.version)
+    if named == world.record.traffic or world.goal != named:
+        return world
+    if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
+        return world
+    if leads_back(world.record, version):
+        return world.with_version(retain(world, version))
+    return start_rollout(world, version)
+
+
+def _end_override(world: World, named: str) -> World:
+    """It ends once Git and traffic agree with it, or when main names another version than it did: a newer decision."""
+    override = world.record.override
+    if override is None:
+        return world
+    arrived = named == override.to_digest == world.record.traffic
+    if not arrived and override.awaits:
+        return world
+    if not arrived and named == override.to_digest:  # Git has followed: from now on any other value is an answer.
+        return world.with_record(replace(world.record, override=replace(override, baseline=named)))
+    if not arrived and named == (override.baseline or override.from_digest):
+        return world
+    world = world.with_record(replace(world.record, override=None))
+    if not override.diverged:
+        return world
+    reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
+    return world.noting(Event.CONVERGED, to=world.record.version(named), reason=reason)
+
+
+def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> World:
+    """What ``primary.yaml`` named, and main took back: without a hold it would be offered again at once.
+
+    Not what serves, nor what traffic may go back to.
+    """
+    for digest in digests:
+        if digest == world.record.traffic or is_wanted_since(world, digest, change):
+            continue
+        world = _registered(world, digest)
+        version = world.record.version(digest)
+        if version is None or leads_back(_serving(world), version):
+            continue
+        reason = f"its promotion was taken back by {change.commit[:10]}"
+        world = overrule_retry(world, digest, change)
+        world = put_hold(world, version, cause=Cause.TAKEN_BACK, reason=reason, by=change.author)
+    return world
+
+
+def _serving(world: World) -> Record:
+    """Before anything serves in a cluster that was rebuilt, what is to serve says what a way back is."""
+    return replace(world.record, traffic=world.record.traffic or world.primary_digest)
+
+
+def _registered(world: World, digest: str) -> World:
+    """The target's version may be news, where it was pushed since."""
+    if world.record.version(digest) or not world.target or digest != world.target_digest:
+        return world
+    return register(world, world.target.snapshot, world.target.source)
+
+
+def _overrule_target(world: World) -> World:
+    """A later decision about traffic: what the target's commit says it reverts does not count any more.
+
+    One that says nothing is not noted: its own revert would be taken for the revert of a revert, and lift a hold.
+    """
+    told = world.desired.provenance
+    if told is None or not told.named:
+        return world
+    return world.with_record(replace(world.record, target_revert=told.source.commit))
+
+
+def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
+    """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5).
+
+    ``from_git``: main's own history asks for it, so whatever comes later there is newer.
+    """
+    world = _overrule_target(world.with_version(retain(world, to)))
+    if world.primary_digest == to.digest == world.record.traffic:
+        return world.with_record(replace(world.record, override=None))
+    made = Override(world.record.primary, to.digest, reason, by, world.now, cause)
+    made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
+    return world.with_record(replace(world.record, override=made))
+
+
+def note_divergence(world: World) -> World:
+    """Say in the ledger, once, that main refuses the commit of an emergency rollback."""
+    pending, git = world.record.override, world.observed.git
+    if pending is None or pending.diverged or not git.main_refused or world.record.traffic != pending.to_digest:
+        return world
+    world = world.with_record(replace(world.record, override=replace(pending, diverged=True)))
+    reason = f"main refuses the commit ({git.main_refused}); it is offered on the promotion branch"
+    return world.noting(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)

@@ -1,0 +1,103 @@
+"""The step that keeps apart what Git said before a decision of ours, and what people answered to it (decision 17).
+
+The first look at main that begins after an emergency or an abort shows what was there before anybody could react to it:
+that ends nothing and lifts nothing, however new it is to us. Only what changes later does.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.operator_requests import is_answered_by
+from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.transitions.git.naming import note_named
+from gitops_bg.core.world import World
+
+
+def resume_emergency(world: World) -> World:
+    """Go on with an emergency that Git has not followed, where the record of it is gone.
+
+    The ledger holds what serves, or what main names while traffic is elsewhere, and main was not changed since: nobody
+    has answered it. Where main has named what serves since the ledger was written, it did follow, and what it names now
+    came later.
+    """
+    memory, primary, active = world.desired.memory, world.desired.primary, world.active
+    if memory is None or not primary or active is None:
+        return world
+    if active.digest in map(world.resolve, world.desired.passed or ()):
+        holds = tuple(replace(hold, awaits=None) for hold in world.record.holds)
+        return world.with_record(replace(world.record, holds=holds))
+    left, named = world.record.held(active.digest), world.record.held(world.primary_digest)
+    hold, back = (left, world.last_good) if left else (named, active)
+    if hold is None or back is None or hold.cause in (Cause.EXPIRED, Cause.CLOSED):
+        return world
+    if memory.primary_by != primary.changed_by.commit:
+        return world
+    world = world.with_record(note_named(world.record, (world.primary_digest,))[0])
+    return override(world, back, cause=hold.cause, reason=hold.reason, by="", from_git=True)
+
+
+def note_look(world: World) -> World:
+    """Take what main says as known to the decisions that no look has followed yet; then let them wait no more."""
+    if not world.record.awaits_look:
+        return world
+    world = _overrule(_know_primary(_know_revert(_know_retry(world))))
+    record = world.record
+    holds = tuple(replace(hold, awaits=_still(world, hold.awaits)) for hold in record.holds)
+    return world.with_record(replace(record, holds=holds, override=_based(world, record.override)))
+
+
+def _know_retry(world: World) -> World:
+    """A retry that is older than the hold on its digest does not lift it."""
+    retry = world.spec.retry
+    hold = world.record.held(retry.digest) if retry else None
+    if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:
+        return world
+    return world.with_record(replace(world.record, retry=retry.number))
+
+
+def _know_revert(world: World) -> World:
+    """The revert of a revert is nobody's answer to a hold that is newer than it, either."""
+    told, hold = world.desired.provenance, world.record.held(world.target_digest)
+    if told is None or not told.named or hold is None or hold.awaits is None:
+        return world
+    return world.with_record(replace(world.record, target_revert=told.source.commit))
+
+
+def _overrule(world: World) -> World:
+    """A promotion that was merged before its version was given up: traffic stays, and Git is told (DESIGN §4.5)."""
+    hold, active = world.record.held(world.primary_digest), world.active
+    is_named = world.record.primary == world.primary_digest and bool(world.desired.primary)
+    if hold is None or hold.awaits is None or not is_named or active is None or world.record.override:
+        return world
+    if hold.cause is Cause.EXPIRED or active.digest == hold.digest:
+        return world
+    reason = f"{hold.reason}; primary.yaml had named it before"
+    return override(world, active, cause=hold.cause, reason=reason, by="")
+
+
+def _know_primary(world: World) -> World:
+    """What primary.yaml says is nobody's answer to an emergency, nor to the hold on what it names."""
+    pending, hold = world.record.override, world.record.held(world.primary_digest)
+    waits = (pending is not None and pending.awaits) or _outranks(hold)
+    if not waits or not world.desired.primary:
+        return world
+    return world.with_record(note_named(world.record, (world.primary_digest,))[0])
+
+
+def _outranks(hold: Hold | None) -> bool:
+    """Who merged in time what then expired was not too late."""
+    return hold is not None and hold.awaits is not None and hold.cause is not Cause.EXPIRED
+
+
+def _based(world: World, pending: Override | None) -> Override | None:
+    if pending is None or pending.awaits is None:
+        return pending
+    awaits = _still(world, pending.awaits)
+    return replace(pending, awaits=awaits, baseline=pending.baseline if awaits else world.record.primary)
+
+
+def _still(world: World, awaits: Awaited | None) -> Awaited | None:
+    """What is waited for still; of another process nobody knows when it looked, so the next look of this one counts."""
+    looks = world.desired.looks
+    return None if awaits is None or awaits.is_over(looks) else awaits.noted(looks)

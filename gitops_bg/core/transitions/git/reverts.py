@@ -1,0 +1,71 @@
+"""Steps that follow a reverted push: a target that went back, and whose commit says what it takes back (decision 18).
+
+Marker and content are both required (gitops.md §3): the commit names what it reverts, that had brought the version
+which serves or is about to, and what the target names now served before. And order: the revert came into main after
+``primary.yaml`` was changed last.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.reverts import named_by_target, revert_objection
+from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Cause, Lift
+from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.transitions.traffic.holds import lift_hold, overrule_retry, put_hold
+from gitops_bg.core.world import World
+
+
+def follow_target_revert(world: World) -> World:
+    """Send traffic back at once where the push of the version that it follows was reverted (gitops.md §3).
+
+    Where traffic has not followed yet, its promotion is cancelled: no switch at all, and a hold on what was promoted,
+    unless that served before: nothing speaks against going back there (I6). A way back that has not begun is cancelled
+    only where the very push was reverted that ``primary.yaml`` comes from: not the revert of a promotion.
+    """
+    told, leaving, back = world.desired.provenance, world.record.version(world.goal), named_by_target(world)
+    if told is None or leaving is None or back is None or back == leaving or revert_objection(world, told):
+        return world
+    returns = leaving.was_active and leaving.digest != world.record.traffic
+    if returns and not _is_of_what_was_reverted(world, told):
+        return world
+    reason = f"{told.source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
+    world = overrule_retry(world, leaving.digest, told.source)
+    world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
+    if leaving.digest != world.record.traffic and not returns:
+        world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
+    return world.with_record(replace(world.record, target_revert=told.source.commit))
+
+
+def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
+    primary = world.desired.primary
+    return bool(primary) and primary.source.commit in told.reverted  # type: ignore[union-attr]
+
+
+def lift_by_older_revert(world: World) -> World:
+    """One that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
+    primary = world.desired.primary
+    followed = primary and primary.changed_by.commit == world.record.primary_by
+    return _lift_by_revert(world) if _is_older_than_primary(world) and not followed else world
+
+
+def lift_by_revert(world: World) -> World:
+    """The revert of a revert says that the version is wanted again: its hold ends, and every gate is before it.
+
+    Not the hold of a later change of ``primary.yaml``, whenever that was put.
+    """
+    return world if _is_older_than_primary(world) else _lift_by_revert(world)
+
+
+def _is_older_than_primary(world: World) -> bool:
+    told, primary = world.desired.provenance, world.desired.primary
+    return bool(told and primary and primary.changed_by.landed_after(told.source))
+
+
+def _lift_by_revert(world: World) -> World:
+    told, version = world.desired.provenance, named_by_target(world)
+    if told is None or version is None or world.record.target_revert not in told.reverted:
+        return world
+    world = world.with_record(replace(world.record, target_revert=told.source.commit))
+    reason = f"{told.source.commit[:10]} reverts the revert of its push"
+    return lift_hold(world, version.digest, how=Lift.SAID_SO, reason=reason, by=told.source.author)

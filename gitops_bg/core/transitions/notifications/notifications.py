@@ -1,0 +1,185 @@
+"""The step that tells hooks and people what happened: post-rollout hooks, event hooks and alerts hold up nothing.
+
+Each message stays in the record until its hook has taken it, refused it, or was away for too long: at least once,
+in order for each hook, and no hook waits for another (flagger.md §3.4).
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitops_bg.core.checks.event_text import sentence, severity_of, subject_of
+from gitops_bg.core.checks.hook_queries import hooks_of
+from gitops_bg.core.checks.hook_timing import listeners, message_ends_at, next_messages
+from gitops_bg.core.checks.phase import flagger_phase, phase_of
+from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.hooks import (
+    Answer,
+    Hook,
+    HookResponse,
+    HookType,
+    OutboxMessage,
+    Severity,
+    answer_of,
+    is_retried,
+)
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.plan.deliveries import message_id
+from gitops_bg.core.transitions.notifications.waiting_for_people import note_awaited
+from gitops_bg.core.world import World
+
+MOST_DELIVERIES = 100
+"""More than these are not kept for hooks that are away: the oldest go."""
+
+
+def enqueue(world: World) -> World:
+    """Queue what is new, take in what was delivered, give up what is too late."""
+    if not (world.spec.strategy.hooks or world.record.deliveries or world.record.undelivered):
+        return world
+    for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase, _queue_awaited):
+        world = step(world)
+    return world
+
+
+def _take_in(world: World) -> World:
+    answers = {called.id: called for called in world.observed.calls}
+    hooks = {hook.key: hook for hook in listeners(world)}
+    for one in next_messages(world):
+        called, hook = answers.get(message_id(world, one)), hooks.get(one.hook)
+        if called and hook:
+            world = _delivered(world, hook, one, called)
+    return world
+
+
+def _delivered(world: World, hook: Hook, one: OutboxMessage, called: HookResponse) -> World:
+    answer = answer_of(called.status)
+    again = answer is Answer.REFUSED and is_retried(hook, called.status, one.tries)
+    if answer is Answer.UNANSWERED or again:
+        return _with(world, one, replace(one, tries=one.tries + 1, last_at=called.at))
+    world = _with(world, one, None)
+    if answer is Answer.REFUSED:
+        return _not_taken(world, hook, f"refused ({called.status}): {' '.join(called.text.split())[:300]}")
+    failing = tuple(name for name in world.record.undelivered if name != hook.key)
+    return world.with_record(replace(world.record, undelivered=failing))
+
+
+def _give_up(world: World) -> World:
+    for hook in listeners(world):
+        late = [one for one in world.record.deliveries if one.hook == hook.key and _is_late(world, hook, one)]
+        for one in late:
+            world = _with(world, one, None)
+        if late:
+            world = _not_taken(world, hook, hook.unknown or f"no answer within {hook.deadline} s")
+    return world
+
+
+def _is_late(world: World, hook: Hook, one: OutboxMessage) -> bool:
+    ends = message_ends_at(hook, one)
+    return ends is not None and world.now >= ends
+
+
+def _not_taken(world: World, hook: Hook, why: str) -> World:
+    """Said once, until it takes something again."""
+    if hook.key in world.record.undelivered:
+        return world
+    world = world.with_record(replace(world.record, undelivered=(*world.record.undelivered, hook.key)))
+    if hook.mute_alert:
+        return world
+    return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
+
+
+def _with(world: World, before: OutboxMessage, after: OutboxMessage | None) -> World:
+    changed = [after if one == before else one for one in world.record.deliveries]
+    return world.with_record(replace(world.record, deliveries=tuple(one for one in changed if one)))
+
+
+def _drop_unknown(world: World) -> World:
+    """Hooks that are gone from the file are told nothing."""
+    names = {hook.key for hook in listeners(world)}
+    left = tuple(one for one in world.record.deliveries if one.hook in names)
+    failing = tuple(name for name in world.record.undelivered if name in names)
+    if (left, failing) == (world.record.deliveries, world.record.undelivered):
+        return world
+    return world.with_record(replace(world.record, deliveries=left, undelivered=failing))
+
+
+def _queue_entries(world: World) -> World:
+    record = world.record
+    if record.told == record.sequence or not any(listeners(world)):
+        return world
+    phase = flagger_phase(world)
+    for entry in record.ledger:
+        # That a hook takes nothing is not told to it, nor to others: that would never end.
+        if entry.sequence > record.told and entry.event is not Event.HOOK_UNDELIVERED:
+            world = _queue_entry(world, entry, phase)
+    return world.with_record(replace(world.record, told=record.sequence))
+
+
+def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
+    severity, digest = severity_of(entry), entry.to_digest or entry.from_digest
+    for hook in hooks_of(world, HookType.EVENT):
+        world = _queue(world, hook, phase, digest, _sentence(entry), severity)
+    for hook in _alerted(world, severity):
+        world = _queue(world, hook, phase, subject_of(entry), sentence(world, entry), severity)
+    outcome, digest = _outcome(world, entry)
+    for hook in hooks_of(world, HookType.POST_ROLLOUT) if outcome else ():
+        world = _queue(world, hook, outcome, digest)
+    return world
+
+
+def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
+    """How a rollout ended, in Flagger's words, and of which digest; nothing where it did not.
+
+    With an analysis after promotion, it has succeeded when that has.
+    """
+    run = world.record.run(AnalysisStage.POST)
+    judged = run is not None and run.digest == entry.to_digest
+    if entry.event is (Event.ANALYSED if judged else Event.PROMOTED) and entry.to_digest == world.record.traffic:
+        return "Succeeded", entry.to_digest
+    if entry.event is Event.ABORTED:
+        return "Failed", entry.to_digest
+    return ("Failed", entry.from_digest) if entry.event is Event.ROLLED_BACK else ("", "")
+
+
+def _sentence(entry: LedgerEntry) -> str:
+    version = f" v{entry.to_version}" if entry.to_version else ""
+    return f"{entry.event}{version}" + (f": {entry.reason}" if entry.reason else "")
+
+
+def _queue_phase(world: World) -> World:
+    """A change of phase is news, too."""
+    phase, before = str(phase_of(world)), world.record.told_phase
+    hooks = tuple(hooks_of(world, HookType.EVENT))
+    if not hooks or phase == before:
+        return world
+    version = world.moving_to or world.candidate or world.active
+    message = f"phase {before} → {phase}" if before else f"phase {phase}"
+    for hook in hooks:
+        digest = version.digest if version else ""
+        severity = Severity.ERROR if phase == Phase.DEGRADED else Severity.INFO
+        world = _queue(world, hook, flagger_phase(world), digest, message, severity)
+    return world.with_record(replace(world.record, told_phase=phase))
+
+
+def _queue_awaited(world: World) -> World:
+    """That people are waited for is news for people."""
+    hooks = tuple(_alerted(world, Severity.WARN))
+    if not hooks:
+        return world
+    world, digest, text = note_awaited(world)
+    for hook in hooks if text else ():
+        world = _queue(world, hook, flagger_phase(world), digest, text, Severity.WARN)
+    return world
+
+
+def _alerted(world: World, severity: Severity) -> Iterator[Hook]:
+    return (hook for hook in hooks_of(world, HookType.ALERT) if severity.reaches(hook.severity))
+
+
+def _queue(
+    world: World, hook: Hook, phase: str, digest: str, message: str = "", severity: Severity = Severity.INFO
+) -> World:
+    record = world.record
+    one = OutboxMessage(hook.key, record.delivery + 1, world.now, phase, digest, message, severity)
+    waiting = (*record.deliveries, one)[-MOST_DELIVERIES:]
+    return world.with_record(replace(record, delivery=one.number, deliveries=waiting))

@@ -1,0 +1,30 @@
+"""The step that notes that somebody was told that a rollout waits for a person (flagger.md §3.7).
+
+One table says it of every ledger entry; that people are waited for is in no ledger entry, and read off the gates.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.event_text import of_commit
+from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import GateKind, Phase
+from gitops_bg.core.world import World
+
+
+def note_awaited(world: World) -> tuple[World, str, str]:
+    """For which digest a person is waited for, and what to say: once for a rollout, however often it comes and goes.
+
+    A gate that is asked says so itself, with an event (`HOOK_REFUSED`).
+    """
+    coming = world.candidate
+    if coming is None or coming.rollout == world.record.alerted or phase_of(world) is not Phase.AWAITING_PROMOTION:
+        return world, "", ""
+    shut = [gate for gate in gates_to_show(world) if not gate.open]
+    if [gate.kind for gate in shut] != [GateKind.APPROVAL]:
+        return world, "", ""
+    world = world.with_record(replace(world.record, alerted=coming.rollout))
+    commit = of_commit(coming.source.commit)
+    text = f"{world.spec.app}: {label(coming.number, coming.digest)}{commit} waits for approval: {shut[0].reason}"
+    return world, coming.digest, text

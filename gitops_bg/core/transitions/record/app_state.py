@@ -1,0 +1,73 @@
+"""The step that tells the ledger when an app begins or ceases to be suspended, invalid, orphaned or rewritten."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.phase import is_to_go
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.spec import DeletionPolicy
+from gitops_bg.core.transitions.git.main import note_lost
+from gitops_bg.core.world import World
+
+# Enough for a person to find the line; the condition and `gitops-bg check` show all of it.
+LONGEST_REASON = 500
+
+
+def note_standing(world: World) -> World:
+    """One ledger entry for each change of an app's standing."""
+    for step in (_suspension, _validity, _presence, note_lost, _history):
+        world = step(world)
+    return world
+
+
+def _suspension(world: World) -> World:
+    if world.suspended == world.record.suspended:
+        return world
+    suspend = world.spec.suspend
+    world = world.with_record(replace(world.record, suspended=world.suspended))
+    if world.suspended and suspend:
+        by = suspend.by or world.suspended_by.author
+        return world.noting(Event.SUSPENDED, commit=world.suspended_by.commit, by=by, reason=suspend.reason)
+    if suspend and suspend.until:
+        return world.noting(Event.RESUMED, reason=f"it was suspended until {suspend.until:%Y-%m-%dT%H:%M:%SZ}")
+    asked = world.suspended_by
+    return world.noting(Event.RESUMED, commit=asked.commit, by=asked.author, reason=asked.subject)
+
+
+def _validity(world: World) -> World:
+    if not world.desired.knowledge.counts:
+        return world
+    problems = "; ".join(str(problem) for problem in world.desired.problems)[:LONGEST_REASON]
+    if problems == world.record.invalid:
+        return world
+    world = world.with_record(replace(world.record, invalid=problems))
+    event = Event.INVALID if problems else Event.VALID
+    return world.noting(event, commit=world.desired.commit, reason=problems)
+
+
+def _presence(world: World) -> World:
+    if not world.desired.knowledge.counts:
+        return world
+    orphaned = not world.desired.in_git
+    waits = orphaned and world.spec.deletion_policy is DeletionPolicy.DELETE and not is_to_go(world)
+    if orphaned == world.record.orphaned or waits:
+        return world
+    world = world.with_record(replace(world.record, orphaned=orphaned))
+    if not orphaned:
+        return world.noting(Event.ADOPTED, commit=world.desired.commit, reason="the app's folder is back in main")
+    if is_to_go(world):
+        return world.noting(Event.DELETED, origin=world.active, commit=world.desired.commit)
+    reason = "the app's folder has left main without deletionPolicy: delete; it keeps serving"
+    return world.noting(Event.ORPHANED, to=world.active, commit=world.desired.commit, reason=reason)
+
+
+def _history(world: World) -> World:
+    lost = world.record.lost
+    if lost == world.record.history or (lost and not world.desired.history_lasts):
+        return world
+    if not lost and not world.desired.knowledge.counts:
+        return world
+    world = world.with_record(replace(world.record, history=lost))
+    if not lost:
+        return world.noting(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
+    reason = f"main no longer contains {lost[:10]}; it moves nothing until that is back or accepted"
+    return world.noting(Event.HISTORY_REWRITTEN, commit=world.desired.commit, reason=reason)

@@ -1,0 +1,92 @@
+"""The step that believes no time that is still to come: what happened, happened by now, whoever wrote it down.
+
+An agent whose clock was ahead wrote moments of the future into the record. Taken as it is, a wait that counts from such
+a moment lasts longer than its configured length. Decides nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
+from gitops_bg.core.model.hooks import HookRun, OutboxMessage
+from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.version import Stabilization, Version
+from gitops_bg.core.world import World
+
+_Part = TypeVar("_Part", Version, Stabilization, AnalysisRun, MetricRun, HookRun, OutboxMessage, Restart)
+
+_HAPPENED: dict[type, tuple[str, ...]] = {
+    Version: (
+        "rollout_started_at",
+        "available_since",
+        "waiting_since",
+        "activated_at",
+        "routed_at",
+        "left_at",
+        "retired_at",
+    ),
+    Stabilization: ("since",),
+    AnalysisRun: ("started_at",),
+    MetricRun: ("last_at",),
+    HookRun: ("since", "unanswered_since", "last_at"),
+    OutboxMessage: ("at", "last_at"),
+    Restart: ("asked_at",),
+}
+"""Moments that waits count from, of each part of a record. What somebody wrote for the future is not among them."""
+
+
+def trust_no_future(world: World) -> World:
+    """The same world in which no wait counts from a moment that is still to come."""
+    record, now = world.record, world.now
+    if not any(_is_ahead(part, now) for part in _parts(record)):
+        return world
+    restart = record.restart
+    return world.with_record(
+        replace(
+            record,
+            versions=tuple(_version(one, now) for one in record.versions),
+            analysis=tuple(_run(one, now) for one in record.analysis),
+            hooks=tuple(_by_now(one, now) for one in record.hooks),
+            deliveries=tuple(_by_now(one, now) for one in record.deliveries),
+            restart=_by_now(restart, now) if restart else None,
+        )
+    )
+
+
+def _parts(record: Record) -> Iterator[object]:
+    for version in record.versions:
+        yield version
+        if version.probation:
+            yield version.probation
+    for run in record.analysis:
+        yield run
+        yield from run.metrics
+    yield from record.hooks
+    yield from record.deliveries
+    if record.restart:
+        yield record.restart
+
+
+def _is_ahead(part: object, now: datetime) -> bool:
+    for name in _HAPPENED[type(part)]:
+        moment = getattr(part, name)
+        if moment is not None and moment > now:
+            return True
+    return False
+
+
+def _by_now(part: _Part, now: datetime) -> _Part:
+    moments = {name: getattr(part, name) for name in _HAPPENED[type(part)]}
+    ahead: dict[str, datetime] = {name: now for name, moment in moments.items() if moment is not None and moment > now}
+    return replace(part, **ahead) if ahead else part  # type: ignore[arg-type]
+
+
+def _version(version: Version, now: datetime) -> Version:
+    version = _by_now(version, now)
+    return replace(version, probation=_by_now(version.probation, now)) if version.probation else version
+
+
+def _run(run: AnalysisRun, now: datetime) -> AnalysisRun:
+    return replace(_by_now(run, now), metrics=tuple(_by_now(one, now) for one in run.metrics))

@@ -1,0 +1,116 @@
+"""Steps that join the record with Git's memory: what the ledger has by now, and what a rebuilt cluster forgot."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.versions import next_color
+from gitops_bg.core.model.digest import is_genuine
+from gitops_bg.core.model.observed import ReplicaSetView
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import Source, Stage, Version
+from gitops_bg.core.transitions.record.upgrade import upgraded
+from gitops_bg.core.world import World
+
+
+def acknowledge_ledger(world: World) -> World:
+    """Forget the entries that have reached the state branch."""
+    git, record = world.observed.git, world.record
+    if git.ledger_epoch != record.epoch:
+        return world
+    if git.ledger_sequence > record.sequence:
+        return world.with_record(_counting_from(record, git.ledger_sequence))
+    waiting = tuple(entry for entry in record.ledger if entry.sequence > git.ledger_sequence)
+    return world if waiting == record.ledger else world.with_record(replace(record, ledger=waiting))
+
+
+def _counting_from(record: Record, last: int) -> Record:
+    """The record gives its numbers out after ``last``, also to what waits: it never gave that one out itself.
+
+    Somebody else wrote it into the ledger, or the record is one of an earlier backup. Its number does not tell what Git
+    has; so nothing is taken for told. What Git has word for word it does not take twice (``repo.write.ledger_file``).
+    """
+    waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
+    told = last + sum(entry.sequence <= record.told for entry in record.ledger)
+    return replace(record, sequence=last + len(waiting), ledger=waiting, told=told)
+
+
+def restore_memory(world: World) -> World:
+    """Begin a new record: take numbers, holds and past digests from the ledger, and ReplicaSets that are there.
+
+    Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. What somebody asked for
+    before the record began was answered in its former life, or has nothing left to act on. Where nobody has looked at
+    Git yet, the ledger is asked as soon as somebody has.
+    """
+    if world.record.epoch:
+        return _recalled(upgraded(world))
+    request = world.observed.request
+    record = replace(
+        world.record,
+        epoch=world.observed.app_uid[:8] or "0",
+        request=request.id if request else "",
+        retry=world.spec.retry.number if world.spec.retry else 0,
+        unrecalled=True,
+    )
+    world = _recalled(world.with_record(record))
+    for view in world.observed.replica_sets:
+        world = _take_back(world, view)
+    return world
+
+
+def _recalled(world: World) -> World:
+    """What the ledger knows, once it could be asked; what the record knows itself goes before."""
+    record, memory = world.record, world.desired.memory
+    if not record.unrecalled or not world.desired.seen:
+        return world
+    record = replace(record, unrecalled=False)
+    if memory is None:
+        return world.with_record(record)
+    holds = tuple(hold for hold in memory.holds if record.objection(hold.digest) is None)
+    past = tuple(hold for hold in memory.past_holds if record.objection(hold.digest) is None)
+    known = tuple(digest for digest in memory.active_digests if digest not in record.activations)
+    record = replace(
+        record,
+        rollout=max(record.rollout, memory.rollout),
+        last_version=max(record.last_version, memory.last_version),
+        activations=(*known, *record.activations),
+        holds=(*holds, *record.holds),
+        past_holds=(*past, *record.past_holds),
+        primary_by=record.primary_by or memory.primary_by,
+    )
+    return world.with_record(record)
+
+
+def _take_back(world: World, view: ReplicaSetView) -> World:
+    """Give a ReplicaSet that outlived its record a version again: on its way out unless Git still names it."""
+    record = world.record
+    usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
+    if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
+        return world
+    served = view.snapshot.digest in record.activations
+    version = Version(
+        number=view.number,
+        snapshot=view.snapshot,
+        color=view.color or next_color(world),
+        stage=Stage.LEGACY if served else Stage.CANDIDATE,
+        source=_source(world, view.snapshot.digest),
+        rollout=record.rollout,
+        rollout_started_at=world.now,
+        waiting_since=world.now,
+        activated_at=world.now if served else None,
+        left_at=world.now if served else None,
+    )
+    world = world.with_record(replace(record, last_version=max(record.last_version, view.number)))
+    return world.with_version(version)
+
+
+def _source(world: World, digest: str) -> Source:
+    """The commit that brought a snapshot, where main still says so."""
+    documents = (world.desired.primary, world.desired.target)
+    return next((one.source for one in documents if one and one.snapshot.digest == digest), Source(commit=""))
+
+
+def remember_size(world: World) -> World:
+    """Remember the replicas the target asks for, for the time when it cannot be read."""
+    target, record = world.target, world.record
+    if not target or target.replicas == record.replicas:
+        return world
+    return world.with_record(replace(record, replicas=target.replicas))

@@ -1,0 +1,134 @@
+"""The step that keeps the book of rollouts: when each got how far, how long it waited for people, how it ended.
+
+It reads what the steps before it decided, so that no way for a rollout to end can be forgotten here. Decides nothing.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.checks.gates import gates_to_show
+from gitops_bg.core.checks.milestones import reached
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.record import Event, Lift, Rollout, RolloutOutcome, SwitchKind
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.world import World
+
+MOST_ROLLOUTS = 5
+"""How many a record keeps; the ledger knows all of them."""
+
+
+def note_rollouts(world: World) -> World:
+    """Bring the book up to date with the versions of the record."""
+    known = world.record.rollouts
+    begun = tuple(_begun(version) for version in _newly_begun(world))
+    rollouts = tuple(_noted(world, rollout) for rollout in (*known, *begun))[-MOST_ROLLOUTS:]
+    return world if rollouts == known else world.with_record(replace(world.record, rollouts=rollouts))
+
+
+def _newly_begun(world: World) -> list[Version]:
+    """Versions in a rollout that the book does not have; a book that begins has only what is wanted now."""
+    book = world.record.rollouts
+    last = book[-1].number if book else 0
+    begun = {
+        version.rollout: version
+        for version in world.record.versions
+        if version.rollout > last
+        and (book or (not version.retiring and version.stage in (Stage.CANDIDATE, Stage.ACTIVE)))
+    }
+    return [begun[number] for number in sorted(begun)]
+
+
+def _begun(version: Version) -> Rollout:
+    return Rollout(version.rollout, version.number, version.digest, version.rollout_started_at)
+
+
+def _noted(world: World, rollout: Rollout) -> Rollout:
+    if rollout.outcome is not None:
+        return reached(world, _left(world, rollout)) if rollout.outcome.good else rollout
+    rollout = reached(world, replace(rollout, hurried=rollout.hurried or _is_hurried(world, rollout)))
+    outcome = _outcome(world, rollout)
+    rollout = _with_waiting(world, rollout, outcome is None and _waits_for_people(world))
+    if outcome is None:
+        return rollout
+    return reached(world, replace(rollout, outcome=outcome, finished_at=_finished_at(world, rollout)))
+
+
+def _finished_at(world: World, rollout: Rollout) -> datetime:
+    """Now; but what serves without having been judged was done when traffic moved to it."""
+    active, run = world.active, world.record.run(AnalysisStage.POST)
+    judged = rollout.hurried or (run is not None and run.rollout == rollout.number)
+    if active is None or active.rollout != rollout.number or judged:
+        return world.now
+    return active.activated_at or world.now
+
+
+def _left(world: World, rollout: Rollout) -> Rollout:
+    """Traffic went back from what it had brought forward: it did not end well after all."""
+    version = world.record.version(rollout.digest)
+    if version is None or version.rollout != rollout.number or not _was_rolled_back(world, version):
+        return rollout
+    return replace(rollout, outcome=RolloutOutcome.ROLLED_BACK, finished_at=version.left_at)
+
+
+def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
+    """How it ended; None while it is under way."""
+    version = world.record.version(rollout.digest)
+    if version is None or version.rollout != rollout.number:
+        return RolloutOutcome.SUPERSEDED
+    if version.digest == world.record.traffic:
+        promoted = RolloutOutcome.FAST_PROMOTED if rollout.hurried else RolloutOutcome.PROMOTED
+        return None if _is_judged(world, rollout) or _is_left(world) else promoted
+    if _was_rolled_back(world, version) and version.activated_at and version.activated_at >= rollout.started_at:
+        return RolloutOutcome.ROLLED_BACK
+    if world.record.held(version.digest):
+        return RolloutOutcome.ABORTED
+    if not version.retiring and version.stage is Stage.CANDIDATE:
+        return None
+    return RolloutOutcome.CANCELLED if _is_set_back(world, version) else RolloutOutcome.SUPERSEDED
+
+
+def _is_set_back(world: World, version: Version) -> bool:
+    """Whether the target names what serves, or another version that was there before this one."""
+    wanted = world.record.version(world.target_digest)
+    return world.target_digest == world.record.traffic or (wanted is not None and wanted.number < version.number)
+
+
+def _was_rolled_back(world: World, version: Version) -> bool:
+    """Whether traffic left it with a hold: one that was put while it served, and that nobody answered."""
+    objection = world.record.objection(version.digest)
+    if objection is None or objection.lifted not in (None, Lift.PASSED_OVER):
+        return False
+    if version.activated_at is None or version.left_at is None:
+        return False
+    return version.activated_at <= objection.since <= version.left_at
+
+
+def _is_hurried(world: World, rollout: Rollout) -> bool:
+    """Whether somebody has just asked for it: what was noted in this pass is still on its way to Git."""
+    return any(entry.event is Event.SKIPPED and entry.rollout == rollout.number for entry in world.record.ledger)
+
+
+def _is_judged(world: World, rollout: Rollout) -> bool:
+    """Whether an analysis after promotion may still take it back."""
+    run = world.record.run(AnalysisStage.POST)
+    return run is not None and run.rollout == rollout.number and (run.running or run.paused)
+
+
+def _is_left(world: World) -> bool:
+    """Whether traffic is on its way back: how that ends is known once it is there."""
+    return world.moving_to is not None and world.lane is SwitchKind.ROLLBACK
+
+
+def _waits_for_people(world: World) -> bool:
+    shut = {gate.kind for gate in gates_to_show(world) if not gate.open}
+    return world.suspended or (bool(shut) and shut <= {GateKind.APPROVAL, GateKind.MANUAL})
+
+
+def _with_waiting(world: World, rollout: Rollout, waits: bool) -> Rollout:
+    if waits is (rollout.waiting_since is not None):
+        return rollout
+    if rollout.waiting_since is None:
+        return replace(rollout, waiting_since=world.now)
+    waited = rollout.waited_seconds + round((world.now - rollout.waiting_since).total_seconds())
+    return replace(rollout, waiting_since=None, waited_seconds=waited)

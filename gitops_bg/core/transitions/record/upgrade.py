@@ -1,0 +1,58 @@
+"""Reads records of older releases: that a version was rolled back stood on the version, and its number was its order.
+
+Nothing else is left of either: what is read here is written as holds with a cause, and as an order of its own.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def upgraded(world: World) -> World:
+    """The same world with a record as this release writes it."""
+    record = world.record
+    served = [version for version in record.versions if version.was_active] if not record.activations else []
+    if not (served or record.past_digests):
+        return world
+    arrivals = sorted(
+        served, key=lambda one: (one.digest == record.traffic, one.left_at or one.activated_at, one.number)
+    )
+    places = {version.digest: place for place, version in enumerate(arrivals, 1)}
+    record = replace(
+        _with_facts(record),
+        activations=_order(record, served),
+        past_digests=(),
+        moves=max(record.moves, len(arrivals)),
+        versions=tuple(_without_facts(one, places.get(one.digest, 0)) for one in record.versions),
+    )
+    return world.with_record(record)
+
+
+def _order(record: Record, served: list[Version]) -> tuple[str, ...]:
+    """As it was understood: forgotten versions first, then by number."""
+    known = tuple(version.digest for version in served)
+    return (*(digest for digest in record.past_digests if digest not in known), *known)
+
+
+def _with_facts(record: Record) -> Record:
+    """A version that was rolled back has a hold with that cause: the one in force, or one that was passed over."""
+    bad = {version.digest for version in record.versions if version.rolled_back}
+    holds = tuple(
+        replace(hold, cause=Cause.ROLLED_BACK) if hold.digest in bad and hold.cause is Cause.UNKNOWN else hold
+        for hold in record.holds
+    )
+    lifted = (
+        version for version in record.versions if version.rolled_back and record.objection(version.digest) is None
+    )
+    return replace(record, holds=holds, past_holds=(*record.past_holds, *map(_fact, lifted)))
+
+
+def _fact(version: Version) -> Hold:
+    since = version.left_at or version.rollout_started_at
+    return Hold(version.digest, "traffic was rolled back from it", since, Cause.ROLLED_BACK, Lift.PASSED_OVER)
+
+
+def _without_facts(version: Version, place: int) -> Version:
+    return replace(version, rolled_back=False, arrived=version.arrived or place)

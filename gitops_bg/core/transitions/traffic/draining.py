@@ -1,0 +1,26 @@
+"""The step that notes when live traffic has really arrived: until then, and `drainSeconds` longer, nobody is retired.
+
+A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until the
+slices of the active Service hold exactly the new ones. No longer than ``progressDeadlineSeconds``: where somebody else
+keeps an address in the slices, nothing would ever be scaled down.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.draining import reaches_only
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def note_endpoints_synced(world: World) -> World:
+    """Keep the time at which the endpoints of the active Service were first exactly the pods of the active version."""
+    active = world.active
+    if active is None or active.routed_at or not _is_routed(world, active):
+        return world
+    return world.with_version(replace(active, routed_at=world.now))
+
+
+def _is_routed(world: World, active: Version) -> bool:
+    """Whether the endpoints of every active Service are exactly its pods."""
+    reached = (reaches_only(world, view, active) for _, view in world.active_services)
+    return world.is_selected_by_all(active.digest) and all(reached)

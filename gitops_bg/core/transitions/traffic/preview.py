@@ -1,0 +1,47 @@
+"""The step that chooses where the preview Service points: the newest candidate, once its pods are ready."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.analysis import has_passed_analysis
+from gitops_bg.core.checks.hook_queries import has_passed
+from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.spec import PreviewSwitch
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.world import World
+
+
+def choose_preview(world: World) -> World:
+    """Point the preview to the candidate that is ready; until then, and for a held version, stay; else follow live.
+
+    A version that ``primary.yaml`` names keeps it until hooks and analysis are done with it: they ask through it.
+    """
+    if world.spec.strategy.preview_service is None:
+        digest = ""
+    elif world.suspended:
+        digest = world.record.preview
+    else:
+        digest = _choice(world)
+    return world if digest == world.record.preview else world.with_record(replace(world.record, preview=digest))
+
+
+def _choice(world: World) -> str:
+    coming = None if world.lane is SwitchKind.ROLLBACK else world.moving_to
+    judged = coming if coming and not _is_judged(world, coming) else None
+    newest = judged or world.candidate or coming
+    if newest and _may_show(world, newest):
+        return newest.digest
+    shown = world.record.version(world.record.preview)
+    still_of_use = newest is not None or bool(world.record.held(world.record.preview))
+    if shown and still_of_use and shown.stage is not Stage.ARCHIVED:
+        return shown.digest
+    return world.record.traffic
+
+
+def _is_judged(world: World, version: Version) -> bool:
+    return has_passed(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT) and has_passed_analysis(world, version)
+
+
+def _may_show(world: World, version: Version) -> bool:
+    at_once = world.spec.strategy.preview_switch is PreviewSwitch.IMMEDIATE
+    return at_once or version.available_since is not None

@@ -1,0 +1,36 @@
+"""`promote --full`: one version goes without pause, analyses and preview size. Every other gate stands.
+
+It holds for the version that is on its way when it is asked for, and ends by itself: once that version serves, or is
+not wanted any more (argo-rollouts.md §2.4).
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.analysis import SKIPPED
+from gitops_bg.core.checks.availability import is_in_flight
+from gitops_bg.core.model.observed import Request
+from gitops_bg.core.model.record import Event, SwitchKind
+from gitops_bg.core.transitions.verdicts.analysis import skip_verdict
+from gitops_bg.core.world import World
+
+
+def promote_full(world: World, request: Request) -> World:
+    """Hurry what is on its way forward; or, with nothing on its way, what serves and is still being judged."""
+    version = world.moving_to if world.lane is SwitchKind.PROMOTION else None
+    version = version or (None if world.moving_to else world.candidate)
+    if world.active is None:
+        return world
+    if version is None:
+        return skip_verdict(world, request.by)
+    if world.record.in_full == version.digest:
+        return world
+    world = world.with_record(replace(world.record, in_full=version.digest))
+    return world.noting(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)
+
+
+def end_full(world: World) -> World:
+    """Forget it once its version serves, or is not on its way any more."""
+    version = world.record.version(world.record.in_full)
+    if not world.record.in_full or (version and is_in_flight(world, version)):
+        return world
+    return world.with_record(replace(world.record, in_full=""))

@@ -1,0 +1,63 @@
+"""The step that watches a promoted version until it has proven itself: pods that fail after the switch are a failure.
+
+From its promotion until it served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where it
+has fewer available pods than it was switched with, for that long, traffic goes back by itself: override, commit, hold
+(DESIGN §4.5), also while another version waits to take over. Afterwards never: an outage months later is not cured by
+an old version.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.checks.stabilization import stabilization_ends
+from gitops_bg.core.model.record import Cause, Event, SwitchKind
+from gitops_bg.core.model.version import Stabilization, Version
+from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.world import World
+
+
+def watch_active(world: World) -> World:
+    """Note how the active version on probation does; end its probation, or leave it for the last good version."""
+    active = world.active
+    if active is None or active.probation is None or world.suspended or _is_being_left(world):
+        return world
+    probation = _noted(world, active, active.probation)
+    if probation != active.probation:
+        return world.with_version(replace(active, probation=probation))
+    due = stabilization_ends(world, active)
+    if due is None or world.now < due:
+        return world
+    return _fail(world, active, probation) if probation.unready else _prove(world, active)
+
+
+def _is_being_left(world: World) -> bool:
+    """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
+    switch = world.record.switch
+    return world.moving_to is not None and (
+        world.lane is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
+    )
+
+
+def _noted(world: World, active: Version, probation: Stabilization) -> Stabilization:
+    """The same probation with the time of the last change; nobody is late for what happened in a suspension."""
+    is_unready = world.available(active.digest) < min(probation.pods, world.full_size)
+    just_resumed = world.record.suspended and not world.suspended
+    if is_unready is probation.unready and not (is_unready and just_resumed):
+        return probation
+    return Stabilization(probation.pods, world.now, is_unready)
+
+
+def _prove(world: World, active: Version) -> World:
+    return world.with_version(replace(active, probation=None))
+
+
+def _fail(world: World, active: Version, probation: Stabilization) -> World:
+    """Go back, if there is anything to go back to; the hold comes with the movement (``switching``)."""
+    good = world.last_good
+    if good is None:
+        return world
+    seconds, ready = world.spec.progress_deadline_seconds, world.available(active.digest)
+    reason = f"{DEADLINE_EXCEEDED}: {ready} of {probation.pods} pods available for {seconds} s after the switch"
+    world = world.with_version(replace(active, probation=None, failure=DEADLINE_EXCEEDED))
+    world = world.noting(Event.FAILED, to=active, reason=reason)
+    return override(world, good, cause=Cause.PODS_FAILED, reason=reason, by="")

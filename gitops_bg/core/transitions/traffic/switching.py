@@ -1,0 +1,198 @@
+"""Steps that move live traffic in the record: deciding a switch, and settling one that reached the Service.
+
+A switch is written to the record before the Service, and becomes true only when the Service shows it. So every
+switch ends as exactly one ledger entry, whatever crashes in between (I4).
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.gates import all_open, gates_before_switch
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
+from gitops_bg.core.model.version import Stabilization, Stage, Version
+from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
+from gitops_bg.core.transitions.verdicts.analysis import await_verdict
+from gitops_bg.core.transitions.versions.retention import retire
+from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, retain
+from gitops_bg.core.world import World
+
+EVENT_OF = {
+    SwitchKind.FIRST: Event.DEPLOYED,
+    SwitchKind.PROMOTION: Event.PROMOTED,
+    SwitchKind.ROLLBACK: Event.ROLLED_BACK,
+}
+
+
+def settle_switch(world: World) -> World:
+    """Make the decided switch true once every active Service selects its version."""
+    switch = world.record.switch
+    if switch is None or not world.is_selected_by_all(switch.to_digest):
+        return world
+    to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
+    if to is None:
+        return world
+    world = world.with_version(_activated(world, to, switch.lane))
+    if origin and origin.digest != to.digest:
+        world = world.with_version(_left(world, origin))
+        if switch.lane is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
+            world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
+    world = world.with_record(_moved(world.record, to.digest, switch.lane))
+    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.lane)
+    return world.noting(
+        EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
+    )
+
+
+def end_withdrawn(world: World) -> World:
+    """A withdrawn switch is over once each Service that could still take a write of it wears the mark.
+
+    Until then it may come true: a write that came through before the mark is a movement that the record knows, with its
+    ledger entry. Whoever reads the record since the withdrawal begins no write, and a Service that wears the mark takes
+    none that was begun before (decision 20).
+    """
+    switch, mark = world.record.switch, world.record.withdrawn
+    if switch is None or not switch.withdrawn:
+        return world
+    if any(view and view.ours and view.withdrawn != mark for _, view in world.active_services):
+        return world
+    return world.with_record(replace(world.record, switch=None))
+
+
+def take_up(world: World) -> World:
+    """Begin where live traffic is, where the record is gone and every live Service of ours still shows it.
+
+    No traffic moves: the ledger is told nothing, and what it says against the version that serves stays. Only for one
+    whose pods are here and of which Git knows: it served before by the ledger, or main names it. Else nothing serves,
+    whatever a selector says (DESIGN §4.6).
+    """
+    if world.record.traffic or world.record.switch:
+        return world
+    if any(view is None or not view.ours for _, view in world.active_services):
+        return world
+    serving = next((each for each in world.record.versions if world.is_selected_by_all(each.digest)), None)
+    if serving is None or world.replica_set(serving.digest) is None:
+        return world
+    if serving.digest not in (*world.record.activations, world.primary_digest):
+        return world
+    record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
+    moved = _moved(world.record, serving.digest, SwitchKind.FIRST)
+    return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds))
+
+
+def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
+    probation = Stabilization(world.available(version.digest), world.now) if lane is SwitchKind.PROMOTION else None
+    return replace(
+        retain(world, version),
+        stage=Stage.ACTIVE,
+        activated_at=world.now,
+        routed_at=None,
+        arrived=world.record.moves + 1,
+        left_at=None,
+        waiting_since=None,
+        probation=probation,
+        unproven=False,
+        failure="",
+    )
+
+
+def _moved(record: Record, digest: str, lane: SwitchKind) -> Record:
+    """Traffic is there: nothing speaks against it any more, and what came forward is the newest of all."""
+    record, order = without_objection(record, digest), record.activations
+    if lane is SwitchKind.PROMOTION or digest not in order:
+        order = (*(one for one in order if one != digest), digest)
+    spare = max(0, len(order) - PAST_DIGESTS)
+    known = tuple(one for place, one in enumerate(order) if place >= spare or record.version(one))
+    return replace(record, traffic=digest, switch=None, moves=record.moves + 1, activations=known)
+
+
+def _left(world: World, version: Version) -> Version:
+    unproven = world.unproven and version.digest == world.record.traffic
+    return replace(retire(world, version), stage=Stage.LEGACY, left_at=world.now, probation=None, unproven=unproven)
+
+
+def decide_switch(world: World) -> World:
+    """Decide to move traffic if it is not where it should be and every gate on its way is open."""
+    coming = world.moving_to
+    if coming is None:
+        coming = _first_deployment(world)
+    if coming is None:
+        return _without_switch(world)
+    if world.lane is SwitchKind.ROLLBACK and (active := world.active):
+        reason, by = _rollback_reason(world), _decided_by(world)[1]
+        waits = world.record.override.awaits if world.record.override else None
+        if world.desired.primary and not world.record.override:
+            world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
+        world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
+    world = _want(world, coming)
+    gates = gates_before_switch(world, coming)
+    if _has_begun(world, coming):
+        gates = tuple(gate for gate in gates if gate.kind is GateKind.AVAILABILITY)
+    return _with_switch(world, coming) if all_open(gates) else _without_switch(world)
+
+
+def _has_begun(world: World, coming: Version) -> bool:
+    """Of several active Services some were moved already: it goes through, as long as there are pods to go to.
+
+    Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
+    """
+    decided = world.record.switch
+    goes_on = decided is not None and not decided.withdrawn and decided.to_digest == coming.digest
+    return goes_on and world.is_selected(coming.digest)
+
+
+def _first_deployment(world: World) -> Version | None:
+    """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
+    offered = world.observed.git.promotion
+    candidate = world.candidate
+    if world.record.traffic or world.desired.primary is not Missing.ABSENT or world.frozen:
+        return None
+    if not world.observed.git.main_refused:
+        return None
+    return candidate if candidate and offered and offered.digest == candidate.digest else None
+
+
+def _want(world: World, coming: Version) -> World:
+    kept = retain(world, coming)
+    return world if kept == coming else world.with_version(kept)
+
+
+def _without_switch(world: World) -> World:
+    """It may be on its way in another process: it is over once it can only come too late (`end_withdrawn`)."""
+    record = world.record
+    if record.switch is None or record.switch.withdrawn:
+        return world
+    switch = replace(record.switch, withdrawn=True)
+    return world.with_record(replace(record, switch=switch, withdrawals=record.withdrawals + 1))
+
+
+def _with_switch(world: World, coming: Version) -> World:
+    decided = world.record.switch
+    if decided and (decided.from_digest, decided.to_digest) == (world.record.traffic, coming.digest):
+        return world
+    if decided:  # To another version: that one's write must not come in between.
+        return _without_switch(world)
+    commit, by, reason = _decided_by(world)
+    switch = Switch(world.record.traffic, coming.digest, world.lane, world.now, commit, by, reason)
+    return world.with_record(replace(world.record, switch=switch))
+
+
+def _cause(world: World) -> Cause:
+    return world.record.override.cause if world.record.override else Cause.ROLLED_BACK
+
+
+def _rollback_reason(world: World) -> str:
+    commit, _, reason = _decided_by(world)
+    return reason or f"rolled back by {commit[:10]}"
+
+
+def _decided_by(world: World) -> tuple[str, str, str]:
+    """Commit, person and reason of the movement that is due."""
+    override, primary = world.record.override, world.desired.primary
+    if override:
+        return "", override.by, override.reason
+    if primary and world.goal == world.primary_digest:
+        return primary.changed_by.commit, primary.changed_by.author, primary.changed_by.subject
+    if world.named:
+        return "", "", "primary.yaml named it when it was read last"
+    return world.desired.commit, "", "first deployment"

@@ -1,0 +1,212 @@
+"""The step that begins analysis runs, takes measurements in, and draws the consequences (argo-rollouts.md §3).
+
+Failed or error limit → before promotion: abort and hold; after: roll back. Inconclusive → a pause, which a promotion
+or a retry answers with a fresh run. Nothing is measured here: `Decision.measurements` says what is due.
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.analysis import POST, PRE, is_in_preview, plan_of
+from gitops_bg.core.checks.draining import arrived_at
+from gitops_bg.core.checks.hook_queries import has_passed
+from gitops_bg.core.model.analysis_runs import AnalysisRun, anew, begin, take, why
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.hooks import HookType
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
+from gitops_bg.core.model.record import Cause, Event, SwitchKind
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.transitions.git.decisions import override
+from gitops_bg.core.transitions.traffic.abort import abort_rollout
+from gitops_bg.core.transitions.verdicts.run_history import remember
+from gitops_bg.core.transitions.versions.retention import retire
+from gitops_bg.core.way_back import may_return_without_gates
+from gitops_bg.core.world import World
+
+
+def advance_analyses(world: World) -> World:
+    """Take in what was measured, and act on the verdicts; a run that nobody wants any more has none."""
+    world = _answer_pause(drop_stale(world))
+    for stage in AnalysisStage:
+        world = _take_in(world, stage)
+    return world
+
+
+def begin_runs(world: World) -> World:
+    """Begin the runs that are due, now that it is known who is available and who is on the way."""
+    return _begin_post(_begin_pre(drop_stale(world)))
+
+
+def await_verdict(world: World, to: Version, origin: Version | None, lane: SwitchKind) -> World:
+    """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
+    is_judged = plan_of(world, POST) is not None and world.record.in_full != to.digest
+    if lane is not SwitchKind.PROMOTION or origin is None or not is_judged:
+        return world
+    return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
+
+
+def skip_verdict(world: World, by: str) -> World:
+    """Somebody takes what serves for good without waiting for the end of its analysis."""
+    run, active = world.record.run(POST), world.active
+    if run is None or active is None or not world.record.keeps_warm(run.fallback):
+        return world
+    world = _let_fallback_go(_without_run(world, run), run)
+    return world.noting(Event.SKIPPED, to=active, by=by, reason=f"{POST.called}: {run}")
+
+
+def _let_fallback_go(world: World, run: AnalysisRun) -> World:
+    """Its warm time begins with the end of the run, unless traffic or somebody wants it again."""
+    version = world.record.version(run.fallback)
+    if version is None or not version.retiring:
+        return world
+    return world.with_version(retire(world, version, aborted=version.aborted))
+
+
+def drop_stale(world: World) -> World:
+    """Forget runs of another rollout, and end those whose version or whose plan is gone, or that traffic leaves."""
+    for run in world.record.analysis:
+        if _is_stale(world, run):
+            waited_for = world.record.keeps_warm(run.fallback)
+            world = _without_run(world, run)
+            world = _let_fallback_go(world, run) if waited_for else world
+    return world
+
+
+def _is_stale(world: World, run: AnalysisRun) -> bool:
+    version = world.record.version(run.digest)
+    if version is None or version.rollout != run.rollout:
+        return True
+    if not (run.running or run.paused):
+        return False
+    if run.stage is POST:
+        leaves = world.record.traffic != run.digest or (world.moving_to and world.lane is SwitchKind.ROLLBACK)
+        return bool(leaves) or plan_of(world, POST) is None
+    ended = world.record.traffic == run.digest or version.retiring
+    return ended or plan_of(world, PRE) is None or world.record.in_full == run.digest
+
+
+def _begin_pre(world: World) -> World:
+    """Not before the preview Service reaches its pods and no others, whatever was measured earlier (W4, W12).
+
+    Never for a first deployment: nothing serves that it could be kept from.
+    """
+    version, plan = _next_forward(world), plan_of(world, PRE)
+    if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
+        return world
+    if world.record.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
+        return world
+    run = world.record.run(PRE)
+    if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
+        return world
+    fresh = run if run and run.digest == version.digest else AnalysisRun(PRE, version.digest, version.rollout)
+    return _started(world, fresh, plan, stable=world.record.traffic)
+
+
+def _next_forward(world: World) -> Version | None:
+    """The version whose promotion is to be judged next; the way back is never judged."""
+    if not world.record.traffic:
+        return None
+    coming = world.moving_to
+    if coming:
+        return coming if world.lane is SwitchKind.PROMOTION else None
+    candidate = world.candidate
+    return None if candidate and world.record.held(candidate.digest) else candidate
+
+
+def _begin_post(world: World) -> World:
+    """Not before the endpoints have followed the Service: what is measured would be the old pods, too."""
+    run, plan, arrived = world.record.run(POST), plan_of(world, POST), arrived_at(world)
+    if run is None or run.started_at or plan is None or plan.unknown or arrived is None or arrived > world.now:
+        return world
+    return _started(world, run, plan, stable=run.fallback)
+
+
+def _started(world: World, run: AnalysisRun, plan: Plan, stable: str) -> World:
+    return _with_run(world, begin(run, plan, short(run.digest), short(stable), world.now))
+
+
+def _answer_pause(world: World) -> World:
+    """``primary.yaml`` names a version whose run before promotion was inconclusive: somebody wants it measured anew."""
+    run = world.record.run(PRE)
+    if run is None or not run.paused or run.named or world.primary_digest != run.digest:
+        return world
+    return _with_run(world, anew(run))
+
+
+def measure_again(world: World) -> World:
+    """An operator answers a pause: every run that was inconclusive is run afresh."""
+    for run in world.record.analysis:
+        world = _with_run(world, anew(run)) if run.paused else world
+    return world
+
+
+def retry_live(world: World, version: Version, by: str) -> World:
+    """A retry of the version that serves: a new, numbered rollout that only has to pass the run after promotion."""
+    run = world.record.run(POST)
+    if run is None or not run.paused or run.digest != version.digest:
+        return world
+    retried = replace(version, rollout=world.record.rollout + 1, rollout_started_at=world.now)
+    world = world.with_record(replace(world.record, rollout=retried.rollout)).with_version(retried)
+    world = _with_run(world, anew(run, retried.rollout))
+    return world.noting(Event.RETRIED, to=retried, by=by, commit=world.retried_by.commit)
+
+
+def _take_in(world: World, stage: AnalysisStage) -> World:
+    before = world.record.run(stage)
+    if before is None or not before.running:
+        return world
+    after = before
+    for measured in world.observed.measurements:
+        after = take(after, world.record.epoch, measured)
+    if after == before:
+        return world
+    after = replace(after, named=not after.running and world.primary_digest == after.digest)
+    return _conclude(_with_run(world, after), after)
+
+
+def _conclude(world: World, run: AnalysisRun) -> World:
+    version = world.record.version(run.digest)
+    if run.running or version is None:
+        return world
+    reason = f"{run.stage.called} {run.finding.lower()}: {why(run)}"
+    if run.finding is AnalysisPhase.SUCCESSFUL:
+        world = world.noting(Event.ANALYSED, to=version, reason=reason)
+        return _let_fallback_go(world, run) if run.stage is POST else world
+    if run.paused:
+        return world.noting(Event.PAUSED, to=version, reason=reason)
+    if run.stage is POST:
+        return _roll_back(world, run, reason)
+    return abort_rollout(world, version, cause=Cause.ANALYSIS_FAILED, reason=reason)
+
+
+def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:
+    back = _way_back(world, run)
+    if back is None:
+        return world.noting(Event.FAILED, to=world.active, reason=f"{reason}; there is nothing to go back to")
+    return override(world, back, cause=Cause.ANALYSIS_FAILED, reason=reason, by="")
+
+
+def leave(world: World, cause: Cause, reason: str, by: str) -> World:
+    """Take traffic back from a version whose analysis after promotion is not over, before its verdict."""
+    run = world.record.run(POST)
+    back = _way_back(world, run) if run else None
+    return override(world, back, cause=cause, reason=reason, by=by) if back else world
+
+
+def _way_back(world: World, run: AnalysisRun) -> Version | None:
+    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5); never where traffic may not go."""
+    fallback = world.record.version(run.fallback)
+    usable = fallback and world.snapshot(fallback).text and may_return_without_gates(world.record, fallback)
+    return fallback if usable else world.last_good
+
+
+def _with_run(world: World, run: AnalysisRun) -> World:
+    last = world.record.run(run.stage)
+    if last and (last.rollout, last.attempt) != (run.rollout, run.attempt):
+        world = remember(world, last)
+    others = [one for one in world.record.analysis if one.stage is not run.stage]
+    return world.with_record(replace(world.record, analysis=(*others, run)))
+
+
+def _without_run(world: World, run: AnalysisRun) -> World:
+    world = remember(world, run)
+    return world.with_record(replace(world.record, analysis=tuple(one for one in world.record.analysis if one != run)))

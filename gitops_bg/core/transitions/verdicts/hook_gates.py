@@ -1,0 +1,183 @@
+"""The step that consults hooks: begins to ask, takes answers in, and draws the consequences (flagger.md §3.4).
+
+Refused too often before promotion: abort and hold. A rollback hook that says yes: back at once. A backend that is
+down neither promotes nor rolls back. None of them is asked about a way back, and none stands in one (I6).
+"""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
+from gitops_bg.core.checks.gates import gates_before_switch
+from gitops_bg.core.checks.hook_queries import (
+    answered,
+    describe,
+    goes_forward,
+    has_passed,
+    hooks_of,
+    is_judged_live,
+    is_skipped,
+    run_of,
+)
+from gitops_bg.core.checks.hook_timing import CONFIRM_PROMOTION, ROLLBACK, asked_about
+from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.hooks import (
+    Answer,
+    Hook,
+    HookRun,
+    HookType,
+    expires_at,
+    failure_limit_exceeded,
+    id_of,
+    take,
+)
+from gitops_bg.core.model.record import Cause, Event
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.plan.hook_calls import CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT
+from gitops_bg.core.transitions.traffic.abort import abort_rollout
+from gitops_bg.core.transitions.verdicts.analysis import leave
+from gitops_bg.core.world import World
+
+ASKED = (CONFIRM_ROLLOUT, ROLLBACK, PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION)
+"""The types that answer a question, in the order in which they come up; the others only listen (`telling`)."""
+
+
+def take_hook_answers(world: World) -> World:
+    """Take in what hooks say, and act on it."""
+    for step in (_drop_stale, _take_in, _expire, _draw_consequences):
+        world = step(world)
+    return world
+
+
+def begin_hooks(world: World) -> World:
+    """Begin to ask what is to be asked, now that it is known who is available and who is on the way."""
+    return _ask_people(_begin(_drop_stale(world)))
+
+
+def _drop_stale(world: World) -> World:
+    """Forget runs of former rollouts and of hooks that are gone; the last ones stay to be shown."""
+    kept = tuple(run for run in world.record.hooks if not _is_stale(world, run))
+    return world if kept == world.record.hooks else world.with_record(replace(world.record, hooks=kept))
+
+
+def _is_stale(world: World, run: HookRun) -> bool:
+    version = world.record.version(run.digest)
+    known = any((hook.name, hook.type) == (run.hook, run.type) for hook in world.spec.strategy.hooks)
+    if version is None or version.rollout != run.rollout or not known:
+        return True
+    if run.final and not _is_about_to_move(world, version):
+        return True
+    newest = max(one.rollout for one in world.record.hooks)
+    return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
+
+
+def _take_in(world: World) -> World:
+    answers = {called.id: called for called in world.observed.calls}
+    for hook, run in tuple(asked_about(world)):
+        called = answers.get(id_of(run, world.record.epoch))
+        if called:
+            world = _taken(world, hook, run, take(run, hook, called))
+    return world
+
+
+def _taken(world: World, hook: Hook, before: HookRun, after: HookRun) -> World:
+    """The first refusal is worth telling; the next ones are shown only. A rollback hook refuses when all is well."""
+    world = _with_run(world, before, after)
+    is_first = before.refused == 0 < after.refused
+    return _tell(world, hook, after) if is_first and hook.type is not ROLLBACK else world
+
+
+def _tell(world: World, hook: Hook, run: HookRun) -> World:
+    if hook.mute_alert:
+        return world
+    return world.noting(Event.HOOK_REFUSED, to=world.record.version(run.digest), reason=answered(world, hook, run))
+
+
+def _expire(world: World) -> World:
+    """Follow deadlines, also those that somebody has just changed."""
+    for hook, run in tuple(asked_about(world)):
+        moment = expires_at(run, hook)
+        expired = moment is not None and world.now >= moment
+        if expired is not run.expired:
+            after = replace(run, expired=expired)
+            world = _with_run(world, run, after)
+            if expired:
+                version = world.record.version(run.digest)
+                world = world.noting(Event.HOOK_EXPIRED, to=version, reason=describe(world, hook, after))
+    return world
+
+
+def _draw_consequences(world: World) -> World:
+    for hook, run in tuple(asked_about(world)):
+        version = world.record.version(run.digest)
+        says_no = failure_limit_exceeded(run, hook) or (hook.type is ROLLBACK and run.answer is Answer.ACCEPTED)
+        if version is None or not says_no:
+            continue
+        reason, by = answered(world, hook, run), hook.title if hook.type is ROLLBACK else ""
+        if goes_forward(world, version):
+            world = abort_rollout(world, version, cause=Cause.HOOK_REFUSED, reason=reason, by=by)
+        elif is_judged_live(world, version):
+            world = leave(world, Cause.HOOK_REFUSED, reason, by)
+    return world
+
+
+def _begin(world: World) -> World:
+    """Begin to ask each hook as soon as those before it have said yes. Nothing begins while the app stands still."""
+    if world.frozen:
+        return world
+    for version in world.record.versions:
+        if goes_forward(world, version):
+            for asked in ASKED:
+                world = _begin_type(world, version, asked)
+    return world
+
+
+def _begin_type(world: World, version: Version, asked: HookType) -> World:
+    final = asked is CONFIRM_PROMOTION and world.moving_to == version
+    for hook in hooks_of(world, asked):
+        if run_of(world, hook, version, final=final) is None and _may_begin(world, version, asked):
+            run = HookRun(hook.name, asked, version.digest, version.rollout, world.now, final)
+            world = world.with_record(replace(world.record, hooks=(*world.record.hooks, run)))
+    return world
+
+
+def _may_begin(world: World, version: Version, asked: HookType) -> bool:
+    if asked in (CONFIRM_ROLLOUT, ROLLBACK):
+        return True
+    if version.available_since is None or is_skipped(world, version, asked):
+        return False
+    if asked is PRE_ROLLOUT:
+        return is_in_preview(world, version)
+    if asked is ROLLOUT:
+        return is_in_preview(world, version) and has_passed(world, version, PRE_ROLLOUT)
+    if world.moving_to == version:
+        return _is_about_to_move(world, version)
+    return has_passed(world, version, PRE_ROLLOUT, ROLLOUT) and has_passed_analysis(world, version)
+
+
+def _is_about_to_move(world: World, version: Version) -> bool:
+    """Whether only hooks keep traffic from moving to it."""
+    if world.moving_to != version:
+        return False
+    return all(
+        gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)
+    )
+
+
+def _ask_people(world: World) -> World:
+    """A manual gate answers with what somebody did to it."""
+    for hook, run in tuple(asked_about(world)):
+        if hook.manual:
+            is_open = world.record.gate(hook.name) is not None
+            answer = Answer.ACCEPTED if is_open else Answer.REFUSED
+            since = world.now if run.answer is Answer.ACCEPTED and not is_open else run.since
+            after = replace(run, answer=answer, accepted=max(run.accepted, int(is_open)), since=since)
+            world = _with_run(world, run, after)
+            world = _tell(world, hook, after) if run.answer is None and not is_open else world
+    return world
+
+
+def _with_run(world: World, before: HookRun, after: HookRun) -> World:
+    if before == after:
+        return world
+    runs = tuple(after if run == before else run for run in world.record.hooks)
+    return world.with_record(replace(world.record, hooks=runs))

@@ -1,0 +1,25 @@
+"""The step that remembers the companions of an app, also after they left Git, until they are gone."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.auxiliary import may_be_live
+from gitops_bg.core.world import World
+
+
+def remember_auxiliary(world: World) -> World:
+    """Remember what Git says, and what it said before as long as that may be live: else nobody would delete it.
+
+    Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is gone.
+    """
+    desired, record = world.desired, world.record
+    if not (desired.companions or record.companions):
+        return world
+    left = (one for one in record.companions if one not in desired.companions)
+    staying = (one for one in left if not desired.whole or may_be_live(world.companion(one)))
+    companions = tuple(sorted((*desired.companions, *staying)))
+    autoscaler = desired.autoscaler
+    if autoscaler is None and record.autoscaler and record.autoscaler.copy in companions:
+        autoscaler = record.autoscaler
+    if (companions, autoscaler) == (record.companions, record.autoscaler):
+        return world
+    return world.with_record(replace(record, companions=companions, autoscaler=autoscaler))

@@ -1,0 +1,56 @@
+"""The step that watches candidates come up: since when they are available, and whether they take too long."""
+
+from dataclasses import replace
+
+from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED, is_available, is_in_flight, progress_deadline
+from gitops_bg.core.checks.hook_queries import awaits_confirmation
+from gitops_bg.core.checks.onboarding import leak_to
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def note_availability(world: World) -> World:
+    """Keep the times of every version that is on its way forward."""
+    for version in world.record.versions:
+        if is_in_flight(world, version):
+            world = _note(world, version)
+    return world
+
+
+def _note(world: World, version: Version) -> World:
+    if awaits_confirmation(world, version) or leak_to(world, version):  # Nobody is late who was not let begin.
+        return world.with_version(replace(version, available_since=None, waiting_since=None))
+    if is_available(world, version):
+        return world if version.available_since else _came_up(world, version)
+    if version.available_since or version.waiting_since is None or _resumed(world):
+        return world.with_version(replace(version, available_since=None, waiting_since=world.now))
+    deadline = progress_deadline(world, version)
+    late = deadline is not None and world.now >= deadline
+    if late is bool(version.failure) or world.suspended:
+        return world
+    return _failed(world, version) if late else _given_more_time(world, version)
+
+
+def _failed(world: World, version: Version) -> World:
+    failed = replace(version, failure=DEADLINE_EXCEEDED)
+    reason = f"not available within {world.spec.progress_deadline_seconds} s; live traffic is untouched"
+    return world.with_version(failed).noting(Event.FAILED, to=failed, reason=f"{DEADLINE_EXCEEDED}: {reason}")
+
+
+def _given_more_time(world: World, version: Version) -> World:
+    """Somebody raised the deadline, and it is not over yet."""
+    on_its_way = replace(version, failure="")
+    reason = f"progressDeadlineSeconds is {world.spec.progress_deadline_seconds} now"
+    return world.with_version(on_its_way).noting(Event.RECOVERED, to=on_its_way, reason=reason)
+
+
+def _came_up(world: World, version: Version) -> World:
+    up = replace(version, available_since=world.now, waiting_since=None, failure="")
+    world = world.with_version(up)
+    return world.noting(Event.RECOVERED, to=up, reason="its pods are available after all") if version.failure else world
+
+
+def _resumed(world: World) -> bool:
+    """A suspension has just ended: nothing was done during it, so nobody was late."""
+    return world.record.suspended and not world.suspended

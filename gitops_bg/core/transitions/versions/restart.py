@@ -1,0 +1,112 @@
+"""`restartAt`: pods older than that are evicted, so that their ReplicaSets make new ones (argo-rollouts.md §1.3).
+
+One version after the other: the live one, a candidate, then the rest; never so many at once that fewer than
+``replicas - maxUnavailable`` stay available. Nobody watches pods: the agent lists them only while a restart has begun,
+which is why that is in the record. Traffic comes first: nothing is evicted while it is on its way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitops_bg.core.checks.restart import RECHECK, PodGroup, is_old, is_up, may_go_on, refused_pods
+from gitops_bg.core.model.observed import PodView
+from gitops_bg.core.model.record import Event, Restart
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.world import World
+
+
+def note_restart(world: World) -> World:
+    """Begin, go on with, end or cancel the restart that the spec asks for."""
+    at, restart = world.spec.restart_at, world.record.restart
+    if at is None or at == world.record.restarted:
+        return world if restart is None else _with(world, None)
+    if restart is None or restart.at != at:
+        restart = Restart(at, world.record.rollout)
+    elif restart.rollout != world.record.rollout:
+        reason = "a new rollout began, whose pods are new anyway"
+        return _ended(world, restart).noting(
+            Event.RESTART_CANCELLED, to=world.active, commit=world.desired.commit, reason=reason
+        )
+    if not may_go_on(world):
+        return _with(world, restart)
+    begun = replace(restart, begun=world.now >= at)
+    return _go_on(_with(world, begun), begun)
+
+
+def _go_on(world: World, restart: Restart) -> World:
+    """Ask for the next evictions, or end; nothing is known where the pods were not looked at yet."""
+    pods = world.observed.pods
+    if not restart.begun or pods is None or _waits(world, restart):
+        return world
+    if restart.youngest is None:
+        restart = replace(restart, youngest=max((pod.created_at for pod in pods if is_old(restart, pod)), default=None))
+        world = _with(world, restart)
+    for version in _in_order(world):
+        flock = PodGroup.of(world, version)
+        old = [pod for pod in flock.pods if is_old(restart, pod)]
+        if old:
+            return _ask(world, restart, version, tuple(_next(world, flock, old)))
+    return _finish(world, restart) if _is_whole(world) else world
+
+
+def _waits(world: World, restart: Restart) -> bool:
+    return bool(refused_pods(world)) and restart.asked_at is not None and world.now < restart.asked_at + RECHECK
+
+
+def _in_order(world: World) -> list[Version]:
+    """The live one, a candidate, then the oldest first."""
+
+    def place(version: Version) -> tuple[bool, bool, int]:
+        is_candidate = version.stage is Stage.CANDIDATE and not version.retiring
+        return version.digest != world.record.traffic, not is_candidate, version.number
+
+    return sorted(world.record.versions, key=place)
+
+
+def _next(world: World, flock: PodGroup, old: list[PodView]) -> Iterator[PodView]:
+    """Those that serve nobody at once; of the others, oldest first, as many as may be missing."""
+    yield from (pod for pod in old if not is_up(world, pod))
+    serving = sorted((pod for pod in old if is_up(world, pod)), key=lambda pod: (pod.created_at, pod.name))
+    yield from serving[: max(0, flock.spare)]
+
+
+def _ask(world: World, restart: Restart, version: Version, pods: tuple[PodView, ...]) -> World:
+    if not pods:
+        return world
+    uids = tuple(pod.uid for pod in pods)
+    asked = replace(restart, asked=uids, asked_at=world.now, count=restart.count + len(set(uids) - set(restart.asked)))
+    return _with(world.with_version(_given_time(world, version)), asked)
+
+
+def _given_time(world: World, version: Version) -> Version:
+    """Pods that are missing because they are being restarted are no failure: deadlines that still run begin anew."""
+    waiting = version.waiting_since if version.failure else version.waiting_since and world.now
+    probation = version.probation
+    if probation and probation.unready:
+        probation = replace(probation, since=world.now)
+    return replace(version, waiting_since=waiting, probation=probation)
+
+
+def _is_whole(world: World) -> bool:
+    """Whether the live version has all its pods again."""
+    active = world.active
+    flock = PodGroup.of(world, active) if active else None
+    return flock is None or flock.available >= flock.replicas
+
+
+def _finish(world: World, restart: Restart) -> World:
+    world = _ended(world, restart)
+    if not restart.count:
+        return world
+    reason = f"{restart.count} pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
+    return world.noting(Event.RESTARTED, to=world.active, commit=world.desired.commit, reason=reason)
+
+
+def _ended(world: World, restart: Restart) -> World:
+    return world.with_record(replace(world.record, restart=None, restarted=restart.at))
+
+
+def _with(world: World, restart: Restart | None) -> World:
+    if restart == world.record.restart:
+        return world
+    return world.with_record(replace(world.record, restart=restart))

@@ -1,0 +1,85 @@
+"""How long versions that are not wanted any more stay warm, and when they go to the archive.
+
+What is kept is when a version was let go; its deadline follows from that and the spec of now, so an edit of a delay
+holds at once, also for versions let go before it. Never touches a version that traffic goes to, or may go to (I2).
+"""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_bg.core.checks.draining import may_still_serve
+from gitops_bg.core.checks.versions import is_live
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.world import World
+
+
+def retire(world: World, version: Version, *, aborted: bool = False) -> Version:
+    """``version`` no longer wanted: warm for the delay of its way out, then to be archived."""
+    leaving = replace(version, retiring=True, retired_at=world.now, aborted=aborted, waiting_since=None)
+    return replace(leaving, scale_down_at=_deadline(world, leaving, world.now))
+
+
+def follow_delays(world: World) -> World:
+    """Give every version on its way out the deadline that the spec of now says (argo-rollouts.md §1.1).
+
+    One that an older release let go keeps the deadline of then: when that was is not known.
+    """
+    for version in world.record.versions:
+        if version.retiring and version.retired_at:
+            deadline = _deadline(world, version, version.retired_at)
+            if deadline != version.scale_down_at:
+                world = world.with_version(replace(version, scale_down_at=deadline))
+    return world
+
+
+def _deadline(world: World, version: Version, since: datetime) -> datetime | None:
+    """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once.
+
+    So goes a candidate whose pods did not come up: nobody goes back to it. One that was aborted stays to be looked at.
+    """
+    if world.record.keeps_warm(version.digest):
+        return None
+    if not (version.was_active or version.aborted or version.available_since):
+        return since
+    strategy = world.spec.strategy
+    seconds = strategy.abort_scale_down_delay_seconds if version.aborted else strategy.scale_down_delay_seconds
+    return None if seconds is None else since + timedelta(seconds=seconds)
+
+
+def archive(world: World) -> World:
+    """Take versions whose time is up to the archive, at 0 pods; the newest keep their delay up to the limit."""
+    if world.suspended:
+        return world
+    retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
+    limit = world.spec.strategy.scale_down_delay_revision_limit
+    warm = retiring if limit is None else retiring[:limit]
+    needed = _on_call(world)
+    for version in retiring:
+        if version.digest != needed and (
+            version not in warm or (version.scale_down_at and version.scale_down_at <= world.now)
+        ):
+            world = _archive(world, version)
+    return world
+
+
+def _on_call(world: World) -> str:
+    """The version to go back to stays while the one that it was left for fails (``stabilization``)."""
+    probation = world.active.probation if world.active else None
+    good = world.last_good if probation and probation.unready else None
+    return good.digest if good else ""
+
+
+def _archive(world: World, version: Version) -> World:
+    if is_live(world, version.digest) or world.record.keeps_warm(version.digest) or may_still_serve(world, version):
+        return world
+    archived = replace(
+        version,
+        stage=Stage.ARCHIVED,
+        retiring=False,
+        retired_at=None,
+        aborted=False,
+        scale_down_at=None,
+        available_since=None,
+        waiting_since=None,
+    )
+    return world.with_version(archived)

@@ -1,0 +1,51 @@
+"""Whether live traffic may go to a version without gates: the one answer that every lane without gates asks for.
+
+A revert of a promotion or of a push, `rollback` with and without Git, an abort, pods that fail, an analysis after
+promotion that does: all lead only to a version that served before and that nothing speaks against (decision 16).
+"""
+
+from dataclasses import dataclass
+
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.record import Lift, Record
+from gitops_bg.core.model.version import Version
+
+
+@dataclass(frozen=True, slots=True)
+class WayBack:
+    """The answer; ``why_not`` is a sentence without its subject, empty where traffic may go."""
+
+    why_not: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.why_not
+
+
+OPEN = WayBack()
+
+
+def may_return_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
+    """Whether traffic may go to ``version`` at once.
+
+    ``by_name``: a person names this very version. Then it counts that somebody said so for its digest, by `resume`, by
+    `retry`, or by a promotion of it; what the agent chooses by itself has to have served since. It says nothing of
+    pods, nor of which version is older.
+    """
+    if not version.was_active:
+        return WayBack("never carried live traffic")
+    objection = record.objection(version.digest)
+    if objection is None or (by_name and objection.lifted in (Lift.SAID_SO, Lift.NAMED)):
+        return OPEN
+    if objection.lifted is None:
+        return WayBack(f"is on hold ({objection.cause}): {objection.reason}")
+    return WayBack(
+        f"was bad on {objection.since:%Y-%m-%d} ({objection.cause}), and did not serve since: {objection.reason}"
+    )
+
+
+def leads_back(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
+    """The same for a version that Git names: it must also have come forward before the one that serves now."""
+    way = may_return_without_gates(record, version, by_name=by_name)
+    if way and not record.came_before(version.digest, record.traffic):
+        return WayBack(f"came forward after {short(record.traffic)}, which serves now")
+    return way

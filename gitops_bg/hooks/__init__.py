@@ -1,0 +1,1 @@
+"""Calls hooks and alert receivers over HTTP."""

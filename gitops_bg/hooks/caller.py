@@ -1,0 +1,203 @@
+"""Calls hooks over HTTP, beside the reconciling: as many at once as are due, so that a slow one holds up no other.
+
+It judges nothing: what comes back is a status and a text, and the core says what that means. A call that failed is
+not repeated here: the core names it again when its backoff is over.
+"""
+
+import asyncio
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from types import MappingProxyType
+
+import httpx
+
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.printable import printable
+from gitops_bg.hooks.request import Compose, HookRequest, request_for
+from gitops_bg.outbound.http import Trust, tls_context
+from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
+
+LOGGER = logging.getLogger(__name__)
+
+LONGEST_BODY = 4096
+"""Bytes of an answer that are kept."""
+
+_MOST_READ = 4 * LONGEST_BODY
+"""Bytes of an answer that are read: secrets are hidden in it before it is cut."""
+
+MOST_AT_ONCE = 512
+"""Calls under way in one agent; each ends within its own timeout."""
+
+MOST_MESSAGES_AT_ONCE = 64
+"""Of those that go to chats, which have places of their own: a chat that hangs holds up no gate."""
+
+Key = tuple[AppKey, str]
+
+
+class HookCaller:
+    """Knows which calls are under way and what came of those that ended, until the core has taken it in.
+
+    ``heard`` is told of every app that has an answer; ``clock`` gives UTC; ``composers`` make the requests of types
+    that are not asked in Flagger's way. `stop` it at the end.
+    """
+
+    def __init__(
+        self,
+        read_secret: ReadSecret,
+        heard: Callable[[AppKey], None],
+        clock: Callable[[], datetime],
+        composers: Mapping[HookType, Compose] = MappingProxyType({}),
+    ) -> None:
+        self._read_secret = read_secret
+        self._heard = heard
+        self._clock = clock
+        self._composers = composers
+        self._lock = threading.Lock()
+        self._running: dict[Key, asyncio.Task[None] | None] = {}
+        """None: about to begin."""
+        self._answers: dict[AppKey, dict[str, HookResponse]] = {}
+        self._places = asyncio.Semaphore(MOST_AT_ONCE)
+        self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
+        self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    # --- for workers ------------------------------------------------------------------------------------------
+
+    def take(self, app: AppKey, calls: Iterable[HookCall]) -> None:
+        """Begin the calls that are neither under way nor answered; forget and end those that are not named any more."""
+        named = {call.id: call for call in calls}
+        with self._lock:
+            answers = {id_: called for id_, called in self._answers.pop(app, {}).items() if id_ in named}
+            if answers:
+                self._answers[app] = answers
+            gone = [key for key in self._running if key[0] == app and key[1] not in named]
+            stale = [task for key in gone if (task := self._running.pop(key))]
+            new = [call for id_, call in named.items() if id_ not in answers and (app, id_) not in self._running]
+            self._running.update({(app, call.id): None for call in new})
+            if stale or new:
+                self._started().call_soon_threadsafe(self._change, app, stale, new)
+
+    def answers(self, app: AppKey) -> tuple[HookResponse, ...]:
+        """What came of the calls of an app that the core has not taken in yet."""
+        with self._lock:
+            return tuple(self._answers.get(app, {}).values())
+
+    def stop(self, timeout: float = 2.0) -> None:
+        """End every call; their answers are lost, and asked for again by the next agent."""
+        with self._lock:
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._close(), loop).add_done_callback(
+            lambda _: loop.call_soon_threadsafe(loop.stop)
+        )
+        thread.join(timeout)
+
+    def _started(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._run, args=(self._loop,), name="hooks", daemon=True)
+            self._thread.start()
+        return self._loop
+
+    # --- in the loop ------------------------------------------------------------------------------------------
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_forever()
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+    def _change(self, app: AppKey, stale: list[asyncio.Task[None]], new: list[HookCall]) -> None:
+        for task in stale:
+            task.cancel()
+        with self._lock:
+            for call in new:
+                if (app, call.id) in self._running:
+                    self._running[app, call.id] = asyncio.get_running_loop().create_task(self._call(app, call))
+
+    async def _close(self) -> None:
+        with self._lock:
+            tasks = [task for task in self._running.values() if task]
+            self._running.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    async def _call(self, app: AppKey, call: HookCall) -> None:
+        async with self._places_of_chats if call.hook.type is HookType.ALERT else self._places:
+            status, text = await self._answer(app, call)
+        with self._lock:
+            if (app, call.id) not in self._running:
+                return  # Nobody wants to know any more.
+            del self._running[app, call.id]
+            self._answers.setdefault(app, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
+        self._heard(app)
+
+    async def _answer(self, app: AppKey, call: HookCall) -> tuple[int, str]:
+        """Status and text; status 0 where there was no answer, and why."""
+        secrets = Secrets(call.hook.namespace or app.namespace, self._read_secret)
+        compose = self._composers.get(call.hook.type, request_for)
+        try:
+            request = await asyncio.to_thread(compose, app, call, secrets)
+            status, body = await self._in_time(request)
+            text = _readable(body)
+            return request.status(status, text), _cut(secrets.clean(text))
+        except (TimeoutError, NoSuchKey, GitopsBgError) as error:
+            return 0, str(error)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+            return 0, secrets.clean(f"{type(error).__name__}: {error}")
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever a hook says, it is its answer, and nobody waits for ever
+            LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
+            return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
+
+    async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
+        try:
+            async with asyncio.timeout(request.timeout):
+                return await self._post(request)
+        except TimeoutError as error:
+            raise TimeoutError(f"no answer within {request.timeout:g} s") from error
+
+    async def _post(self, request: HookRequest) -> tuple[int, bytes]:
+        sent = self._client(request.trust, request.proxy).stream(
+            "POST", request.url, content=request.body, headers=list(request.headers)
+        )
+        async with sent as response:
+            body = b""
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) >= _MOST_READ:
+                    break
+            return response.status_code, body[:_MOST_READ]
+
+    def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
+        if (trust, proxy) not in self._clients:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+            # The deadline of a call is one for all of it; httpx would count each read apart.
+            timeout = httpx.Timeout(None)
+            self._clients[trust, proxy] = httpx.AsyncClient(
+                verify=tls_context(trust), timeout=timeout, limits=limits, proxy=proxy or None
+            )
+        return self._clients[trust, proxy]
+
+
+def _cut(text: str) -> str:
+    return text.encode()[:LONGEST_BODY].decode(errors="ignore")
+
+
+def _readable(body: bytes) -> str:
+    """Text that does no harm to a terminal or a status."""
+    text = body.decode("utf-8", "replace").strip()
+    return "".join(character for character in text if character.isprintable() or character in "\n\t")

@@ -1,0 +1,60 @@
+"""From a call that is due to what goes over the wire: Flagger's payload, headers, secrets filled in. Sends nothing.
+
+https://docs.flagger.app/usage/webhooks; flagger.md §3.4.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.outbound.http import Trust
+from gitops_bg.outbound.secrets import Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class HookRequest:
+    """One POST; ``timeout`` is in seconds and holds for the whole of it."""
+
+    url: str = field(repr=False)
+    body: bytes = field(repr=False)
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    timeout: float
+    trust: Trust
+    proxy: str = field(default="", repr=False)
+    status: Callable[[int, str], int] = lambda status, _body: status
+    """What a status means, for backends that say in the body whether they are content."""
+
+
+Compose = Callable[[AppKey, HookCall, Secrets], HookRequest]
+"""What to send for a call. Reads the Secrets that it names; raises what that raises."""
+
+
+def request_for(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
+    """What to send for a call. Reads the Secrets that it names; raises what that raises.
+
+    ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
+    """
+    asked = secrets.fill(reread_json(call.hook.request))
+    headers = {"Content-Type": "application/json", "User-Agent": "gitops-bg"} | asked.get("headers", {})
+    return HookRequest(
+        url=asked["url"],
+        body=json.dumps(_payload(app, call, asked.get("metadata", {}))).encode(),
+        headers=(*headers.items(), ("Idempotency-Key", call.key), ("Accept-Encoding", "identity")),
+        timeout=asked.get("timeout", 10.0),
+        trust=Trust(asked.get("caCert", ""), asked.get("disableTLS", False)),
+    )
+
+
+def _payload(app: AppKey, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Exactly Flagger's fields."""
+    return {
+        "name": app.name,
+        "namespace": app.namespace,
+        "phase": call.phase,
+        "checksum": call.checksum,
+        "metadata": {**metadata, **dict(call.metadata)},
+    }

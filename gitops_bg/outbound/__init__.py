@@ -1,0 +1,1 @@
+"""The one way out over HTTP, and the Secrets that go with a request."""

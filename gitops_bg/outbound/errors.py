@@ -1,0 +1,5 @@
+"""What can go wrong with a backend that is asked over HTTP."""
+
+
+class MeasuringFailed(Exception):
+    """The backend could not be asked, or its answer makes no sense: an error, neither good nor bad."""

@@ -1,0 +1,151 @@
+"""The one way out to backends over HTTP: bounded in time and size, verified, and never led astray by a redirect.
+
+Translates all of httpx into `MeasuringFailed`; knows no provider.
+"""
+
+import ssl
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import httpx
+
+from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.outbound.errors import MeasuringFailed
+
+MAX_BODY = 1024 * 1024
+"""Bytes of an answer that are read; a metric is smaller."""
+MAX_REDIRECTS = 3
+_EXCERPT = 16 * 1024
+"""Bytes, far more than anybody is shown: secrets are hidden in it before it is cut to that."""
+_AGENT = "gitops-bg"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whose certificates are believed: the system's, or those signed by ``authorities`` (PEM), or anybody's."""
+
+    authorities: str = ""
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question. ``timeout`` is in seconds and holds for the whole of it."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout: float = 10.0
+    trust: Trust = Trust()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whatever its status."""
+
+    place: str
+    status: int
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON; raises ``MeasuringFailed`` where it is none, or where the status is none of 2xx."""
+        self.require_success()
+        try:
+            return read_json(self.body)
+        except NotJson as error:
+            raise MeasuringFailed(f"{self.place} answered what is no JSON: {excerpt(self.body)}") from error
+
+    def require_success(self) -> None:
+        """Raise ``MeasuringFailed`` unless the status is one of 2xx."""
+        if not 200 <= self.status < 300:
+            raise MeasuringFailed(f"{self.place} answered {self.status}: {excerpt(self.body)}")
+
+
+def ask(request: Request) -> Answer:
+    """Send a request. Raises ``MeasuringFailed`` where no answer comes back in time and size."""
+    until = time.monotonic() + request.timeout
+    with _border(_place(request.url)), _client(request) as client:
+        return _follow(client, request, until)
+
+
+def excerpt(body: bytes) -> str:
+    """The beginning of a body on one line.
+
+    >>> excerpt(b"<html>\\n no")
+    '<html> no'
+    """
+    text = " ".join(body[:_EXCERPT].decode("utf-8", "ignore").split())
+    return "".join(char for char in text if char.isprintable()) or "(empty)"
+
+
+def _client(request: Request) -> httpx.Client:
+    return httpx.Client(verify=tls_context(request.trust), timeout=request.timeout)
+
+
+def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
+    """Redirects are followed on the same host only: a credential, or a question, goes nowhere else."""
+    headers = {"User-Agent": _AGENT, **request.headers, "Accept-Encoding": "identity"}
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    sent = client.build_request(request.method, request.url, headers=encoded, content=request.body)
+    for _ in range(MAX_REDIRECTS + 1):
+        response = client.send(sent, stream=True, follow_redirects=False)
+        try:
+            if response.next_request is None:
+                return Answer(_place(str(sent.url)), response.status_code, _body(response, until))
+            following = response.next_request
+        finally:
+            response.close()
+        if _origin(following.url) != _origin(sent.url):
+            target = f"{following.url.scheme}://{following.url.netloc.decode()}"
+            raise MeasuringFailed(
+                f"{_place(str(sent.url))} redirects to {target}, which is not followed: name it itself"
+            )
+        sent = following
+    raise MeasuringFailed(f"{_place(request.url)} redirects more than {MAX_REDIRECTS} times")
+
+
+def _body(response: httpx.Response, until: float) -> bytes:
+    if response.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise MeasuringFailed(f"{_place(str(response.url))} compresses its answer though it was not asked to")
+    body = b""
+    for chunk in response.iter_raw():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise MeasuringFailed(f"{_place(str(response.url))} answered with more than {MAX_BODY:,} bytes")
+        if time.monotonic() > until:
+            raise MeasuringFailed(f"{_place(str(response.url))} did not end its answer in time")
+    return body
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _place(url: str) -> str:
+    """The address without the query, where secrets may be."""
+    return url.partition("?")[0].partition("#")[0]
+
+
+@contextmanager
+def _border(place: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx.TimeoutException as error:
+        raise MeasuringFailed(f"{place} did not answer in time") from error
+    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, UnicodeError, ValueError) as error:
+        raise MeasuringFailed(f"{place} cannot be asked: {error or type(error).__name__}") from error
+
+
+@lru_cache(maxsize=32)
+def tls_context(trust: Trust) -> ssl.SSLContext:
+    """What verifies servers so; making one takes longer than a question, so they are kept."""
+    context = ssl.create_default_context(cadata=trust.authorities or None)
+    if trust.insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

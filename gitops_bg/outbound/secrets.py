@@ -1,0 +1,57 @@
+"""The Secrets of one measurement: read when they are asked for, remembered only to hide them from what is told."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gitops_bg.core.text.masking import hidden
+
+REFERENCE = re.compile(r"\{\{secret:([^/}]+)/([^}]+)\}\}")
+
+ReadSecret = Callable[[str, str], Mapping[str, bytes]]
+"""The data of the Secret of this namespace and name. Raises the errors of ``core.errors``."""
+
+
+class NoSuchKey(Exception):
+    """The Secret is there, and lacks the key."""
+
+
+class Secrets:
+    """The Secrets of one namespace, for one measurement; thrown away after it."""
+
+    def __init__(self, namespace: str, read: ReadSecret) -> None:
+        self._namespace = namespace
+        self._read = read
+        self._seen: dict[str, Mapping[str, bytes]] = {}
+        self._hidden: set[str] = set()
+
+    def value(self, name: str, key: str) -> str:
+        """A credential, from now on hidden. A line break at its end is none of it. Raises ``NoSuchKey``."""
+        text = self.setting(name, key)
+        if text is None:
+            raise NoSuchKey(f"Secret {self._namespace}/{name} has no key {key}")
+        self.hide(text)
+        return text
+
+    def setting(self, name: str, key: str) -> str | None:
+        """What a Secret holds that is no credential, such as an address; None where it lacks the key."""
+        if name not in self._seen:
+            self._seen[name] = self._read(self._namespace, name)
+        data = self._seen[name].get(key)
+        return data.decode("utf-8", "replace").rstrip("\r\n") if data is not None else None
+
+    def hide(self, text: str) -> None:
+        """From now on nothing that is told of the measurement holds this text."""
+        self._hidden.add(text)
+
+    def fill(self, value: Any) -> Any:
+        """JSON with every reference ``{{secret:NAME/KEY}}`` resolved."""
+        if isinstance(value, str):
+            return REFERENCE.sub(lambda found: self.value(found[1], found[2]), value)
+        if isinstance(value, Mapping):
+            return {key: self.fill(item) for key, item in value.items()}
+        return [self.fill(item) for item in value] if isinstance(value, list) else value
+
+    def clean(self, text: str) -> str:
+        """The text without anything that is hidden."""
+        return hidden(text, self._hidden)

@@ -1,0 +1,99 @@
+"""The mirror's directory: one owner, no leftovers of a killed git, wiped and made again where it is damaged."""
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+from typing import TextIO
+
+from gitops_bg.repo.git.errors import DiskProblem, MirrorBroken, MirrorInUse
+from gitops_bg.repo.git.runner import GitFailed, initialise
+from gitops_bg.repo.git.transport import ASKPASS
+
+LEAST_FREE_BYTES = 16 * 1024 * 1024
+
+
+class MirrorDirectory:
+    """``<directory>/mirror.git`` and what stands beside it. ``claim`` first, ``release`` at the end."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.mirror = directory / "mirror.git"
+        self.askpass = directory / "askpass"
+        self._owner: TextIO | None = None
+
+    def claim(self) -> None:
+        """Make the directory ours until ``release``. Raises ``MirrorInUse``, ``DiskProblem``."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._owner = (self.directory / "owner").open("a")
+            self.askpass.write_text(ASKPASS, encoding="utf-8")
+            self.askpass.chmod(0o700)
+        except OSError as error:
+            self.release()
+            raise DiskProblem(f"cannot write {self.directory}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.release()
+            raise MirrorInUse(f"another process works in {self.directory}; give each a directory of its own") from None
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self._owner is not None:
+            self._owner.close()
+            self._owner = None
+
+    def prepare(self, configuration: str) -> None:
+        """Make the mirror a sound, empty or earlier one, with this configuration."""
+        self._demand_space()
+        try:
+            if not self._looks_sound():
+                self._wipe()
+                initialise(self.mirror, timeout_seconds=30)
+            self._clean()
+            (self.mirror / "config").write_text(configuration, encoding="utf-8")
+        except OSError as error:
+            raise DiskProblem(f"cannot write {self.mirror}: {error.strerror}") from error
+        except GitFailed as error:
+            raise MirrorBroken(str(error)) from error
+
+    def wipe(self) -> None:
+        """Delete the mirror, whatever is there. Raises ``DiskProblem``."""
+        try:
+            self._wipe()
+        except OSError as error:
+            raise DiskProblem(f"cannot delete {self.mirror}: {error.strerror}") from error
+
+    def _looks_sound(self) -> bool:
+        return (self.mirror / "HEAD").is_file() and all((self.mirror / name).is_dir() for name in ("objects", "refs"))
+
+    def _wipe(self) -> None:
+        if self.mirror.is_dir() and not self.mirror.is_symlink():
+            shutil.rmtree(self.mirror)
+        else:
+            self.mirror.unlink(missing_ok=True)
+
+    def trouble(self) -> DiskProblem | None:
+        """What is wrong with the disk, if anything: asked after a git command failed."""
+        try:
+            self._demand_space()
+        except DiskProblem as problem:
+            return problem
+        if not os.access(self.directory, os.W_OK | os.X_OK):
+            return DiskProblem(f"cannot write {self.directory}")
+        return None
+
+    def _demand_space(self) -> None:
+        try:
+            free = shutil.disk_usage(self.directory).free
+        except OSError as error:
+            raise DiskProblem(f"cannot look at {self.directory}: {error.strerror}") from error
+        if free < LEAST_FREE_BYTES:
+            raise DiskProblem(f"the disk of {self.directory} is full: {free // 1024} KiB left")
+
+    def _clean(self) -> None:
+        """Remove what a killed git left: locks, half packs, crash reports."""
+        for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/tmp_*", "fast_import_crash_*"):
+            for left in self.mirror.glob(pattern):
+                left.unlink(missing_ok=True)

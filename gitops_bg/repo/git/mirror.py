@@ -1,0 +1,269 @@
+"""The bare partial mirror of the remote: asks for refs, fetches, and tells a dead remote from a damaged mirror.
+
+It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_blobs` ever brings objects in.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+
+from gitops_bg.repo.git.directory import MirrorDirectory
+from gitops_bg.repo.git.errors import (
+    AuthenticationFailed,
+    BranchMissing,
+    MirrorBroken,
+    RemoteTimedOut,
+    RemoteUnreachable,
+)
+from gitops_bg.repo.git.git_config import PARTIAL, configuration
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
+from gitops_bg.repo.git.transport import transport_for
+from gitops_bg.repo.layout import (
+    PROMOTION_PREFIX,
+    SEEN_REF,
+    STATE_PREFIX,
+    TRACKING_PREFIX,
+    app_of_branch,
+    is_commit_id,
+)
+from gitops_bg.repo.settings import RepositorySettings
+from gitops_bg.repo.write.messages import one_line
+
+_HEADS = "refs/heads/"
+_REMEMBERED = 10_000
+"""So many answers of git to which commit contains which other are kept."""
+_FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
+# git has one exit status for all of it; the words only choose which of two errors of a *read* is shown.
+_DENIED = re.compile(
+    r"Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed"
+    r"|The requested URL returned error: 40[13]"
+)
+
+
+class Mirror:
+    """One remote's branches, here. A context manager; not thread-safe."""
+
+    def __init__(self, settings: RepositorySettings) -> None:
+        self.settings = settings
+        self._directory = MirrorDirectory(settings.directory)
+        self._transport = transport_for(settings, self._directory.askpass)
+        self._seen: str | None = None
+        self._tracked: dict[str, str] | None = None
+        self._ancestry: OrderedDict[tuple[str, str], bool] = OrderedDict()
+        self._directory.claim()
+        try:
+            self.git = self._opened()
+        except BaseException:
+            self._directory.release()
+            raise
+
+    def __enter__(self) -> "Mirror":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the directory."""
+        self._directory.release()
+
+    def rebuild(self) -> None:
+        """Throw the mirror away and begin an empty one; the next fetch fills it."""
+        self._tracked = None
+        self._ancestry.clear()
+        self._directory.wipe()
+        self.git = self._opened()
+
+    def _opened(self) -> Git:
+        self._directory.prepare(configuration(self.settings, self._transport.url))
+        return Git(self._directory.mirror, self._transport, self.settings.timeout_seconds)
+
+    # What the remote says.
+
+    def advertised(self) -> bytes:
+        """The remote's answer about our branches, as it came: equal bytes mean that nothing moved."""
+        wanted = (self.settings.branch, self.settings.state_branch, f"{PROMOTION_PREFIX}*")
+        return self._asked("ls-remote", "--heads", "origin", *(_HEADS + name for name in wanted))
+
+    def remote_branches(self) -> dict[str, str]:
+        """Our branches on the remote with their commits, asked now."""
+        return self.ours(self.advertised())
+
+    def ours(self, advertised: bytes) -> dict[str, str]:
+        """The branches we deal with in an answer: the patterns of ls-remote match more than was asked for."""
+        named = (self.settings.branch, self.settings.state_branch)
+        branches = branches_in(advertised).items()
+        return {name: commit for name, commit in branches if name in named or app_of_branch(name) is not None}
+
+    def clusters(self) -> list[str]:
+        """The clusters that have a ledger on the remote, asked now."""
+        ledgers = branches_in(self._asked("ls-remote", "--heads", "origin", f"{_HEADS}{STATE_PREFIX}*"))
+        return sorted(name.removeprefix(STATE_PREFIX) for name in ledgers if name.startswith(STATE_PREFIX))
+
+    def explain_missing(self) -> BranchMissing:
+        """Why the tracked branch is not there: an empty remote, or others in its place."""
+        there = sorted(branches_in(self._asked("ls-remote", "--heads", "origin")))
+        branch = self.settings.branch
+        if not there:
+            return BranchMissing(f"the remote is empty; push a first commit to its branch {branch}")
+        shown = ", ".join(map(one_line, there[:5])) + (" …" if len(there) > 5 else "")
+        return BranchMissing(f"the remote has no branch {branch}; it has {shown}")
+
+    def _asked(self, *arguments: str) -> bytes:
+        finished = self.git.ask(*arguments)
+        if finished.status != 0:
+            raise self.remote_error(arguments[0], finished)
+        return finished.output
+
+    # What is fetched.
+
+    def tracked(self) -> dict[str, str]:
+        """The branches as they were fetched (or pushed by us) last; read anew only after either."""
+        if self._tracked is None:
+            self._tracked = self._read_tracked()
+        return dict(self._tracked)
+
+    def _read_tracked(self) -> dict[str, str]:
+        output = self.local("for-each-ref", "--format=%(objectname) %(refname)", TRACKING_PREFIX)
+        refs = (line.partition(b" ") for line in lines(output))
+        return {text(name).removeprefix(TRACKING_PREFIX): text(commit) for commit, _, name in refs}
+
+    def follow(self, remote: Mapping[str, str]) -> dict[str, str]:
+        """Bring what is tracked up to ``remote`` and return what was really fetched, which may be newer."""
+        before = self.tracked()
+        self.forget([name for name in before if name not in remote])
+        moved = [name for name, commit in remote.items() if before.get(name) != commit]
+        if not moved:
+            return {name: before[name] for name in remote}
+        self.fetch(moved)
+        return self.tracked()
+
+    def fetch(self, branches: Iterable[str]) -> None:
+        """Fetch these branches, all history, no blobs."""
+        self._tracked = None
+        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches))
+
+    def fetch_blobs(self, blobs: Iterable[str]) -> None:
+        """Fetch these objects in one exchange."""
+        self._fetched("".join(f"{blob}\n" for blob in blobs), "-c", "fetch.negotiationAlgorithm=noop")
+
+    def forget(self, branches: Iterable[str]) -> None:
+        """Stop tracking branches that the remote no longer has."""
+        deletions = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
+        if deletions:
+            self._tracked = None
+            self.local("update-ref", "--stdin", stdin=deletions.encode())
+
+    def _fetched(self, wanted: str, *options: str) -> None:
+        finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
+        if finished.status == 0:
+            return
+        if not finished.timed_out and not self._sound():
+            raise self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {finished.summary}")
+        raise self.remote_error("fetch", finished)
+
+    def _sound(self) -> bool:
+        return self.git.attempt(*PARTIAL, "fsck", "--connectivity-only", "--no-dangling").status == 0
+
+    # What is pushed.
+
+    def push(self, leases: Iterable[str], refspecs: Iterable[str]) -> Finished:
+        """Push to the remote; what it took is tracked as if it had been fetched."""
+        self._tracked = None
+        return self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
+
+    # What is here.
+
+    def local(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
+        """Run a command that needs no remote. Raises ``MirrorBroken`` or ``DiskProblem``: no other cause is left."""
+        try:
+            return self.git.run(*arguments, stdin=stdin, environment=environment)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def told(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
+        """`local` for what ``-z`` prints, part by part, each cut off after ``longest`` bytes."""
+        try:
+            with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:
+                yield from parts
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def broken(self, error: GitFailed) -> Exception:
+        """What a failed local command means."""
+        return self._directory.trouble() or MirrorBroken(str(error))
+
+    def has(self, commit: str) -> bool:
+        """Whether the mirror has this commit. False for anything that is no full commit id. Nothing of it is read."""
+        if not is_commit_id(commit):
+            return False
+        told = self.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=f"{commit}\n".encode())
+        return told.output == b"commit\n"
+
+    def commit(self, name: str) -> str:
+        """The full id of a commit that is here, from it or an abbreviation that is unique; empty without one."""
+        finished = self.git.attempt("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        return text(finished.output.strip()) if finished.status == 0 else ""
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Whether ``descendant`` contains ``ancestor``; an unknown commit is contained in nothing."""
+        if ancestor == descendant:
+            return True
+        if not is_commit_id(ancestor) or not is_commit_id(descendant):
+            return False
+        known = self._ancestry.get((ancestor, descendant))
+        return self._asked_ancestry(ancestor, descendant) if known is None else known
+
+    def _asked_ancestry(self, ancestor: str, descendant: str) -> bool:
+        """What git answers never changes: it reads both commits for that, with all that they say."""
+        finished = self.git.attempt("merge-base", "--is-ancestor", ancestor, descendant)
+        if finished.status > 1 and self.has(ancestor) and self.has(descendant):
+            raise self.broken(GitFailed("merge-base", finished))
+        if finished.status in (0, 1):
+            self._ancestry[ancestor, descendant] = finished.status == 0
+            if len(self._ancestry) > _REMEMBERED:
+                self._ancestry.popitem(last=False)
+        return finished.status == 0
+
+    def seen(self) -> str:
+        """The head of main that was seen last and not rewritten since; empty at first. Outlives ``rebuild``."""
+        if self._seen is None:
+            finished = self.git.attempt("rev-parse", "--verify", "--quiet", SEEN_REF)
+            self._seen = text(finished.output.strip()) if finished.status == 0 else ""
+        return self._seen
+
+    def remember_seen(self, commit: str) -> None:
+        """Keep ``commit`` as seen, also from gc."""
+        self.local("update-ref", SEEN_REF, commit)
+        self._seen = commit
+
+    def forget_seen(self) -> None:
+        """Nothing was seen of main."""
+        self.local("update-ref", "-d", SEEN_REF)
+        self._seen = ""
+
+    def tidy(self) -> None:
+        """Pack what many small fetches left; for once a week."""
+        self.local(*PARTIAL, "gc", "--quiet")
+
+    def remote_error(self, command: str, finished: Finished) -> Exception:
+        """What a failed exchange with the remote means."""
+        said = finished.summary
+        if finished.timed_out:
+            return RemoteTimedOut(f"git {command}: no answer within {finished.deadline_seconds:g} s")
+        if _DENIED.search(finished.complaint):
+            return AuthenticationFailed(f"git {command}: {said}")
+        if self.git.attempt("for-each-ref", "--count=1").status != 0:
+            return self._directory.trouble() or MirrorBroken(f"the mirror is damaged: {said}")
+        return self._directory.trouble() or RemoteUnreachable(f"git {command}: {said}")
+
+
+def branches_in(advertised: bytes) -> dict[str, str]:
+    """Branch names and commits in the output of ls-remote."""
+    refs = (line.partition(b"\t") for line in lines(advertised))
+    named = ((text(name), text(commit)) for commit, _, name in refs)
+    return {name.removeprefix(_HEADS): commit for name, commit in named if name.startswith(_HEADS)}

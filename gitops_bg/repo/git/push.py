@@ -1,0 +1,162 @@
+"""Moves branches of the remote, each by compare-and-swap on the commit that was fetched.
+
+What became of a push is read from the remote's refs afterwards, never from the words of the rejection: GitHub,
+GitLab and Gitea each have their own (gitops.md §1.1).
+"""
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gitops_bg.repo.git.errors import PushRefused, RemoteMoved, RemoteTimedOut
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.runner import Finished
+
+_AT_ONCE = 400
+"""Branches in one push: their names are arguments."""
+_MOST_SPLITS = 6
+"""How often a push is halved: one bad branch of 64 is found; where the remote takes none, it is asked 13 times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Move a branch from the commit it was fetched at (None: it does not exist) to another (None: delete it)."""
+
+    branch: str
+    expected: str | None
+    commit: str | None
+
+
+class Verdict(StrEnum):
+    """What became of an update."""
+
+    TAKEN = "taken"
+    MOVED = "moved"
+    """The branch is no longer where it was fetched: fetch, derive again."""
+    REFUSED = "refused"
+    """The branch is where it was, and the remote does not take the update."""
+    UNANSWERED = "unanswered"
+    """The connection broke before the remote said anything about this branch, and the branch is where it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict for each branch, and what the server said about it."""
+
+    verdicts: Mapping[str, Verdict]
+    words: Mapping[str, str] = field(default_factory=dict)
+    """By branch; none for those that were taken."""
+
+    @property
+    def message(self) -> str:
+        """All that the server said, once."""
+        return "; ".join(dict.fromkeys(filter(None, self.words.values())))
+
+
+class Attempts:
+    """Counts attempts, waits between two of them by full jitter, and knows when there is no sense in another."""
+
+    def __init__(self, sleep: Callable[[float], None], most: int) -> None:
+        self._sleep = sleep
+        self._most = most
+        self._unanswered = 0
+        self._random = random.Random()  # noqa: S311 - spreads retries; nothing secret
+
+    def __iter__(self) -> Iterator[int]:
+        """Attempt after attempt."""
+        for attempt in range(self._most):
+            if attempt:
+                self._sleep(self._random.uniform(0, min(5.0, 0.1 * 2**attempt)))
+            yield attempt
+
+    def judge(self, answer: Answer) -> None:
+        """Raise ``PushRefused`` for a push that will never be taken; return where it is worth another attempt.
+
+        A remote that is read without trouble and twice breaks off a push takes none (a token that may only read).
+        """
+        left = {name: verdict for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN}
+        self._unanswered += Verdict.UNANSWERED in left.values()
+        if set(left.values()) == {Verdict.REFUSED} or self._unanswered > 1:
+            words = {name: answer.words.get(name, "") for name in left}
+            raise PushRefused(f"the remote refuses the push to {', '.join(left)}: {answer.message}", words)
+
+    @staticmethod
+    def given_up() -> RemoteMoved:
+        """The error after the last attempt."""
+        return RemoteMoved("the branch moved on the remote under every attempt to push to it")
+
+
+class Pusher:
+    """Pushes, and waits between attempts."""
+
+    def __init__(self, mirror: Mirror, sleep: Callable[[float], None], attempts: int = 6) -> None:
+        self._mirror = mirror
+        self._sleep = sleep
+        self._attempts = attempts
+
+    def attempts(self) -> "Attempts":
+        """A bounded number of attempts, with pauses between them."""
+        return Attempts(self._sleep, self._attempts)
+
+    def push(self, updates: Sequence[Update]) -> Answer:
+        """Push all updates, each for itself. Raises the errors of a remote that cannot even be read.
+
+        A remote may judge a push as a whole (a pre-receive hook does): one that is refused whole is tried again in
+        halves, so that a branch which is refused keeps no other from being taken.
+        """
+        answers: list[Answer] = []
+        splits = 0
+        parts = deque(updates[start : start + _AT_ONCE] for start in range(0, len(updates), _AT_ONCE))
+        while parts:
+            part = parts.popleft()
+            answer = self._pushed(part)
+            if len(part) > 1 and splits < _MOST_SPLITS and set(answer.verdicts.values()) == {Verdict.REFUSED}:
+                splits += 1
+                parts += (part[: len(part) // 2], part[len(part) // 2 :])
+            else:
+                answers.append(answer)
+        verdicts = {name: verdict for answer in answers for name, verdict in answer.verdicts.items()}
+        return Answer(verdicts, {name: words for answer in answers for name, words in answer.words.items()})
+
+    def _pushed(self, updates: Sequence[Update]) -> Answer:
+        leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
+        refspecs = [f"{update.commit or ''}:refs/heads/{update.branch}" for update in updates]
+        finished = self._mirror.push(leases, refspecs)
+        if finished.status == 0:
+            return Answer({update.branch: Verdict.TAKEN for update in updates})
+        if finished.timed_out:
+            raise RemoteTimedOut(
+                f"git push: no answer within {finished.deadline_seconds:g} s; the next poll shows whether it arrived"
+            )
+        return self._classified(updates, finished)
+
+    def _classified(self, updates: Sequence[Update], finished: Finished) -> Answer:
+        remote = self._mirror.remote_branches()
+        answered = _answered(finished.output)
+        verdicts = {update.branch: _verdict(update, remote.get(update.branch), answered) for update in updates}
+        said = server_message(finished.complaint)
+        return Answer(verdicts, {name: said for name, verdict in verdicts.items() if verdict is not Verdict.TAKEN})
+
+
+def server_message(complaint: str) -> str:
+    """What the server said, on one line: its ``remote:`` lines, or else git's own words."""
+    told = [text(line.strip()) for line in lines(complaint.encode(errors="replace")) if line.strip()]
+    said = [line.removeprefix("remote:").strip() for line in told if line.startswith("remote:")]
+    return " ".join(line for line in (said or told) if line)
+
+
+def _answered(porcelain: bytes) -> set[str]:
+    """The branches that the remote (or the lease) said something about."""
+    rows = [line.split(b"\t") for line in lines(porcelain)]
+    return {text(row[1].rpartition(b":refs/heads/")[2]) for row in rows if len(row) >= 3}
+
+
+def _verdict(update: Update, now: str | None, answered: set[str]) -> Verdict:
+    if now == update.commit:
+        return Verdict.TAKEN
+    if now != update.expected:
+        return Verdict.MOVED
+    return Verdict.REFUSED if update.branch in answered else Verdict.UNANSWERED

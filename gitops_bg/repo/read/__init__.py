@@ -1,0 +1,1 @@
+"""What Git says: heads, files, history, reverts, promotion branches."""

@@ -1,0 +1,209 @@
+"""The files of apps at a commit, as bytes; what must not be read (links, submodules, what is too much) is a Problem."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.blobs import LARGEST_BYTES, Blobs
+from gitops_bg.repo.read.app_index import moved_between
+from gitops_bg.repo.read.trees import FOLDER, LINK, NOTHING, SUBMODULE, Node, Trees
+from gitops_bg.spec.app.layout import (
+    APP_FILE,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    folder_of,
+    is_manifest,
+)
+
+MOST_FILES = 1000
+MOST_FOLDERS, DEEPEST = 1000, 20
+"""Of what apps share: so many folders are looked into, and so deep."""
+LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
+_BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
+_FEW = 50
+_NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as the tree lists it, unread. ``blob`` names the content for ever: parses can be cached by it."""
+
+    path: str
+    mode: str
+    blob: str
+    crowd: Problem | None = None
+    """What is wrong with its folder, of which nothing is read then: bad input is never partly applied."""
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why it is not read, or None."""
+        if self.crowd is not None:
+            return self.crowd
+        if self.mode == LINK:
+            return Problem(self.path, "is a symbolic link; links are not followed", remedy="commit the file itself")
+        if self.mode == SUBMODULE:
+            return Problem(self.path, "is a submodule; submodules are not read", remedy="commit the files themselves")
+        if _NOT_UTF_8.search(self.path):
+            return Problem(self.path, "has a name that is not UTF-8", remedy="rename it")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was read, or why it was not."""
+
+    blob: str
+    content: bytes | Problem
+
+
+class Files:
+    """Reads files by app. Only manifests of the folder itself are looked at; keys are file names."""
+
+    def __init__(self, trees: Trees, blobs: Blobs) -> None:
+        self._trees = trees
+        self._blobs = blobs
+
+    def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
+        """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
+        found = {app: _Folder(folder_of(app)) for app in apps}
+        by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
+        for app, node in self._nodes(found, commit).items():
+            if node.folder:
+                by_tree[node.folder].append(found[app])
+            elif node.mode in (LINK, SUBMODULE):
+                found[app].replaced(Entry(folder_of(app), node.mode, node.id))
+        for tree, name, node in self._trees.listed(by_tree):
+            if not node.folder and (is_manifest(name) or node.mode == SUBMODULE):
+                for folder in by_tree[tree]:
+                    folder.add(name, Entry(f"{folder.path}/{name}", node.mode, node.id))
+        return {app: folder.entries() for app, folder in found.items()}
+
+    def _nodes(self, apps: Collection[AppKey], commit: str) -> dict[AppKey, Node]:
+        """What stands where the folders of these apps should be."""
+        if len(apps) <= _FEW:
+            there = self._trees.at(commit, map(folder_of, apps)) if apps else {}
+            return {app: there[folder_of(app)] for app in apps if folder_of(app) in there}
+        pair = ("", self._trees.root(commit))
+        there_all = moved_between(self._trees, [pair])[pair].folders()
+        return {app: change.after for app, change in there_all if app in apps}
+
+    def read(self, entries: Iterable[Entry]) -> dict[str, File]:
+        """The contents of entries, by path."""
+        wanted = list(entries)
+        sizes = self._blobs.sizes(entry.blob for entry in wanted if entry.problem is None)
+        heavy = _too_large(wanted, sizes)
+        wanted = [replace(entry, crowd=heavy.get(_folder(entry), entry.crowd)) for entry in wanted] if heavy else wanted
+        light = {entry.blob for entry in wanted if entry.problem is None}
+        contents = self._blobs.contents({blob: size for blob, size in sizes.items() if blob in light})
+        return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
+
+    def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
+        """The contents behind object ids; None for what is too large to be read."""
+        return self._blobs.read(blobs)
+
+    def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
+        """All files of these apps at a commit."""
+        entries = self.entries(apps, commit)
+        files = self.read(entry for names in entries.values() for entry in names.values())
+        return {app: {name: files[entry.path] for name, entry in names.items()} for app, names in entries.items()}
+
+    def at(self, path: str, commit: str) -> File | None:
+        """One file anywhere in the repository, or None."""
+        node = self._trees.at(commit, [path]).get(path, NOTHING)
+        return None if node.folder or not node.id else self.read([Entry(path, node.mode, node.id)])[path]
+
+    def below(self, path: str, commit: str) -> dict[str, File]:
+        """All YAML files below a folder (``analysis``, ``policies``, ``groups``), by path."""
+        found = _Folder(path)
+        level = {path: self._trees.at(commit, [path]).get(path, NOTHING).folder}
+        level = {place: folder for place, folder in level.items() if folder}
+        deep = many = 0
+        while level:
+            deep, many = deep + 1, many + len(level)
+            if deep > DEEPEST or many > MOST_FOLDERS:
+                found.nested()
+                break
+            level = self._below(level, found)
+        return self.read(found.entries().values())
+
+    def _below(self, level: Mapping[str, str], found: "_Folder") -> dict[str, str]:
+        """Add the files of these folders, by their paths, to what was found; the folders in them, likewise by path."""
+        places: defaultdict[str, list[str]] = defaultdict(list)
+        for place, folder in level.items():
+            places[folder].append(place)
+        deeper: dict[str, str] = {}
+        for tree, name, node in self._trees.listed(places):
+            for path in (f"{place}/{name}" for place in places[tree]):
+                if node.folder and len(deeper) <= MOST_FOLDERS:
+                    deeper[path] = node.folder
+                elif not node.folder and is_manifest(name):
+                    found.add(path, Entry(path, node.mode, node.id))
+        return deeper
+
+    @staticmethod
+    def _content(entry: Entry, contents: Mapping[str, bytes | None]) -> bytes | Problem:
+        if entry.problem is not None:
+            return entry.problem
+        content = contents[entry.blob]
+        if content is None:
+            limit = f"is larger than {LARGEST_BYTES // 1024} KiB"
+            return Problem(entry.path, limit, remedy="keep manifests small; put data elsewhere")
+        return content
+
+
+def _folder(entry: Entry) -> str:
+    return entry.path.rpartition("/")[0]
+
+
+class _Folder:
+    """Collects the entries of a folder, and counts those that are too many."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._nested = False
+        self._entries: dict[str, Entry] = {}
+        self._count = 0
+
+    def add(self, name: str, entry: Entry) -> None:
+        self._count += 1
+        if self._count <= MOST_FILES or name in _BY_NAME:
+            self._entries[name] = entry
+
+    def replaced(self, entry: Entry) -> None:
+        """Something else stands in its place, so that none of its files can be read."""
+        self._entries = dict.fromkeys(_BY_NAME, entry)
+
+    def nested(self) -> None:
+        """It holds too many folders in one another, which are not looked into."""
+        self._nested = True
+
+    def entries(self) -> dict[str, Entry]:
+        """All by name; where they are too many, some, none of which is read: those that are looked for are there."""
+        if self._count <= MOST_FILES and not self._nested:
+            return self._entries
+        message = f"has {self._count} YAML files; at most {MOST_FILES} are read"
+        if self._nested:
+            message = (
+                f"has more than {MOST_FOLDERS} folders in it, or more than {DEEPEST} in one another; no more are read"
+            )
+        crowd = Problem(self.path, message, remedy="move what is not of it elsewhere")
+        some = self._entries or {self.path: Entry(self.path, FOLDER, "")}
+        return {name: replace(entry, crowd=crowd) for name, entry in some.items()}
+
+
+def _too_large(entries: Iterable[Entry], sizes: Mapping[str, int]) -> dict[str, Problem]:
+    """The folders whose files would be too much together; a file that is too large by itself counts nothing."""
+    weights = Counter[str]()
+    for entry in entries:
+        size = sizes.get(entry.blob, 0) if entry.problem is None else 0
+        weights[_folder(entry)] += size if size <= LARGEST_BYTES else 0
+    limit = f"its YAML files are larger than {LARGEST_FOLDER_BYTES // 1024} KiB together"
+    remedy = "keep manifests small; put data elsewhere"
+    return {
+        folder: Problem(folder, limit, remedy=remedy)
+        for folder, weight in weights.items()
+        if weight > LARGEST_FOLDER_BYTES
+    }

@@ -1,0 +1,101 @@
+"""What was: all ledger entries of an app, and every content its ``primary.yaml`` ever had. Reads, page by page."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+
+from gitops_bg.core.model.record import LedgerEntry
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.blobs import Blobs
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import parts, text
+from gitops_bg.repo.read.provenance import WALK, changes
+from gitops_bg.repo.write.ledger_file import Position, Told, parse
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+
+_PAGE = 100
+_VERSION = re.compile(rb"^version:[ \t]*(\d+)[ \t]*\r?$", re.MULTILINE)
+_DIGEST = re.compile(rb"^digest:[ \t]*[\"']?([\w:]+)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A ledger entry with the epoch it belongs to and the commit of the state branch that brought it."""
+
+    commit: str
+    epoch: str
+    entry: LedgerEntry
+
+
+class History:
+    """Walks the past of one file at a time."""
+
+    def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
+        self._mirror = mirror
+        self._blobs = blobs
+
+    def ledger(self, app: AppKey) -> Iterator[Committed]:
+        """Every ledger entry of an app, newest first, as far back as the state branch goes.
+
+        An entry belongs to the oldest commit that has it: a file keeps the last entries from commit to commit.
+        """
+        tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
+        revisions = self._revisions(f"{app.namespace}/{app.name}.json", tip) if tip else []
+        yielded: set[Position] = set()
+        for (commit, newer), (_, older) in pairwise(chain(self._told(revisions), [("", ())])):
+            before = {told.position for told in older}
+            for told in reversed(newer):
+                if told.position not in before and told.position not in yielded:
+                    yielded.add(told.position)
+                    yield Committed(commit, told.epoch, told.entry)
+
+    def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
+        """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
+        revisions = self._revisions(app_file(app, PRIMARY_FILE), commit)
+        for start in range(0, len(revisions), _PAGE):
+            page = list(dict.fromkeys(blob for _, blob in revisions[start : start + _PAGE]))
+            contents = self._blobs.read(page)
+            yield from (content for blob in page if (content := contents[blob]) is not None)
+
+    def find_primary(self, app: AppKey, commit: str, *, digest: str = "", version: int | None = None) -> bytes | None:
+        """The newest ``primary.yaml`` of this digest, or of this version number, up to a commit; None without one."""
+        for content in self.primaries(app, commit):
+            found = _DIGEST.search(content) if digest else _VERSION.search(content)
+            if found and text(found[1]) == (digest or str(version)):
+                return content
+        return None
+
+    def primaries_since(self, app: AppKey, since: str, commit: str) -> list[bytes]:
+        """Every content that ``primary.yaml`` had between two commits of main, also on what was merged; newest first.
+
+        What it came back to is there again: the order says what was taken back.
+        Nothing where the later one does not contain the other: main has another history then.
+        """
+        if not self._mirror.is_ancestor(since, commit):
+            return []
+        revisions = self._revisions(app_file(app, PRIMARY_FILE), "--full-history", f"^{since}", commit)
+        blobs = [blob for _, blob in revisions[:_PAGE]]
+        contents = self._blobs.read(list(dict.fromkeys(blobs)))
+        return [content for content in map(contents.__getitem__, blobs) if content is not None]
+
+    def _revisions(self, path: str, *range_: str) -> list[tuple[str, str]]:
+        """Commit and blob of every change of a file, newest first; deletions left out."""
+        walked = parts(self._mirror.local(*WALK, *range_, "--", path))
+        found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
+        return [(commit, blob) for commit, blob in found if blob.strip("0")]
+
+    def _told(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[Told, ...]]]:
+        """Each revision with its entries, read a page at a time; a damaged one has none."""
+        for start in range(0, len(revisions), _PAGE):
+            page = revisions[start : start + _PAGE]
+            contents = self._blobs.read(blob for _, blob in page)
+            for commit, blob in page:
+                yield commit, _entries(contents[blob])
+
+
+def _entries(content: bytes | None) -> tuple[Told, ...]:
+    try:
+        return parse(content or b"").history
+    except ValueError:
+        return ()

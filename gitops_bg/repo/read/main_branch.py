@@ -1,0 +1,31 @@
+"""The head of main as what a commit of ours starts from, and what a push that was not taken means for it."""
+
+from gitops_bg.repo.git.errors import RemoteMoved
+from gitops_bg.repo.git.mirror import Mirror
+
+
+class MainBranch:
+    """Main, for those who commit to it."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+
+    def base(self) -> str:
+        """Main's head as fetched last; fetched now where it never was."""
+        branch = self._mirror.settings.branch
+        tracked = self._mirror.tracked()
+        if branch not in tracked:
+            tracked = self._mirror.follow(self._mirror.remote_branches())
+        if branch not in tracked:
+            raise self._mirror.explain_missing()
+        return tracked[branch]
+
+    def again(self, base: str) -> str:
+        """The new base after a push that was not taken; raises where there is no sense in another."""
+        branch = self._mirror.settings.branch
+        now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
+        if now is None:
+            raise self._mirror.explain_missing()
+        if not self._mirror.is_ancestor(base, now):
+            raise RemoteMoved(f"the history of {branch} was rewritten while committing to it")
+        return now

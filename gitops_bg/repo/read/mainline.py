@@ -1,0 +1,92 @@
+"""The line of main itself, oldest commit first: the order in which people let changes in (decision 18).
+
+Dates say nothing of it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the
+parents: what main was is the second of them then. It knows ids only, and reads no files.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
+
+_WALK = ("log", "-z", "--first-parent", "--format=%H%x00%P%x00%s%x00")
+_LONGEST = 4096
+"""Bytes of a subject, or of the names of parents; the beginnings decide."""
+
+
+class Mainline:
+    """The places of commits in main's line, from 1. Follows the head; costs what is new since the last one."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._line: list[str] = []
+        self._places: dict[str, int] = {}
+
+    def place(self, commit: str, head: str) -> int | None:
+        """The place of a commit that stands in the line itself; None for another."""
+        self._follow(head)
+        return self._places.get(commit)
+
+    def line(self, head: str) -> tuple[str, ...]:
+        """All commits of the line, newest first."""
+        self._follow(head)
+        return tuple(reversed(self._line))
+
+    def landing(self, commit: str, head: str) -> str:
+        """The commit of the line that let another one in: the oldest that contains it. Empty where none does."""
+        self._follow(head)
+        if commit in self._places:
+            return commit
+        if not self._line or not self._mirror.is_ancestor(commit, head):
+            return ""
+        lacking, containing = -1, len(self._line) - 1
+        while containing - lacking > 1:
+            middle = (lacking + containing) // 2
+            if self._mirror.is_ancestor(commit, self._line[middle]):
+                containing = middle
+            else:
+                lacking = middle
+        return self._line[containing]
+
+    def _follow(self, head: str) -> None:
+        if self._line and self._line[-1] == head:
+            return
+        known = self._line[-1] if self._line and self._mirror.is_ancestor(self._line[-1], head) else ""
+        newest_first, base = self._new(head, known)
+        if known and not base:
+            newest_first, base = self._new(head, "")
+        while self._line and self._line[-1] != base:
+            del self._places[self._line.pop()]
+        for commit in reversed(newest_first):
+            self._line.append(commit)
+            self._places[commit] = len(self._line)
+
+    def _new(self, head: str, known: str) -> tuple[list[str], str]:
+        """The line above what is known of it, newest first, and the commit where the two meet; empty for none."""
+        found: list[str] = []
+        tip = head
+        while tip and tip not in self._places:
+            start, tip = tip, ""
+            for commit, parents, subject in self._walked(start, known):
+                if commit in self._places:
+                    return found, commit
+                found.append(commit)
+                tip = parents[0] if parents else ""
+                if len(parents) > 1 and self._merges_main(subject):
+                    tip = parents[1]
+                    break
+            else:
+                break
+        return found, tip if tip in self._places else ""
+
+    def _walked(self, tip: str, known: str) -> Iterator[tuple[str, list[str], str]]:
+        without = (f"^{known}",) if known else ()
+        told = map(text, self._mirror.told(*_WALK, tip, *without, longest=_LONGEST))
+        for commit, parents, subject, _ in zip(told, told, told, told, strict=True):
+            yield commit, parents.split(), subject
+
+    def _merges_main(self, subject: str) -> bool:
+        """Whether it is what `git pull` makes: main merged into what was to become main."""
+        branch = self._mirror.settings.branch
+        names = (f"branch '{branch}' of ", f"remote-tracking branch 'origin/{branch}'", f"branch 'origin/{branch}'")
+        return subject.startswith("Merge ") and subject.removeprefix("Merge ").startswith(names)

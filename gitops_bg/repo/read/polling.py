@@ -1,0 +1,160 @@
+"""One look at the remote: what moved since the last one. One `ls-remote`, and nothing else where nothing did.
+
+It reports; it never decides. A poll that fails half-way has reported nothing, and the next one starts where the
+last successful one ended.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.provenance import Sources
+from gitops_bg.repo.read.touched import promoted_between
+from gitops_bg.repo.read.trees import Trees
+from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """What a poll found. ``changed`` holds every app at the first poll of a process."""
+
+    commit: str
+    """The head of main."""
+    apps: int
+    """How many apps main has."""
+    changed: frozenset[AppKey] = frozenset()
+    """Added apps, those of which any file is different, and those whose ``primary.yaml`` is again what it was."""
+    removed: frozenset[AppKey] = frozenset()
+    settings_changed: bool = False
+    others_changed: frozenset[str] = frozenset()
+    """Other top-level folders that are different: ``groups``, ``analysis``, ``policies``."""
+    hidden: Mapping[str, Problem] = field(default_factory=dict)
+    """The namespaces of which nobody knows what apps they have (`AppIndex.hidden`)."""
+    rewritten: str = ""
+    """The commit seen before that main no longer contains; until it is accepted, or comes back."""
+    moved: bool = True
+    """Whether anything at all is different from the poll before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reported:
+    """What the last successful poll told."""
+
+    poll: Poll
+    advertised: bytes
+    branches: Mapping[str, str]
+    trees: Mapping[AppKey, str]
+    top: Mapping[str, str] = field(default_factory=dict)
+
+
+class Poller:
+    """Keeps what was reported last, to tell what moved."""
+
+    def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex, sources: tuple[Sources, ...]) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._index = index
+        self._sources = sources
+        self._last: _Reported | None = None
+        self._before: _Reported | None = None
+        """What had been reported before that: what the reader of the last report still knows if it took none of it."""
+
+    def poll(self) -> Poll:
+        """Look at the remote once.
+
+        Raises ``BranchMissing``, ``AuthenticationFailed``, ``RemoteUnreachable``, ``MirrorBroken``, ``DiskProblem``.
+        """
+        advertised = self._mirror.advertised()
+        if self._last is not None and self._last.advertised == advertised:
+            return self._quiet(self._last)
+        remote = self._mirror.ours(advertised)
+        if self._mirror.settings.branch not in remote:
+            raise self._mirror.explain_missing()
+        branches = self._mirror.follow(remote)
+        reported = self._compared(advertised if branches == remote else b"", branches)
+        self._before, self._last = self._last, reported
+        return reported.poll
+
+    def look_again(self) -> None:
+        """Compare refs at the next poll, whether the remote says anything new or not: the mirror's own were changed."""
+        if self._last is not None:
+            self._last = replace(self._last, advertised=b"")
+
+    def take_back(self) -> None:
+        """Report what the last poll that found something reported once more: its reader could not take it over."""
+        self._last = replace(self._before, advertised=b"") if self._before is not None else None
+
+    def begin_again(self) -> None:
+        """Report everything at the next poll, as the first one does: somebody new wants to know."""
+        self._last = None
+
+    def accept(self, commit: str) -> None:
+        """Take main's new history for good, named by a commit of it.
+
+        Raises ``HistoryNotAccepted`` where main does not contain ``commit``.
+        """
+        head = self.head()
+        if not self._mirror.is_ancestor(commit, head):
+            raise HistoryNotAccepted(f"main does not contain {commit}; name a commit of the history to accept")
+        self._mirror.remember_seen(head)
+        if self._last is not None:
+            self._last = replace(self._last, poll=replace(self._last.poll, rewritten=""))
+
+    def head(self) -> str:
+        """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
+        if self._last is None:
+            raise RemoteMoved("the repository was not polled yet")
+        return self._last.poll.commit
+
+    @staticmethod
+    def _quiet(last: _Reported) -> Poll:
+        poll = last.poll
+        return Poll(poll.commit, poll.apps, hidden=poll.hidden, rewritten=poll.rewritten, moved=False)
+
+    def _compared(self, advertised: bytes, branches: Mapping[str, str]) -> _Reported:
+        last = self._last or _Reported(Poll("", 0), b"", {}, {})
+        settings = self._mirror.settings
+        head = branches[settings.branch]
+        trees = self._index.at(head)
+        top = last.top if head == last.poll.commit else self._top(head)
+        changed, removed = _difference(last.trees, trees)
+        changed |= promoted_between(self._mirror, self._trees, last.poll.commit, head) & trees.keys()
+        for sources in self._sources:
+            sources.forget(folder_of(app) for app in changed)
+        folders = {name for name in top.keys() | last.top.keys() if top.get(name) != last.top.get(name)}
+        poll = Poll(
+            commit=head,
+            apps=len(trees),
+            changed=changed,
+            removed=removed,
+            settings_changed=SETTINGS_FILE in folders or not last.poll.commit,
+            others_changed=frozenset(folders - {SETTINGS_FILE, APPS_FOLDER}),
+            hidden=self._index.hidden(head),
+            rewritten=self._rewritten(head),
+            moved=last.branches != branches,
+        )
+        return _Reported(poll, advertised, branches, trees, top)
+
+    def _rewritten(self, head: str) -> str:
+        seen = self._mirror.seen()
+        if seen and not self._mirror.is_ancestor(seen, head):
+            return seen
+        if seen != head:
+            self._mirror.remember_seen(head)
+        return ""
+
+    def _top(self, head: str) -> dict[str, str]:
+        """The entries of the root folder."""
+        return {name: node.id for _, name, node in self._trees.listed([self._trees.root(head)])}
+
+
+def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
+    """The apps that are new or different, and those that are gone."""
+    if before is now:
+        return frozenset(), frozenset()
+    changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)
+    return changed, frozenset(before.keys() - now.keys())

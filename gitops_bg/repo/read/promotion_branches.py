@@ -1,0 +1,137 @@
+"""What the promotion branches hold, against the main they start from; remembered as long as nothing moves."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
+from gitops_bg.repo.read.files import Entry, File, Files
+from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.write.messages import event_in
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+
+_MESSAGES = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", "--format=%H%x00%B%x00", "--stdin")
+_LONGEST = 64 * 1024
+"""Bytes of a message that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedBlobs:
+    """The promotion branch of an app by ids: its head, and ``primary.yaml`` there and where it leaves main."""
+
+    commit: str
+    blob: str | None
+    base_blob: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Promotion:
+    """The promotion branch of an app. A file is None where there is none."""
+
+    commit: str
+    primary: File | None
+    base_primary: File | None
+    """``primary.yaml`` on main where the branch leaves it."""
+    asks_for: str = ""
+    """The event that the branch's commit asks for, as its trailer says; empty where it does not say."""
+
+
+class PromotionBranches:
+    """Reads the promotion branches."""
+
+    def __init__(self, mirror: Mirror, trees: Trees, blobs: Blobs, files: Files) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._blobs = blobs
+        self._files = files
+        self._key: dict[str, str] = {}
+        self._found: dict[AppKey, OfferedBlobs] = {}
+        self._read: dict[AppKey, Promotion] | None = None
+
+    def blobs(self) -> Mapping[AppKey, OfferedBlobs]:
+        """All promotion branches as fetched last, by ids."""
+        tracked = self._mirror.tracked()
+        main = self._mirror.settings.branch
+        key = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
+        if key != self._key:
+            heads = {app: commit for name, commit in key.items() if (app := app_of_branch(name)) is not None}
+            self._found = self._looked_up(heads, key.get(main, ""))
+            self._key, self._read = key, None
+        return self._found
+
+    def promotions(self) -> Mapping[AppKey, Promotion]:
+        """All promotion branches as fetched last, with contents."""
+        found = self.blobs()
+        if self._read is None:
+            entries = {
+                (app, blob): Entry(f"{app_file(app, PRIMARY_FILE)}@{blob}", "100644", blob)
+                for app, offer in found.items()
+                for blob in (offer.blob, offer.base_blob)
+                if blob is not None
+            }
+            files, asked = self._files.read(entries.values()), self._asked(found.values())
+            self._read = {
+                app: Promotion(
+                    offer.commit,
+                    _file(files, app, offer.blob),
+                    _file(files, app, offer.base_blob),
+                    asked.get(offer.commit, ""),
+                )
+                for app, offer in found.items()
+            }
+        return self._read
+
+    def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
+        """What the commits of branches ask for, by commit."""
+        wanted = "".join(f"{offer.commit}\n" for offer in offers)
+        if not wanted:
+            return {}
+        told = map(text, self._mirror.told(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
+        return {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
+
+    def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
+        if not heads:
+            return {}
+        bases = self._bases(heads.values(), main)
+        roots = self._trees.roots(filter(None, (*heads.values(), *bases.values())))
+        names = [f"{roots[one]}:{folder_of(app)}" for app, head in heads.items() for one in (head, bases[head]) if one]
+        trees = self._blobs.trees(names)
+        id_bytes = len(main or next(iter(heads.values()))) // 2
+
+        def primary(app: AppKey, commit: str) -> str | None:
+            return blobs_in_tree(trees.get(f"{roots.get(commit)}:{folder_of(app)}", b""), id_bytes).get(PRIMARY_FILE)
+
+        return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
+
+    def _bases(self, heads: Iterable[str], main: str) -> dict[str, str]:
+        """For every head the commit where it leaves main, by first parents; empty where they share nothing."""
+        wanted = list(heads)
+        asked = "".join(f"{head}\n" for head in wanted) + (f"^{main}\n" if main else "")
+        output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=asked.encode())
+        own = {commit: parents[:1] for commit, *parents in (text(line).split(" ") for line in lines(output))}
+        return {head: _left_at(head, own) for head in wanted}
+
+
+def _left_at(head: str, own: Mapping[str, list[str]]) -> str:
+    """Down the first parents to the first commit that is not the branch's own."""
+    commit = head
+    while commit in own:
+        if not own[commit]:
+            return ""
+        commit = own[commit][0]
+    return commit
+
+
+def _file(files: Mapping[str, File], app: AppKey, blob: str | None) -> File | None:
+    if blob is None:
+        return None
+    path = app_file(app, PRIMARY_FILE)
+    file = files[f"{path}@{blob}"]
+    if isinstance(file.content, Problem):
+        problem = file.content
+        return File(blob, Problem(path, problem.message, remedy=problem.remedy))
+    return file

@@ -1,0 +1,146 @@
+"""Which commit brought the present content of a file: author, date, subject.
+
+One walk over the history answers for thousands of files, and two questions have a walk each. Who *made* the content:
+a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who let it
+into the branch: the merge is named, because whoever merged a promotion approved it.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from gitops_bg.core.model.version import Source
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.write.messages import one_line
+
+_FEW = 100
+_REMEMBERED = 1000
+"""So many commits are known without asking."""
+_SUBMODULE = b"160000"
+WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
+LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
+_DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
+_LONGEST = 4096
+"""Bytes of a name or a subject; far fewer are shown."""
+_PARTS = 6  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
+
+Wanted = Mapping[str, str]
+"""Paths with the blob ids that they have now."""
+
+
+class Details:
+    """Who made commits, and when. Git reads a commit once for that: it says the same for ever."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror = mirror
+        self._known: OrderedDict[str, Source] = OrderedDict()
+
+    def of(self, commits: Iterable[str]) -> dict[str, Source]:
+        """Those of these commits, by their ids."""
+        wanted = set(commits)
+        found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
+        found |= self._read(wanted - found.keys())
+        self._known.update(found)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return found
+
+    def _read(self, commits: Collection[str]) -> dict[str, Source]:
+        if not commits:
+            return {}
+        walked = self._mirror.told(
+            "log",
+            "-z",
+            "--encoding=UTF-8",
+            "--no-walk=unsorted",
+            _DETAILS,
+            "--stdin",
+            stdin="".join(f"{commit}\n" for commit in commits).encode(),
+            longest=_LONGEST,
+        )
+        told = list(map(text, walked))
+        sources = (_source(*told[at : at + 5]) for at in range(0, len(told), _PARTS))
+        return {source.commit: source for source in sources}
+
+
+class Sources:
+    """Answers from memory for a path whose content is as it was when asked before."""
+
+    def __init__(self, mirror: Mirror, details: Details, walk: tuple[str, ...] = WALK) -> None:
+        self._mirror = mirror
+        self._details = details
+        self._walk = walk
+        self._known: defaultdict[str, dict[str, tuple[str, Source]]] = defaultdict(dict)  # by folder, by path
+
+    def of(self, wanted: Wanted, commit: str) -> dict[str, Source]:
+        """The source of every path, as of ``commit``."""
+        unknown = {path: blob for path, blob in wanted.items() if self._in_folder(path).get(path, ("",))[0] != blob}
+        if unknown:
+            self._learn(unknown, commit)
+        return {path: self._in_folder(path)[path][1] for path in wanted}
+
+    def forget(self, folders: Iterable[str]) -> None:
+        """Forget what is known of these folders: their content changed, and may have changed back in between."""
+        for folder in folders:
+            self._known.pop(folder, None)
+
+    def _in_folder(self, path: str) -> dict[str, tuple[str, Source]]:
+        return self._known[path.rpartition("/")[0]]
+
+    def _learn(self, unknown: Wanted, commit: str) -> None:
+        origins = self._origins(unknown, commit)
+        details = self._details.of(set(origins.values()) | {commit})
+        for path, blob in unknown.items():
+            # A file without an origin would be a history we cannot read; its head is the best true answer.
+            self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
+
+    def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
+        few = list(unknown) if len(unknown) <= _FEW else []
+        found: dict[str, str] = {}
+        try:
+            with self._mirror.git.parts(*self._walk, commit, "--", *few) as walked:
+                for origin, path, blob in changes(walked):
+                    if unknown.get(path) == blob:
+                        found.setdefault(path, origin)
+                        if len(found) == len(unknown):
+                            break
+        except GitFailed as error:
+            raise self._mirror.broken(error) from error
+        return found
+
+
+def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    """Commit, path and resulting blob of every change in the output of the walk.
+
+    What is no longer a file that can be read, removed or now a submodule, has a blob of zeros.
+    """
+    commit, following = "", iter(walked)
+    for part in following:
+        told = part.lstrip(b"\n")
+        if told.startswith(b":"):
+            yield commit, text(next(following, b"")), _resulting_blob(told)
+        elif told:
+            commit = text(told)
+
+
+def _resulting_blob(facts: bytes) -> str:
+    """The last of the ids: a merge has one mode and id for each parent, and as many colons in front."""
+    parents = len(facts) - len(facts.lstrip(b":"))
+    told = facts.lstrip(b":").split(b" ")
+    mode, blob = told[parents], text(told[2 * parents + 1])
+    return "0" * len(blob) if mode == _SUBMODULE else blob
+
+
+def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> Source:
+    """What a commit says, as far as people see it on one line each: they end in conditions, commits and logs."""
+    author = one_line(f"{name} <{mail}>" if mail else name)
+    return Source(commit, author, _date(seconds), one_line(subject))
+
+
+def _date(seconds: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

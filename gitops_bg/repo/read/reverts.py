@@ -1,0 +1,115 @@
+"""What main's history says of how files came to be as they are: who changed them last, and what that takes back.
+
+Commits and messages only; no blob is read here. Which version a commit brought, whoever asks must look up.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines_of, text
+from gitops_bg.repo.read.mainline import Mainline
+from gitops_bg.repo.read.markers import Markers, markers_in, requests_of
+
+_FORMAT = "--format=%H%x00%P%x00%B%x00"
+_LONGEST = 64 * 1024
+"""Bytes of a message that are read."""
+_FAR = 1000
+"""So many changes of the files are looked through for what a message names."""
+_MOST = 100
+"""So many commits of a merge are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit that changed files, and the state it changed: its first parent, empty for the first commit of all."""
+
+    commit: str
+    before: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What a commit says it reverts: what it names, what of that main had not taken in, and the commits it means."""
+
+    named: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+class Reverts:
+    """Reads messages of main's history."""
+
+    def __init__(self, mirror: Mirror, mainline: Mainline) -> None:
+        self._mirror = mirror
+        self._mainline = mainline
+
+    def last_change(self, paths: Sequence[str], start: str) -> Change | None:
+        """The commit that made these files what they are at ``start``: a merge only where it made them itself."""
+        return next(self._log("-1", start, "--", *paths), None)
+
+    def taken_back(self, change: Change, paths: Sequence[str], head: str) -> TakenBack:
+        """What the commit says it reverts, or else the merge that let it into main."""
+        markers = markers_in(change.message) or self._markers_of_landing(change.commit, head)
+        if not markers:
+            return TakenBack()
+        found = {name: self._commits(name, change.commit) for name in markers.commits}
+        found |= self._search(markers.requests, change.commit, paths)
+        if not any(found.values()):
+            found |= self._search(markers.titles, change.commit, paths)
+        named = tuple(f"commit {name[:10]}" if name in markers.commits else name for name in found)
+        missing = tuple(shown for shown, commits in zip(named, found.values(), strict=True) if not commits)
+        commits = dict.fromkeys(commit for each in found.values() for commit in each)
+        return TakenBack(named, missing, tuple(self._brought_by(commits, paths)))
+
+    def _markers_of_landing(self, commit: str, head: str) -> Markers:
+        landing = self._mainline.landing(commit, head)
+        if landing in ("", commit):
+            return Markers()
+        return markers_in(next(self._log("--no-walk", landing)).message)
+
+    def _commits(self, name: str, before: str) -> list[str]:
+        """The commit of an id, whole or not, if it is one that ``before`` contains."""
+        full = self._mirror.commit(name)
+        return [full] if full not in ("", before) and self._mirror.is_ancestor(full, before) else []
+
+    def _search(self, names: Sequence[str], before: str, paths: Sequence[str]) -> dict[str, list[str]]:
+        """The newest commits with these requests or subjects among those that changed the files."""
+        found: dict[str, list[str]] = {name: [] for name in names}
+        if not found:
+            return found
+        titled = {name: next(iter(requests_of(name)), "") for name in names}
+        for past in self._log(f"-{_FAR}", "--full-history", before, "--", *paths):
+            if past.commit == before:
+                continue
+            subject, requests = lines_of(past.message)[0].strip(), requests_of(past.message)
+            for name, commits in found.items():
+                if not commits and (name in requests or subject == name or titled.get(name) in requests):
+                    commits.append(past.commit)
+            if all(found.values()):
+                break
+        return found
+
+    def _brought_by(self, commits: Iterable[str], paths: Sequence[str]) -> Iterator[Change]:
+        """The commits, and of merges also those that came with them."""
+        wanted = list(commits)
+        for change, parents in self._with_parents(wanted):
+            yield change
+            if len(parents) > 1:
+                walk = (f"-{_MOST}", "--full-history", change.commit, f"^{parents[0]}", "--", *paths)
+                yield from (each for each in self._log(*walk) if each.commit != change.commit)
+
+    def _with_parents(self, commits: list[str]) -> Iterator[tuple[Change, list[str]]]:
+        if commits:
+            yield from self._logged("--no-walk=unsorted", *commits)
+
+    def _log(self, *arguments: str) -> Iterator[Change]:
+        return (change for change, _ in self._logged(*arguments))
+
+    def _logged(self, *arguments: str) -> Iterator[tuple[Change, list[str]]]:
+        walk = ("log", "-z", "--encoding=UTF-8", _FORMAT, *arguments)
+        told = map(text, self._mirror.told(*walk, longest=_LONGEST))
+        for commit, names, message, _ in zip(told, told, told, told, strict=True):
+            parents = names.split()
+            yield Change(commit, parents[0] if parents else "", message), parents

@@ -1,0 +1,63 @@
+"""Whose files the commits between two heads of main touched: what is again as it was, was decided on all the same.
+
+Folders are compared by their ids, as deep as apps are and no deeper (`repo.trees`).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.read.app_index import Moved, moved_between
+from gitops_bg.repo.read.trees import Change, Pair, Trees
+from gitops_bg.spec.app.layout import PRIMARY_FILE
+
+
+def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey]:
+    """The apps whose ``primary.yaml`` a commit changed; none where ``head`` does not contain ``before``."""
+    if before in ("", head) or not mirror.is_ancestor(before, head):
+        return frozenset()
+    touched = list(_touched(mirror, trees, before, head))
+    files = trees.differences(change.folders for _, changes in touched for change in changes)
+    return frozenset(app for app, changes in touched if all(_is_promoted(files, change) for change in changes))
+
+
+def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
+    """The apps of which a commit changed any file; None where ``head`` does not contain ``before``.
+
+    A merge that takes one side whole is no change of its own, and may leave out what the other side brought: so what
+    is different between the two heads counts, too.
+    """
+    if not mirror.is_ancestor(before, head):
+        return None
+    pair = (trees.root(before), trees.root(head))
+    differing = moved_between(trees, [pair])[pair].folders()
+    return frozenset((*(app for app, _ in _touched(mirror, trees, before, head)), *(app for app, _ in differing)))
+
+
+def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[AppKey, Sequence[Change]]]:
+    """Each app that a commit on the way changed, whatever became of it later, with the difference from each parent.
+
+    A merge changes an app only where it makes it another one than all of its parents have.
+    """
+    told = lines(mirror.local("rev-list", "--parents", f"^{before}", head, "--"))
+    family = {commit: parents for commit, *parents in (text(line).split(" ") for line in told)}
+    roots = trees.roots((*family, *(parent for parents in family.values() for parent in parents)))
+    pairs = {
+        commit: [(roots[parent], roots[commit]) for parent in parents] or [("", roots[commit])]
+        for commit, parents in family.items()
+    }
+    moved = moved_between(trees, (pair for several in pairs.values() for pair in several))
+    for several in pairs.values():
+        yield from _by_all(moved, several)
+
+
+def _by_all(moved: Mapping[Pair, Moved], pairs: Sequence[Pair]) -> Iterator[tuple[AppKey, Sequence[Change]]]:
+    each = [dict(moved[pair].folders()) for pair in pairs]
+    for app in each[0]:
+        if all(app in changes for changes in each):
+            yield app, [changes[app] for changes in each]
+
+
+def _is_promoted(files: Mapping[Pair, Sequence[Change]], change: Change) -> bool:
+    return any(file.name == PRIMARY_FILE for file in files.get(change.folders, ()))

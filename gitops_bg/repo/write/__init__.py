@@ -1,0 +1,1 @@
+"""What we say in Git: promotions, the ledger, edits for people."""

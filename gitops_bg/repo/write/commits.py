@@ -1,0 +1,117 @@
+"""Builds commits without a work tree: one `git fast-import` for a whole chain, signed afterwards where asked for.
+
+It knows paths, contents and messages; not apps, branches or pushes. Nothing here moves a branch.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.write.messages import one_line
+
+_BUILD_REF = "refs/gitops-bg/build"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A commit to be: what is different from its parent (None removes a file), and what it says.
+
+    ``parent`` is a commit id, the number of an earlier draft of the same call, or None for a root commit.
+    """
+
+    parent: str | int | None
+    files: Mapping[str, bytes | None]
+    message: str
+
+
+class Committer:
+    """Makes commits in the mirror's object store."""
+
+    def __init__(self, mirror: Mirror, clock: Callable[[], datetime]) -> None:
+        self._mirror = mirror
+        self._clock = clock
+        self._author = (_plain(mirror.settings.author_name), _plain(mirror.settings.author_email))
+
+    def commit_as(self, name: str, email: str) -> None:
+        """Who the commits are by from now on."""
+        self._author = (_plain(name), _plain(email))
+
+    def build(self, drafts: Sequence[Draft]) -> list[str]:
+        """Make the commits, in order, and return their ids. The caller has left out drafts that change nothing."""
+        if not drafts:
+            return []
+        stamp = f"{self._identity()} {int(self._clock().timestamp())} +0000"
+        with tempfile.TemporaryDirectory(prefix="gitops-bg-") as scratch:
+            marks = Path(scratch) / "marks"
+            stream = b"".join(_commit(number, draft, stamp) for number, draft in enumerate(drafts))
+            self._mirror.local(
+                "fast-import", "--quiet", "--force", "--done", f"--export-marks={marks}", stdin=stream + b"done\n"
+            )
+            commits = _in_order(marks.read_bytes())
+        return self._signed(commits, drafts) if self._mirror.settings.signing_key is not None else commits
+
+    def _identity(self) -> str:
+        name, email = self._author
+        return f"{name} <{email}>"
+
+    def _signed(self, commits: list[str], drafts: Sequence[Draft]) -> list[str]:
+        """The same commits with a signature each; one process a commit, since fast-import cannot sign."""
+        signed: list[str] = []
+        environment = self._identity_environment()
+        for commit, draft in zip(commits, drafts, strict=True):
+            parent = signed[draft.parent] if isinstance(draft.parent, int) else draft.parent
+            arguments = ("-p", parent) if parent is not None else ()
+            output = self._mirror.local(
+                "commit-tree", "-S", f"{commit}^{{tree}}", *arguments,
+                stdin=draft.message.encode(), environment=environment,
+            )  # fmt: skip
+            signed.append(text(output.strip()))
+        return signed
+
+    def _identity_environment(self) -> dict[str, str]:
+        seconds, (name, mail) = int(self._clock().timestamp()), self._author
+        return {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", name), ("EMAIL", mail), ("DATE", f"@{seconds} +0000"))
+        }
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """The object id that git gives to this content, in the hash of the id ``like``."""
+    algorithm = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return algorithm(b"blob %d\0" % len(content) + content).hexdigest()
+
+
+def _commit(number: int, draft: Draft, stamp: str) -> bytes:
+    message = draft.message.encode()
+    start = b"" if draft.parent is not None else f"reset {_BUILD_REF}\n\n".encode()
+    parts = [
+        start,
+        f"commit {_BUILD_REF}\nmark :{number + 1}\nauthor {stamp}\ncommitter {stamp}\n".encode(),
+        b"data %d\n%s\n" % (len(message), message),
+    ]
+    if draft.parent is not None:
+        parent = f":{draft.parent + 1}" if isinstance(draft.parent, int) else draft.parent
+        parts.append(f"from {parent}\n".encode())
+    for path, content in sorted(draft.files.items()):
+        if content is None:
+            parts.append(f"D {path}\n".encode())
+        else:
+            parts.append(b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(content), content))
+    return b"".join(parts)
+
+
+def _in_order(marks: bytes) -> list[str]:
+    pairs = (line.split(b" ") for line in lines(marks))
+    return [text(commit) for _, commit in sorted((int(mark[1:]), commit) for mark, commit in pairs)]
+
+
+def _plain(text: str) -> str:
+    """A name or mail address that cannot break out of its place in a commit."""
+    return one_line(text).translate(str.maketrans("", "", "<>"))

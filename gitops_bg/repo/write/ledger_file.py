@@ -1,0 +1,276 @@
+"""The file of an app on the state branch: its form, and how it takes in new entries. Pure data, no Git.
+
+camelCase JSON, sorted and indented, so that a diff of two commits reads well.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import LedgerMemory
+from gitops_bg.core.model.record import Cause, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.text.foreign_json import UNIQUE, NotJson, read_json
+from gitops_bg.spec.codec import from_json
+
+KEPT_ENTRIES = 20
+_KEPT_DIGESTS = 200
+_MOST = 2**53
+"""No agent counts further; and the API server keeps no number beyond 2**63."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionState:
+    """One version, as far as the ledger tells."""
+
+    version: int
+    digest: str
+    color: str = ""
+    rollout: int = 0
+    source_commit: str = ""
+    since: datetime | None = None
+    """When live traffic came to it; None for a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppState:
+    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.activations``.
+
+    ``primary_by`` is the commit of main that let in what ``primary.yaml`` named then.
+    """
+
+    rollout: int = 0
+    last_version: int = 0
+    active: VersionState | None = None
+    candidate: VersionState | None = None
+    holds: tuple[Hold, ...] = ()
+    active_digests: tuple[str, ...] = ()
+    past_holds: tuple[Hold, ...] = ()
+    primary_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBatch:
+    """What one app has for the ledger: entries of this epoch that Git may not have yet, and where the app is."""
+
+    epoch: str
+    entries: tuple[LedgerEntry, ...]
+    state: AppState
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """The last entry of an app that the ledger has, and the epoch it belongs to."""
+
+    epoch: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entry with its epoch: what tells it from every other entry of the app."""
+
+    epoch: str
+    entry: LedgerEntry
+
+    @property
+    def position(self) -> Position:
+        """Unique in the ledger of an app."""
+        return Position(self.epoch, self.entry.sequence)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole file. ``history`` is oldest first."""
+
+    state: AppState = AppState()
+    position: Position = Position("", 0)
+    history: tuple[Told, ...] = ()
+
+    def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
+        """The file with what is new in the batch, and the entries that were new: each is taken once."""
+        last = self.position.sequence if batch.epoch == self.position.epoch else -1
+        known = {told.position for told in self.history}
+        said = {_unnumbered(told.entry) for told in self.history if told.epoch == batch.epoch}
+        fresh = tuple(
+            entry
+            for entry in sorted(batch.entries, key=lambda entry: entry.sequence)
+            if entry.sequence > last
+            and Position(batch.epoch, entry.sequence) not in known
+            and _unnumbered(entry) not in said
+        )
+        told = (*self.history, *(Told(batch.epoch, entry) for entry in fresh))
+        position = Position(batch.epoch, max([0, last, *(entry.sequence for entry in batch.entries)]))
+        digests = _merged(self.state.active_digests, batch.state.active_digests)
+        history = told[-max(KEPT_ENTRIES, len(fresh)) :]
+        return Document(replace(batch.state, active_digests=digests), position, history), fresh
+
+    @property
+    def memory(self) -> LedgerMemory:
+        """What a rebuilt cluster needs to know."""
+        state = self.state
+        told = {each.entry.to_digest: each.entry.to_version for each in self.history}
+        now = {each.digest: each.version for each in (state.active, state.candidate) if each}
+        numbers = tuple((digest, number) for digest, number in (told | now).items() if digest and number)
+        return LedgerMemory(
+            state.rollout,
+            state.last_version,
+            state.active_digests,
+            state.holds,
+            state.past_holds,
+            numbers,
+            state.primary_by,
+        )
+
+
+def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
+    """What a record of an earlier backup has under another number (``core.transitions.record.restore``)."""
+    return replace(entry, sequence=0)
+
+
+def state_of(record: Record) -> AppState:
+    """What the ledger shows of a record."""
+    candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
+    active = record.version(record.traffic) if record.traffic else None
+    return AppState(
+        rollout=record.rollout,
+        last_version=record.last_version,
+        active=_version_state(active) if active else None,
+        candidate=_version_state(candidates[-1]) if candidates else None,
+        holds=record.holds,
+        active_digests=record.activations,
+        past_holds=record.past_holds,
+        primary_by=record.primary_by,
+    )
+
+
+def _version_state(version: Version) -> VersionState:
+    since = version.activated_at
+    return VersionState(version.number, version.digest, version.color, version.rollout, version.source.commit, since)
+
+
+def _merged(before: Iterable[str], now: Iterable[str]) -> tuple[str, ...]:
+    """Both lists, each digest where it stood last, the newest kept."""
+    newest_first = dict.fromkeys([*reversed([*before, *now])])
+    return tuple(reversed(list(newest_first)[:_KEPT_DIGESTS]))
+
+
+def render(document: Document) -> bytes:
+    """The text of the file."""
+    state = document.state
+    value = {
+        "active": _version_json(state.active),
+        "activeDigests": list(state.active_digests),
+        "candidate": _version_json(state.candidate),
+        "epoch": document.position.epoch,
+        "history": [_entry_json(told) for told in document.history],
+        "holds": [_hold_json(hold) for hold in state.holds],
+        "lastVersion": state.last_version,
+        "pastHolds": [_hold_json(hold) for hold in state.past_holds],
+        "primaryBy": state.primary_by,
+        "rollout": state.rollout,
+        "sequence": document.position.sequence,
+    }
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n").encode(errors="replace")
+
+
+def parse(text: bytes) -> Document:
+    """The file behind a text. Raises ``ValueError`` for one that is not ours: the state branch is open to others."""
+    try:
+        value: Mapping[str, Any] = read_json(text, UNIQUE)
+        state = AppState(
+            rollout=_number(value["rollout"]),
+            last_version=_number(value["lastVersion"]),
+            active=_version_of(value["active"]),
+            candidate=_version_of(value["candidate"]),
+            holds=tuple(_hold_of(hold) for hold in value["holds"]),
+            past_holds=tuple(_hold_of(hold) for hold in value.get("pastHolds", [])),
+            active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
+            primary_by=_text(value.get("primaryBy", "")),
+        )
+        history = tuple(_told(entry) for entry in value["history"])
+        return Document(state, Position(_text(value["epoch"]), _number(value["sequence"])), history)
+    except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
+        raise ValueError(f"not a ledger file: {error}") from error
+
+
+def _number(value: object) -> int:
+    if type(value) is not int:
+        raise TypeError("a number is expected where there is none")
+    if not 0 <= value <= _MOST:
+        raise TypeError(f"a number is not one that an agent counts to: 0 to {_MOST}")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("a text is expected where there is none")
+    return value
+
+
+def _hold_json(hold: Hold) -> dict[str, Any]:
+    cause = "" if hold.cause is Cause.UNKNOWN else hold.cause.value
+    lifted = hold.lifted.value if hold.lifted else None
+    said = {"digest": hold.digest, "reason": hold.reason, "since": hold.since, "cause": cause, "lifted": lifted}
+    return _plain(said)
+
+
+def _hold_of(value: Mapping[str, Any]) -> Hold:
+    """A cause that this release does not know is not one to forget the hold for."""
+    known = {"cause": tuple(map(str, Cause)), "lifted": tuple(map(str, Lift))}
+    kept = {key: item for key, item in value.items() if key not in known or item in known[key]}
+    return from_json(Hold, {"reason": "", "cause": Cause.UNKNOWN.value, **kept})
+
+
+def _version_json(version: VersionState | None) -> dict[str, Any] | None:
+    if version is None:
+        return None
+    return _plain(
+        {
+            "version": version.version,
+            "digest": version.digest,
+            "color": version.color,
+            "rollout": version.rollout,
+            "sourceCommit": version.source_commit,
+            "since": version.since,
+        }
+    )
+
+
+def _version_of(value: Mapping[str, Any] | None) -> VersionState | None:
+    return None if value is None else from_json(VersionState, value)
+
+
+_ENTRY_FIELDS = {
+    "rollout": "rollout",
+    "from_version": "fromVersion",
+    "from_digest": "fromDigest",
+    "to_version": "toVersion",
+    "to_digest": "toDigest",
+    "commit": "commit",
+    "source_commit": "sourceCommit",
+    "by": "by",
+    "reason": "reason",
+}
+
+
+def _entry_json(told: Told) -> dict[str, Any]:
+    entry = told.entry
+    fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
+    return _plain({"epoch": told.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields})
+
+
+def _told(value: Mapping[str, Any]) -> Told:
+    epoch = _text(value["epoch"])
+    if not epoch:  # an empty text is left out when it is written again, and then nobody could read the file
+        raise TypeError("an entry has an empty epoch")
+    return Told(epoch, from_json(LedgerEntry, value))
+
+
+def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing; times in ISO 8601."""
+    said = {name: item for name, item in value.items() if item not in (None, "")}
+    return {name: item.isoformat() if isinstance(item, datetime) else item for name, item in said.items()}

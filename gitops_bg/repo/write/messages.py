@@ -1,0 +1,181 @@
+"""What commits say: a subject for people, a reason, trailers for machines. No text from outside can forge a trailer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.record import Event, LedgerEntry
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.output import lines_of
+
+_LONGEST_VALUE = 500
+
+_DONE = {
+    Event.DEPLOYED: "deployed",
+    Event.CANDIDATE: "has the candidate",
+    Event.PROMOTED: "promoted",
+    Event.ROLLED_BACK: "rolled back",
+    Event.SUPERSEDED: "superseded",
+    Event.CANCELLED: "cancelled",
+    Event.RESTARTED: "was restarted",
+    Event.RESTART_CANCELLED: "is not restarted after all",
+    Event.ANALYSED: "was analysed",
+    Event.SKIPPED: "skips pause and analyses",
+    Event.PAUSED: "is paused",
+    Event.ABORTED: "aborted",
+    Event.RETRIED: "retries",
+    Event.FAILED: "failed",
+    Event.RECOVERED: "recovered",
+    Event.HELD: "holds",
+    Event.HOLD_LIFTED: "no longer holds",
+    Event.SUSPENDED: "suspended",
+    Event.RESUMED: "resumed",
+    Event.INVALID: "has invalid files",
+    Event.VALID: "has valid files again",
+    Event.DIVERGED: "diverged",
+    Event.CONVERGED: "converged",
+    Event.ORPHANED: "left main",
+}
+_ASKED = {Event.DEPLOYED: "deploy", Event.PROMOTED: "promote", Event.ROLLED_BACK: "roll back"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Movement:
+    """One thing that happened to an app, or is asked for, as commits tell it."""
+
+    app: AppKey
+    event: Event
+    from_version: int | None = None
+    from_digest: str = ""
+    to_version: int | None = None
+    to_digest: str = ""
+    source_commit: str = ""
+    """The commit that brought the template."""
+    commit: str = ""
+    """The commit of main that asked for it."""
+    rollout: int = 0
+    by: str = ""
+    reason: str = ""
+
+
+def done(event: Event) -> str:
+    """What a ledger commit says of an event; one without words of its own says its name."""
+    return _DONE.get(event, event.replace("-", " "))
+
+
+_MOST_IN_SUBJECT = 3
+_EVENT = "Bg-Event: "
+
+
+def of_entry(app: AppKey, entry: LedgerEntry) -> Movement:
+    """A ledger entry as a movement."""
+    return Movement(
+        app=app,
+        event=entry.event,
+        from_version=entry.from_version,
+        from_digest=entry.from_digest,
+        to_version=entry.to_version,
+        to_digest=entry.to_digest,
+        source_commit=entry.source_commit,
+        commit=entry.commit,
+        rollout=entry.rollout,
+        by=entry.by,
+        reason=entry.reason,
+    )
+
+
+def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> str:
+    """The message of a commit that changes ``primary.yaml``: it asks, traffic follows.
+
+    ``changes`` of configuration get a line each.
+    """
+    return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster, changes)
+
+
+def telling(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
+    """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own.
+
+    ``anew`` says, a line each, which files somebody had damaged.
+    """
+    damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
+    if len(movements) == 1:
+        return _message(movements[0], done(movements[0].event), cluster, said=damaged)
+    if not movements:
+        return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged])) + "\n"
+    subject = f"{_many(movements)} [{one_line(cluster)}]"
+    lines = [f"{movement.app.namespace}/{_sentence(movement, done(movement.event))}" for movement in movements]
+    blocks = [line for movement in movements for line in trailers(movement)]
+    return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n"
+
+
+def _many(movements: Sequence[Movement]) -> str:
+    """All sentences where they are of one app and few, so that `git log --oneline` tells them; else how many."""
+    apps = {movement.app for movement in movements}
+    if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
+        return f"{len(movements)} events of {len(apps)} app{'s' if len(apps) > 1 else ''}"
+    first, *others = (_sentence(movement, done(movement.event)) for movement in movements)
+    return ", ".join([first, *(other.removeprefix(f"{movements[0].app.name}: ") for other in others)])
+
+
+def trailers(movement: Movement) -> list[str]:
+    """The trailers of one movement; the block begins with ``Bg-App``, and values are always one line."""
+    values: list[tuple[str, str]] = [
+        ("Bg-App", str(movement.app)),
+        ("Bg-Event", movement.event),
+        ("Bg-From", _version(movement.from_version, movement.from_digest)),
+        ("Bg-To", _version(movement.to_version, movement.to_digest)),
+        ("Bg-Source-Commit", movement.source_commit),
+        ("Bg-Commit", movement.commit),
+        ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
+        ("Bg-By", movement.by),
+        ("Bg-Reason", movement.reason),
+    ]
+    return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
+
+
+def event_in(message: str) -> str:
+    """What a commit of ours says in its trailer ``Bg-Event``; empty for a message without one.
+
+    >>> event_in("web: promote v2\\n\\nBg-App: shop/web\\nBg-Event: promoted\\n"), event_in("web 2")
+    ('promoted', '')
+    """
+    found = (line.removeprefix(_EVENT) for line in reversed(lines_of(message)) if line.startswith(_EVENT))
+    return next(found, "")
+
+
+def one_line(text: str) -> str:
+    """``text`` as one printable line of at most 500 characters.
+
+    >>> one_line("looks good\\n\\nBg-Approved-By: root")
+    'looks good Bg-Approved-By: root'
+    """
+    flat = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    return flat if len(flat) <= _LONGEST_VALUE else flat[: _LONGEST_VALUE - 1] + "…"
+
+
+def _message(movement: Movement, verb: str, cluster: str, changes: Sequence[object] = (), said: str = "") -> str:
+    parts = [f"{_sentence(movement, verb)} [{one_line(cluster)}]"]
+    reason = one_line(movement.reason)
+    if reason:
+        # "Reason:" keeps the text from standing at the start of a line, where it could pass for a revert's marker.
+        parts.append(f"Reason: {reason}")
+    if changes:
+        parts.append("\n".join(["Configuration:", *(f"- {one_line(str(change))}" for change in changes)]))
+    if said:
+        parts.append(said)
+    return "\n\n".join([*parts, "\n".join(trailers(movement))]) + "\n"
+
+
+def _sentence(movement: Movement, verb: str) -> str:
+    origin = _short(movement.from_version, movement.from_digest)
+    goal = label(movement.to_version, movement.to_digest) if movement.to_digest else ""
+    span = f" {origin} -> {goal}" if origin and goal else f" {goal or origin}".rstrip()
+    return f"{movement.app.name}: {verb}{span}"
+
+
+def _short(version: int | None, digest: str) -> str:
+    return f"v{version}" if version else (label(None, digest) if digest else "")
+
+
+def _version(version: int | None, digest: str) -> str:
+    return f"v{version} {digest}" if version and digest else digest

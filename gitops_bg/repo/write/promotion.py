@@ -1,0 +1,207 @@
+"""Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
+
+Each change names the commit of main that it was decided from. Where a commit since then touched the app's folder, the
+change is superseded and decided again, also where the files are again what they were: somebody promoted and reverted,
+and that is a decision. Nothing is ever rebased or merged (gitops.md §0.2). So what lands after somebody else's commit
+for the app was decided with that in sight: order in main is order of decisions (decision 18).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import repeat
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
+from gitops_bg.repo.layout import promotion_branch
+from gitops_bg.repo.read.files import Files
+from gitops_bg.repo.read.main_branch import MainBranch
+from gitops_bg.repo.read.promotion_branches import PromotionBranches
+from gitops_bg.repo.read.touched import touched_between
+from gitops_bg.repo.read.trees import Trees
+from gitops_bg.repo.write.commits import Committer, Draft, blob_id
+from gitops_bg.repo.write.messages import Movement, asking
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
+from gitops_bg.spec.manifests.configuration_changes import configuration_changes, configuration_in
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryChange:
+    """``primary.yaml`` of an app is to be ``content``; ``movement`` says why."""
+
+    content: bytes
+    decided_from: str
+    """The commit of main that the change was decided from; empty where main's files of the app were not read."""
+    movement: Movement
+
+    @property
+    def app(self) -> AppKey:
+        """Whose it is."""
+        return self.movement.app
+
+
+class PrimaryResult(StrEnum):
+    """What became of a change."""
+
+    COMMITTED = "committed"
+    UNCHANGED = "unchanged"
+    """It was there already: no commit."""
+    SUPERSEDED = "superseded"
+    """Somebody else changed the app's files, or removed it: decide again."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryOutcome:
+    """``commit`` is the one that holds the change, main's head where nothing was to be changed."""
+
+    result: PrimaryResult
+    commit: str = ""
+
+
+class Promotions:
+    """Writes ``primary.yaml``."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        trees: Trees,
+        files: Files,
+        committer: Committer,
+        pusher: Pusher,
+        offers: PromotionBranches,
+    ) -> None:
+        self._mirror = mirror
+        self._trees = trees
+        self._files = files
+        self._committer = committer
+        self._pusher = pusher
+        self._offers = offers
+        self._trunk = MainBranch(mirror)
+
+    def commit(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+        """Commit the changes to main, one commit an app, in one push.
+
+        Raises ``PushRefused`` where main takes no push of ours, ``RemoteMoved`` where it moves all the time or was
+        rewritten, and the errors of an unreachable remote; then nothing was committed, unless the push timed out.
+        """
+        branch = self._mirror.settings.branch
+        base = self._trunk.base()
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            outcomes, pending = self._derived(changes, base)
+            if not pending:
+                return outcomes
+            commits = self._committer.build(self._drafts(pending, base, [base, *range(len(pending) - 1)]))
+            answer = self._pusher.push([Update(branch, base, commits[-1])])
+            if answer.verdicts[branch] is Verdict.TAKEN:
+                done = (PrimaryOutcome(PrimaryResult.COMMITTED, commit) for commit in commits)
+                return outcomes | dict(zip((change.app for change in pending), done, strict=True))
+            attempts.judge(answer)
+            base = self._trunk.again(base)
+        raise attempts.given_up()
+
+    def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
+        """Put each change on the promotion branch of its app: one commit on top of main, updated in place.
+
+        A branch that already offers this content in place of this primary is left as it is. Raises as ``commit``.
+        """
+        done: dict[AppKey, PrimaryOutcome] = {}
+        left = list(changes)
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            base = self._trunk.base()
+            outcomes, pending = self._derived(left, base)
+            done |= outcomes
+            done |= (standing := self._standing(pending, base))
+            left = [change for change in pending if change.app not in standing]
+            answer = self._push_offers(left, base, done)
+            left = [change for change in left if answer.verdicts[promotion_branch(change.app)] is not Verdict.TAKEN]
+            if not left:
+                return done
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def withdraw(self, apps: Iterable[AppKey]) -> None:
+        """Delete the promotion branches of these apps, where there are any. Raises as ``commit``."""
+        branches = {promotion_branch(app) for app in apps}
+        attempts = self._pusher.attempts()
+        for _ in attempts:
+            tracked = self._mirror.tracked()
+            there = [Update(name, tracked[name], None) for name in sorted(branches & tracked.keys())]
+            answer = self._pusher.push(there)
+            if all(verdict is Verdict.TAKEN for verdict in answer.verdicts.values()):
+                self._mirror.forget(branches & self._mirror.tracked().keys())
+                return
+            attempts.judge(answer)
+            self._mirror.follow(self._mirror.remote_branches())
+        raise attempts.given_up()
+
+    def _derived(
+        self, changes: Sequence[PrimaryChange], base: str
+    ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
+        """What is settled at this base, and what is still to be committed."""
+        outcomes, pending = {}, []
+        entries = self._files.entries((change.app for change in changes), base)
+        stale = self._stale(changes, base)
+        for change in changes:
+            files = entries[change.app]
+            if PRIMARY_FILE in files and files[PRIMARY_FILE].blob == blob_id(change.content, base):
+                outcomes[change.app] = PrimaryOutcome(PrimaryResult.UNCHANGED, base)
+            elif not files or change.app in stale:
+                outcomes[change.app] = PrimaryOutcome(PrimaryResult.SUPERSEDED)
+            else:
+                pending.append(change)
+        return outcomes, pending
+
+    def _stale(self, changes: Sequence[PrimaryChange], base: str) -> set[AppKey]:
+        """The apps whose change was decided from files that somebody touched since, or from no main of this history."""
+        stale: set[AppKey] = set()
+        for commit in {change.decided_from for change in changes} - {base}:
+            apps = {change.app for change in changes if change.decided_from == commit}
+            touched = touched_between(self._mirror, self._trees, commit, base)
+            stale |= apps if touched is None else apps & touched
+        return stale
+
+    def _before(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, str | None]:
+        """The blobs of ``primary.yaml`` at a commit; None where there is none."""
+        entries = self._files.entries((change.app for change in changes), base)
+        found = {app: names.get(PRIMARY_FILE) for app, names in entries.items()}
+        return {app: entry.blob if entry else None for app, entry in found.items()}
+
+    def _drafts(self, changes: Sequence[PrimaryChange], base: str, parents: Iterable[str | int]) -> list[Draft]:
+        blobs = self._before(changes, base)
+        before = self._files.contents(blob for blob in blobs.values() if blob)
+        return [
+            self._draft(change, before.get(blobs[change.app] or "") or b"", parent)
+            for change, parent in zip(changes, parents, strict=False)
+        ]
+
+    def _draft(self, change: PrimaryChange, before: bytes, parent: str | int) -> Draft:
+        old, new = (configuration_in(content, change.app) for content in (before, change.content))
+        message = asking(change.movement, self._mirror.settings.cluster, configuration_changes(old, new))
+        return Draft(parent, {app_file(change.app, PRIMARY_FILE): change.content}, message)
+
+    def _standing(self, changes: Sequence[PrimaryChange], base: str) -> dict[AppKey, PrimaryOutcome]:
+        """The changes that their promotion branch offers already."""
+        offered, before = self._offers.blobs(), self._before(changes, base)
+        return {
+            change.app: PrimaryOutcome(PrimaryResult.UNCHANGED, offer.commit)
+            for change in changes
+            if (offer := offered.get(change.app)) is not None
+            and offer.base_blob == before[change.app]
+            and offer.blob == blob_id(change.content, offer.commit)
+        }
+
+    def _push_offers(self, changes: Sequence[PrimaryChange], base: str, done: dict[AppKey, PrimaryOutcome]) -> Answer:
+        commits = self._committer.build(self._drafts(changes, base, repeat(base)))
+        tracked = self._mirror.tracked()
+        names = [promotion_branch(change.app) for change in changes]
+        answer = self._pusher.push(
+            [Update(name, tracked.get(name), commit) for name, commit in zip(names, commits, strict=True)]
+        )
+        for change, name, commit in zip(changes, names, commits, strict=True):
+            if answer.verdicts[name] is Verdict.TAKEN:
+                done[change.app] = PrimaryOutcome(PrimaryResult.COMMITTED, commit)
+        return answer

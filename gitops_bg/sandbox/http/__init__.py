@@ -1,0 +1,1 @@
+"""The API server's door: requests, answers, watches, tables, discovery."""

@@ -1,0 +1,136 @@
+"""Types of the fields in built-in kinds that people get wrong: the 400 of a body that Go cannot decode.
+
+It must know no more than that: what a value may be is in `validation.py`. Words: `encoding/json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gitops_bg.sandbox.http.errors import ApiError, bad_request
+from gitops_bg.sandbox.objects.configuration import illegal_byte
+from gitops_bg.sandbox.objects.kinds import Kind
+from gitops_bg.sandbox.objects.objects import Manifest
+
+_BYTES = {"ConfigMap": "binaryData", "Secret": "data"}
+"""Where base64 is expected."""
+_STRING, _NUMBER, _STRINGS, _BOOLEAN = "string", "int32", "map[string]string", "bool"
+_LIST = "[]interface {}"
+
+_POD = (
+    ("containers", _LIST),
+    ("containers.[].image", _STRING),
+    ("containers.[].name", _STRING),
+    ("containers.[].args.[]", _STRING),
+    ("containers.[].command.[]", _STRING),
+    ("containers.[].env.[].value", _STRING),
+    ("containers.[].ports.[].containerPort", _NUMBER),
+    ("terminationGracePeriodSeconds", "int64"),
+    ("nodeSelector", _STRINGS),
+)
+_TEMPLATE = (
+    ("spec.template.metadata.labels", _STRINGS),
+    ("spec.template.metadata.annotations", _STRINGS),
+    *((f"spec.template.spec.{path}", wanted) for path, wanted in _POD),
+)
+_WORKLOAD = (("spec.replicas", _NUMBER), ("spec.minReadySeconds", _NUMBER), *_TEMPLATE)
+_JOB = (
+    *((f"spec.{field}", _NUMBER) for field in ("parallelism", "completions", "backoffLimit")),
+    ("spec.ttlSecondsAfterFinished", _NUMBER),
+    ("spec.activeDeadlineSeconds", "int64"),
+    ("spec.suspend", _BOOLEAN),
+    *_TEMPLATE,
+)
+_EVERYWHERE = (
+    ("metadata.name", _STRING),
+    ("metadata.labels", _STRINGS),
+    ("metadata.annotations", _STRINGS),
+    ("metadata.finalizers.[]", _STRING),
+)
+_FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
+    "ReplicaSet": _WORKLOAD,
+    "Deployment": _WORKLOAD,
+    "Job": _JOB,
+    "Pod": tuple((f"spec.{path}", wanted) for path, wanted in _POD),
+    "Service": (("spec.selector", _STRINGS), ("spec.ports.[].port", _NUMBER), ("spec.clusterIP", _STRING)),
+    "ConfigMap": (("data", _STRINGS), ("binaryData", _STRINGS), ("immutable", _BOOLEAN)),
+    "Secret": (("data", _STRINGS), ("stringData", _STRINGS), ("type", _STRING), ("immutable", _BOOLEAN)),
+    "Lease": (("spec.leaseDurationSeconds", _NUMBER), ("spec.holderIdentity", _STRING)),
+}
+_PATHS = {
+    kind: tuple((path.split("."), wanted) for path, wanted in (*_EVERYWHERE, *fields))
+    for kind, fields in _FIELDS.items()
+}
+_PATHS_OF_OTHERS = tuple((path.split("."), wanted) for path, wanted in _EVERYWHERE)
+
+
+def _values(value: Any, path: list[str]) -> Iterator[Any]:
+    for place, step in enumerate(path):
+        if step == "[]":
+            for item in value if isinstance(value, list) else ():
+                yield from _values(item, path[place + 1 :])
+            return
+        if not isinstance(value, dict) or step not in value:
+            return
+        value = value[step]
+    yield value
+
+
+def _fits(value: Any, wanted: str) -> bool:
+    match wanted:
+        case "string":
+            return isinstance(value, str)
+        case "int32" | "int64":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "bool":
+            return isinstance(value, bool)
+        case "map[string]string":
+            return isinstance(value, dict) and all(item is None or isinstance(item, str) for item in value.values())
+        case _:
+            return isinstance(value, list)
+
+
+_JSON_NAMES = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def check(kind: Kind, obj: Manifest) -> None:
+    """Raise 400 if a field of `obj` has a type that its kind cannot hold; null fits everywhere."""
+    for path, wanted in _PATHS.get(kind.kind, _PATHS_OF_OTHERS):
+        for value in _values(obj, path):
+            if value is not None and not _fits(value, wanted):
+                field = ".".join(step for step in path if step != "[]")
+                raise _cannot_decode(kind, f"cannot unmarshal {_culprit(value)} into Go struct field "
+                                           f"{kind.kind}.{field} of type {_inner(value, wanted)}")  # fmt: skip
+    if kind.kind in _BYTES:
+        _check_base64(kind, obj.get(_BYTES[kind.kind]))
+
+
+def _culprit(value: Any) -> str:
+    if isinstance(value, dict):
+        value = next((item for item in value.values() if item is not None and not isinstance(item, str)), value)
+    return _JSON_NAMES[type(value)]
+
+
+def _inner(value: Any, wanted: str) -> str:
+    return "string" if wanted == _STRINGS and isinstance(value, dict) else wanted
+
+
+def _check_base64(kind: Kind, values: Manifest | None) -> None:
+    for value in (values or {}).values():
+        place = illegal_byte(value or "")
+        if place is not None:
+            raise _cannot_decode(kind, f"illegal base64 data at input byte {place}", "")
+
+
+def complaint(kind: Kind, obj: Manifest) -> str:
+    """Return what Go would say of a body that it cannot decode; empty where it can."""
+    try:
+        check(kind, obj)
+    except ApiError as error:
+        return error.message
+    return ""
+
+
+def _cannot_decode(kind: Kind, why: str, prefix: str = "json: ") -> Exception:
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {prefix}{why}')

@@ -1,0 +1,1 @@
+"""The objects: kinds, schemas, defaults, validation, and the store that keeps them."""

@@ -1,0 +1,1 @@
+"""What a request does: reads, writes, patches, deletes, evicts."""

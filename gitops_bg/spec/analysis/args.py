@@ -1,0 +1,79 @@
+"""Fills in the args of templates: ``{{args.NAME}}`` in every text of a metric. Reads no Secret.
+
+A secret stays a reference, ``{{secret:NAME/KEY}}``, which only the measuring resolves; digests stay placeholders, which
+the core fills in when a run begins.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gitops_bg.core.model.metrics import LATEST, STABLE
+from gitops_bg.spec.analysis.block import ArgSource, TemplateArg
+
+SECRET = re.compile(r"\{\{secret:[^}]*\}\}")
+_ARG = re.compile(r"\{\{\s*args\.([A-Za-z0-9_-]+)\s*\}\}")
+_STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])(?P<key>[^"']+)\3\]""")
+
+
+class NoValue(Exception):
+    """An arg comes to nothing; says why."""
+
+
+def value_of(arg: TemplateArg, app: Mapping[str, Any]) -> str:
+    """The text of an arg; ``app`` is app.yaml as written. Raises ``NoValue``."""
+    if arg.value_from is None:
+        return arg.value or ""
+    return _from(arg.value_from, app)
+
+
+def _from(source: ArgSource, app: Mapping[str, Any]) -> str:
+    if source.secret_key_ref is not None:
+        return f"{{{{secret:{source.secret_key_ref.name}/{source.secret_key_ref.key}}}}}"
+    if source.field_ref is not None:
+        return field_of(app, source.field_ref.field_path)
+    return LATEST if source.pod_template_hash_value == "Latest" else STABLE
+
+
+def field_of(app: Mapping[str, Any], path: str) -> str:
+    """The text of one field of app.yaml. Raises ``NoValue`` where there is none.
+
+    >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']")
+    'blue'
+    >>> field_of({"spec": {"list": [1, True]}}, "spec.list[1]")
+    'true'
+    """
+    steps = list(_STEP.finditer(path))
+    if "".join(step[0] for step in steps) != path:
+        raise NoValue(f"{path!r} is no path such as metadata.labels['team']")
+    value: Any = app
+    for step in steps:
+        try:
+            value = value[int(step["number"])] if step["number"] else value[step["key"] or step["name"]]
+        except (KeyError, IndexError, TypeError) as error:
+            raise NoValue(f"app.yaml has no field {path}") from error
+    if isinstance(value, dict | list) or value is None:
+        raise NoValue(f"the field {path} of app.yaml is not one text, number or truth value")
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def filled(value: Any, args: Mapping[str, str]) -> Any:
+    """A JSON value with the args filled in; those without a value stay as they are.
+
+    >>> filled({"url": "http://{{args.host}}/{{ args.path }}"}, {"host": "web", "path": "ready"})
+    {'url': 'http://web/ready'}
+    """
+    if isinstance(value, str):
+        return _ARG.sub(lambda found: args.get(found[1], found[0]), value)
+    if isinstance(value, Mapping):
+        return {key: filled(item, args) for key, item in value.items()}
+    return [filled(item, args) for item in value] if isinstance(value, list) else value
+
+
+def left_open(value: Any) -> str:
+    """The name of an arg that a JSON value still asks for, or empty."""
+    if isinstance(value, str):
+        found = _ARG.search(value)
+        return found[1] if found else ""
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return next((name for item in items if (name := left_open(item))), "")

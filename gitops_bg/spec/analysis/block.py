@@ -1,0 +1,214 @@
+"""What app.yaml says about analysis, in the words of Argo Rollouts and of Flagger.
+
+Only the shapes (argo-rollouts.md §1.2, flagger.md §3); what they come to with the templates is `plans`.
+"""
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from gitops_bg.spec.app.fields import Model, Period, Positive, Text, whole_seconds
+from gitops_bg.spec.app.secret_ref import SecretKeyRef
+from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.notifications.alert import Alert, check_alert_names
+from gitops_bg.spec.notifications.webhooks import Webhook
+
+MOST_MEASUREMENTS = 100
+"""Measurements that a record keeps of a metric; a status must stay far below what etcd takes."""
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        message = f"{text!r} is no regular expression: {error}"
+        raise Conflict("", message, 'write the name of a metric, or ".*" for all') from error
+    return text
+
+
+MetricPattern = Annotated[Text, AfterValidator(_pattern)]
+ArgName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+
+
+class FieldRef(Model):
+    """One field of app.yaml."""
+
+    field_path: Text = Field(description="Such as metadata.name, or metadata.labels['team'].")
+
+
+class ArgSource(Model):
+    """Where the value of an arg comes from: exactly one of these."""
+
+    pod_template_hash_value: Literal["Latest", "Stable"] | None = Field(
+        None, description="The short digest of the version that is measured, or of the one that serves before it."
+    )
+    field_ref: FieldRef | None = Field(None, description="A field of app.yaml.")
+    secret_key_ref: SecretKeyRef | None = Field(None, description="A Secret; never shown, logged or remembered.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        given = [self.pod_template_hash_value, self.field_ref, self.secret_key_ref]
+        if sum(each is not None for each in given) != 1:
+            names = "podTemplateHashValue, fieldRef and secretKeyRef"
+            raise Conflict("", f"must have exactly one of {names}", "write podTemplateHashValue: Latest")
+        return self
+
+
+class TemplateArg(Model):
+    """An arg that a template declares; without a value, whoever uses the template must give one."""
+
+    name: ArgName = Field(description="Written {{args.NAME}} in metrics.")
+    value: str | None = Field(None, description="Its value, unless the app gives another.")
+    value_from: ArgSource | None = Field(None, description="Where its value comes from.")
+
+    @model_validator(mode="after")
+    def _not_both(self) -> Self:
+        if self.value is not None and self.value_from is not None:
+            raise Conflict("", "has value and valueFrom", "keep one of them")
+        return self
+
+
+class Arg(TemplateArg):
+    """An arg that an app gives to the templates it uses."""
+
+    @model_validator(mode="after")
+    def _given(self) -> Self:
+        if self.value is None and self.value_from is None:
+            raise Conflict("", f"gives {self.name} no value", "add value, or valueFrom")
+        return self
+
+
+class TemplateRef(Model):
+    """Which template to use."""
+
+    template_name: Text = Field(description="The name of an AnalysisTemplate in analysis/.")
+    cluster_scope: bool = Field(
+        False, description="As in Argo Rollouts, and without effect: templates are those of this repository."
+    )
+
+
+class DryRun(Model):
+    """Metrics that are measured and have no say."""
+
+    metric_name: MetricPattern = Field(description="A regular expression that finds the names of metrics.")
+
+
+class MeasurementRetention(Model):
+    """How many measurements of a metric are remembered."""
+
+    metric_name: MetricPattern = Field(description="A regular expression that finds the names of metrics.")
+    limit: Annotated[int, Field(ge=1, le=MOST_MEASUREMENTS)] = Field(
+        description=f"The newest so many; from 1 to {MOST_MEASUREMENTS}. 10 where nothing is said."
+    )
+
+
+class RunMetadata(Model):
+    """Labels and annotations of the runs."""
+
+    labels: dict[str, str] | None = Field(None, description="Shown with the run in the status.")
+    annotations: dict[str, str] | None = Field(None, description="Shown with the run in the status.")
+
+
+class Analysis(Model):
+    """What is measured before a promotion, or after it."""
+
+    templates: list[TemplateRef] | None = Field(
+        None, description="The templates whose metrics are measured, all at the same time; none: no analysis."
+    )
+    args: list[Arg] | None = Field(None, description="Values for the args that the templates declare.")
+    dry_run: list[DryRun] | None = Field(None, description="Metrics that are measured and have no say.")
+    measurement_retention: list[MeasurementRetention] | None = Field(
+        None, description="How many measurements are remembered."
+    )
+    analysis_run_metadata: RunMetadata | None = Field(None, description="Labels and annotations of the runs.")
+
+
+class ThresholdRange(Model):
+    """Values that are good, as in Flagger; any other is a failure."""
+
+    min: float | None = Field(None, description="The least.")
+    max: float | None = Field(None, description="The most.")
+
+    @model_validator(mode="after")
+    def _is_range(self) -> Self:
+        if self.min is None and self.max is None:
+            raise Conflict("", "has neither min nor max", "add one of them")
+        if isinstance(self.min, float) and isinstance(self.max, float) and self.min > self.max:
+            raise Conflict("min", f"{self.min:g} is more than max ({self.max:g})", "exchange the two")
+        return self
+
+
+class MetricTemplateRef(Model):
+    """Which template a metric is measured by."""
+
+    name: Text = Field(description="The name of an AnalysisTemplate in analysis/ that has one metric.")
+    namespace: str | None = Field(
+        None, description="As in Flagger, and without effect: templates are those of this repository."
+    )
+
+
+class FlaggerMetric(Model):
+    """One metric of Flagger's analysis."""
+
+    name: Text = Field(description="What the metric is called.")
+    template_ref: MetricTemplateRef = Field(description="What measures it.")
+    threshold_range: ThresholdRange | None = Field(
+        None, description="The good values; in place of the conditions of the template."
+    )
+    interval: Period = Field("1m", description="The arg `interval` of the template: how far back a query looks.")
+    template_variables: dict[ArgName, str] | None = Field(
+        None, description="More args of the template, beside name, namespace, target, service and interval."
+    )
+
+
+MOST_RUNS = 50
+"""Of each kind; ``core.transitions.verdicts.run_history`` bounds what they take, too."""
+
+RunLimit = Annotated[int, Field(ge=0, le=MOST_RUNS)]
+
+
+class FlaggerAnalysis(Model):
+    """Flagger's words for what is measured before a promotion; and Argo Rollouts' limits of the history of all runs."""
+
+    successful_run_history_limit: RunLimit = Field(
+        5,
+        description="How many analysis runs that ended well are remembered, with their Jobs, beside the last one "
+        f"before and after promotion; at most {MOST_RUNS}. Default 5.",
+    )
+    unsuccessful_run_history_limit: RunLimit = Field(
+        5, description="The same for runs that failed, had errors, or were inconclusive. Default 5."
+    )
+
+    interval: Period = Field("60s", description="The time between two measurements of a metric.")
+    threshold: Positive = Field(
+        1, description="So many failed measurements of one metric fail the analysis: failureLimit + 1."
+    )
+    iterations: Positive = Field(10, description="How often each metric is measured: count.")
+    metrics: list[FlaggerMetric] | None = Field(None, description="What is measured.")
+    webhooks: list[Webhook] | None = Field(
+        None,
+        description="Hooks, as strategy.blueGreen.webhooks; the interval, iterations and threshold of this analysis "
+        "are theirs where they have none of their own.",
+    )
+
+    alerts: list[Alert] | None = Field(
+        None, description="Who is told what happens; instead of the alerts of gitops-bg.yaml, see docs/alerts.md."
+    )
+
+    @property
+    def speaks_of_measuring(self) -> bool:
+        """Whether anything of Flagger's is in it that is measured, not only the limits of the history and alerts."""
+        return bool(
+            self.model_fields_set - {"successful_run_history_limit", "unsuccessful_run_history_limit", "alerts"}
+        )
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.threshold > self.iterations:
+            message = f"{self.threshold} is more than iterations ({self.iterations}), so nothing could fail"
+            raise Conflict("threshold", message, f"write {self.iterations} or less")
+        if self.iterations > 1 and whole_seconds(self.interval) == 0:
+            raise Conflict("interval", "is 0, but there are several iterations", "write 30s")
+        check_alert_names(self.alerts or ())
+        return self

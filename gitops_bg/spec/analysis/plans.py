@@ -1,0 +1,151 @@
+"""From what app.yaml says about analysis, and the templates, to the core's plans. Mistakes have file and line."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.metrics import Metric as CoreMetric
+from gitops_bg.core.model.metrics import Plan
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis import flagger
+from gitops_bg.spec.analysis.block import (
+    Analysis,
+    FlaggerAnalysis,
+    RunMetadata,
+)
+from gitops_bg.spec.analysis.flatten import Flat, Use, flatten
+from gitops_bg.spec.analysis.resolve_args import Given, metrics_of
+from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.app import models
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
+FLAGGER: Path = ("spec", "analysis")
+
+MOST_KEPT = 500
+"""Measurements of one run, each of at most 400 characters and their frame."""
+MOST_CHARACTERS = 100_000
+"""Of all that the metrics of one run say about how to measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """What an app has measured. ``templates``: all names that this depends on, also of templates that are missing."""
+
+    before: Plan | None = None
+    after: Plan | None = None
+    templates: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+
+def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Library) -> Plans:
+    """The plans of an app; one that cannot be made says so, so that nothing is promoted without it."""
+    blue_green = spec.strategy.blue_green
+    reader = _Reader(app, document, library)
+    before = reader.argo(blue_green.pre_promotion_analysis, (*BLUE_GREEN, "prePromotionAnalysis"))
+    before = before or reader.flagger(spec.analysis, blue_green.live_services[0])
+    after = reader.argo(blue_green.post_promotion_analysis, (*BLUE_GREEN, "postPromotionAnalysis"))
+    return Plans(before, after, frozenset(reader.names), tuple(dict.fromkeys(reader.problems)))
+
+
+def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
+    """The plans of an app whose templates are out of reach."""
+    blue_green = spec.strategy.blue_green
+    before = _is_asked_for(blue_green.pre_promotion_analysis) or _is_asked_for(spec.analysis)
+    after = _is_asked_for(blue_green.post_promotion_analysis)
+    return Plans(Plan(unknown=reason) if before else None, Plan(unknown=reason) if after else None)
+
+
+def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
+    """An empty list of templates is as if nothing was said (argo-rollouts.md §1.2)."""
+    items: Sequence[Any] | None = block.templates if isinstance(block, Analysis) else block.metrics if block else None
+    return bool(items)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the blocks of one app, and collects what is wrong on the way."""
+
+    app: AppKey
+    document: Document
+    library: Library
+    names: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+    def argo(self, block: Analysis | None, path: Path) -> Plan | None:
+        """The plan of ``prePromotionAnalysis`` or ``postPromotionAnalysis``."""
+        if block is None or not _is_asked_for(block):
+            return None
+        refs = enumerate(block.templates or ())
+        uses = [
+            Use(ref.template_name, self.document, (*path, "templates", number, "templateName")) for number, ref in refs
+        ]
+        flat = flatten(uses, self.library, self.app.namespace)
+        rules = enumerate(block.dry_run or ())
+        flat.dry_run.extend((rule, self.document, (*path, "dryRun", number, "metricName")) for number, rule in rules)
+        limits = enumerate(block.measurement_retention or ())
+        flat.retention.extend(
+            (rule, self.document, (*path, "measurementRetention", number, "metricName")) for number, rule in limits
+        )
+        given = Given(block.args or [], self.document, (*path, "args"), 'add {{name: {}, value: "…"}}')
+        return self._plan(metrics_of(flat, given), flat, path, block.analysis_run_metadata)
+
+    def flagger(self, block: FlaggerAnalysis | None, service: str) -> Plan | None:
+        """The plan of ``analysis``: each metric has a template of its own (flagger.md §3.3)."""
+        if block is None or not _is_asked_for(block):
+            return None
+        whole = Flat()
+        metrics: list[CoreMetric] = []
+        for number, asked in enumerate(block.metrics or ()):
+            path = (*FLAGGER, "metrics", number)
+            if any(asked.name == each.name for each in metrics):
+                message = f"there are two metrics called {asked.name}"
+                whole.problems.append(self.document.problem((*path, "name"), message, "rename one of them"))
+            given = Given(
+                flagger.variables(asked, self.app, service),
+                self.document,
+                (*path, "templateVariables"),
+                'add {}: "…"',
+            )
+            found = self._one_metric(whole, Use(asked.template_ref.name, self.document, (*path, "templateRef")), given)
+            metrics.extend(flagger.as_it_says(block, asked, each) for each in found)
+        return self._plan(metrics, whole, FLAGGER, None)
+
+    def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
+        """The metric of a template that has only one; what is wrong with it belongs to ``whole``."""
+        flat = flatten([use], self.library, self.app.namespace)
+        found = metrics_of(flat, given)
+        if not flat.problems and len(found) != 1:
+            message = f"AnalysisTemplate {use.name} has {len(found)} metrics where one is expected"
+            flat.problems.append(use.document.problem(use.path, message, "name a template with one metric"))
+        whole.names |= flat.names
+        whole.problems += flat.problems
+        return found
+
+    def _plan(self, metrics: list[CoreMetric], flat: Flat, path: Path, metadata: RunMetadata | None) -> Plan:
+        self.names |= flat.names
+        flat.problems += self._too_large(metrics, path)
+        self.problems += flat.problems
+        if flat.problems:
+            return Plan(unknown=str(flat.problems[0]))
+        labels, annotations = (metadata.labels, metadata.annotations) if metadata else (None, None)
+        return Plan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
+
+    def _too_large(self, metrics: Sequence[CoreMetric], path: Path) -> Iterator[Problem]:
+        """A run is in the status, twice where both stages measure: one object, of which etcd takes about 1 MiB."""
+        kept = sum(metric.retention for metric in metrics)
+        said = sum(len(metric.query) + len(metric.success) + len(metric.failure) for metric in metrics)
+        if kept > MOST_KEPT:
+            message = f"{kept} measurements would be remembered at a time; a status holds {MOST_KEPT}"
+            yield self.document.problem(path, message, "lower measurementRetention, or measure less")
+        if said > MOST_CHARACTERS:
+            message = f"the metrics have more than {MOST_CHARACTERS:,} characters, which is too much for a status"
+            yield self.document.problem(
+                path, message, "write shorter ones, for example by putting scripts into ConfigMaps"
+            )
+
+
+def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((values or {}).items()))

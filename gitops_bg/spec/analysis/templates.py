@@ -1,0 +1,144 @@
+"""AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts.
+
+Every metric must come to an end, as blue-green demands. A text that holds ``{{…}}`` is judged only when its args are
+known, by the same schema (`plans`). The rules are those of argo-rollouts.md §3.
+"""
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, PlainValidator, model_validator
+from pydantic_core import PydanticCustomError
+
+from gitops_bg.spec.analysis import expressions
+from gitops_bg.spec.analysis.block import DryRun, MeasurementRetention, TemplateArg, TemplateRef, ThresholdRange
+from gitops_bg.spec.analysis.providers import Provider
+from gitops_bg.spec.app.fields import Limit, Model, OpenPeriod, Text, is_open, whole_seconds
+from gitops_bg.spec.app.shared_documents import SharedMetadata
+from gitops_bg.spec.app.validation import Conflict
+
+VARIABLES = ("result",)
+"""What conditions may ask about."""
+
+
+def _condition(text: str) -> str:
+    """An expression is checked once its args are filled in; placeholders of digests stand in quotes."""
+    if "{{args." not in text.replace(" ", ""):
+        try:
+            expressions.check(text, VARIABLES)
+        except expressions.BadExpression as error:
+            raise Conflict("", f"is no CEL: {error}", "write a condition such as result < 0.05") from error
+    return text
+
+
+Condition = Annotated[str, AfterValidator(_condition)]
+
+
+def _edge(value: Any) -> float | str:
+    """A number, also as text, or text that args are to fill in."""
+    if is_open(value):
+        return str(value)
+    try:
+        number = float("no" if isinstance(value, bool) else value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise PydanticCustomError("edge", "must be a number")
+    return number
+
+
+OpenEdge = Annotated[float, PlainValidator(_edge)]
+"""A float, once its args are filled in."""
+
+
+class OpenRange(ThresholdRange):
+    """Flagger's range, whose edges args may fill in."""
+
+    min: OpenEdge | None = Field(None, description="The least.")
+    max: OpenEdge | None = Field(None, description="The most.")
+
+
+class Metric(Model):
+    """One metric: what to measure, how often, and what is good."""
+
+    name: Text = Field(description="What it is called wherever it is shown; no other metric of the run may be.")
+    interval: OpenPeriod | None = Field(None, description="The time between two measurements.")
+    initial_delay: OpenPeriod = Field(0, description="The time before the first one.")
+    count: Limit | None = Field(None, description="How many measurements count; 1 where there is no interval.")
+    success_condition: Condition | None = Field(None, description="CEL over result: true is good.")
+    failure_condition: Condition | None = Field(None, description="CEL over result: true is bad.")
+    threshold_range: OpenRange | None = Field(None, description="Flagger's: a value outside is bad.")
+    failure_limit: Limit = Field(0, description="More failures than that fail the metric; -1: none does.")
+    inconclusive_limit: Limit = Field(0, description="More inconclusive measurements than that: inconclusive.")
+    consecutive_error_limit: Limit = Field(4, description="More errors in a row than that: an error.")
+    consecutive_success_limit: Limit = Field(0, description="So many good measurements in a row suffice; 0: never.")
+    provider: Provider
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.threshold_range and (self.success_condition or self.failure_condition):
+            raise Conflict("thresholdRange", "cannot go together with a condition", "keep one of the two")
+        if not is_open(self.count) and not is_open(self.interval):
+            self._comes_to_an_end()
+        if not any(map(is_open, (self.count, self.failure_limit, self.consecutive_success_limit))):
+            self._limits_can_be_reached()
+        return self
+
+    def _comes_to_an_end(self) -> None:
+        seconds = whole_seconds(self.interval) if self.interval is not None else 0
+        if self.count is None and seconds:
+            raise Conflict("interval", "without count never ends, and blue-green needs a verdict", "add count: 5")
+        if self.count is not None and int(self.count) < 1:
+            raise Conflict("count", f"{self.count} is too small", "write 1 or more")
+        if self.count is not None and int(self.count) > 1 and not seconds:
+            raise Conflict("count", f"{self.count} measurements need the time between them", "add interval: 30s")
+
+    def _limits_can_be_reached(self) -> None:
+        """`ValidateMetric` of Argo Rollouts."""
+        count, failures, successes = self.times, max(0, int(self.failure_limit)), int(self.consecutive_success_limit)
+        if count < failures + successes:
+            summed = "failureLimit + consecutiveSuccessLimit" if successes > 0 else "failureLimit"
+            field = "count" if self.count is not None else "failureLimit" if failures else "consecutiveSuccessLimit"
+            message = f"the count {count} is less than {summed} ({failures + successes})"
+            raise Conflict(field, message, "raise count, or lower the limits")
+        if not is_open(self.inconclusive_limit) and count < int(self.inconclusive_limit):
+            message = f"{self.inconclusive_limit} is more than the count ({count})"
+            raise Conflict("inconclusiveLimit", message, f"write {count} or less")
+
+    @property
+    def times(self) -> int:
+        """How many measurements count (`EffectiveCount`)."""
+        return 1 if self.count is None else int(self.count)
+
+
+class TemplateSpec(Model):
+    """The spec of an AnalysisTemplate."""
+
+    args: list[TemplateArg] | None = None
+    metrics: list[Metric] | None = None
+    templates: list[TemplateRef] | None = Field(None, description="Templates whose metrics belong to this one, too.")
+    dry_run: list[DryRun] | None = None
+    measurement_retention: list[MeasurementRetention] | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if not self.metrics and not self.templates:
+            raise Conflict("", "has neither metrics nor templates", "add metrics")
+        _refuse_twins("metrics", [metric.name for metric in self.metrics or ()])
+        _refuse_twins("args", [arg.name for arg in self.args or ()])
+        return self
+
+
+def _refuse_twins(field: str, names: list[str]) -> None:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise Conflict(f"{field}.{number}.name", f"there are two {field} called {name}", "rename one of them")
+
+
+class AnalysisTemplate(Model):
+    """A document of a file of ``analysis/``."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["AnalysisTemplate"]
+    metadata: SharedMetadata
+    spec: TemplateSpec

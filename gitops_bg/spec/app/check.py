@@ -1,0 +1,145 @@
+"""Checks a whole repository, file by file and across apps: what `gitops-bg check` says. Fetches and changes nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey, Source
+from gitops_bg.spec.analysis.template_index import load_templates
+from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_file, app_of, is_manifest
+from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.settings import alerting_of, read_settings
+from gitops_bg.spec.app.warnings import notes_of
+from gitops_bg.spec.manifests.service_fields import service_fields
+from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
+from gitops_bg.spec.yaml.reader import Document, read, read_one
+
+File = bytes | Problem
+
+
+Lint = Callable[[Document], Iterable[Problem]]
+"""What an expert for Kubernetes' own objects says of one of them; it is given, because it needs a library."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found, both by path. ``notes`` are no errors."""
+
+    problems: list[Problem]
+    notes: list[Problem]
+
+
+def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _document: ()) -> Checked:
+    """Everything there is to say of a repository. Paths have slashes and start at its root."""
+    contents = dict(files)
+    apps = _by_app(contents)
+    library = load_templates(contents)
+    alerting = _alerting(contents)
+    configs = [load_app(app, found, _no_source, library, alerting) for app, found in sorted(apps.items())]
+    problems = [
+        *library.all_problems(),
+        *alerting.providers.all_problems(),
+        *check_defaults(alerting),
+        *_check_settings(contents),
+        *_check_places(contents),
+        *(problem for config in configs for problem in config.problems),
+        *_check_shared_services(configs, apps),
+    ]
+    manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
+    linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
+    notes = (note for config in configs for note in _notes(config, manifests[config.app], apps[config.app]))
+    return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order(notes))
+
+
+def _alerting(contents: dict[str, File]) -> Alerting:
+    settings = contents.get(SETTINGS_FILE)
+    return alerting_of(settings if isinstance(settings, bytes) else None, load_providers(contents))
+
+
+def _in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """By place. What is wrong with what apps share is said once, however many apps use it."""
+    return sorted(dict.fromkeys(problems), key=lambda problem: (problem.file, problem.line or 0, problem.column or 0))
+
+
+def _not_said_yet(linted: Iterable[Problem], problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Those about fields that nobody complained about before."""
+    known = {(problem.file, problem.line, problem.field) for problem in problems}
+    return (problem for problem in linted if (problem.file, problem.line, problem.field) not in known)
+
+
+def _manifests(config: AppConfig, files: Mapping[str, File]) -> dict[tuple[str, int], Document]:
+    """The documents of an app's files that are Kubernetes' own, by file name and number."""
+    found = {}
+    for name, content in files.items():
+        if is_manifest(name) and name not in (APP_FILE, PRIMARY_FILE) and isinstance(content, bytes):
+            for document in read(app_file(config.app, name), content).documents:
+                found[name, document.number] = document
+    return found
+
+
+def _notes(
+    config: AppConfig, manifests: Mapping[tuple[str, int], Document], files: Mapping[str, File]
+) -> Iterator[Problem]:
+    """None where the folder has errors: what is said of it then may be wrong."""
+    if config.problems:
+        return iter(())
+    content = files.get(APP_FILE)
+    app, _ = read_one(app_file(config.app, APP_FILE), content) if isinstance(content, bytes) else (None, ())
+    return notes_of(config, app, [each for (name, _), each in manifests.items() if name != config.target_file])
+
+
+def _by_app(contents: dict[str, File]) -> dict[AppKey, dict[str, File]]:
+    apps: dict[AppKey, dict[str, File]] = {}
+    for path, content in contents.items():
+        place = app_of(path)
+        if place is not None:
+            apps.setdefault(place[0], {})[place[1]] = content
+    return apps
+
+
+def _no_source(*filenames: str) -> Source:
+    """A check needs no commits."""
+    return Source(commit=f"none: {', '.join(filenames)} only checked")
+
+
+def _check_settings(contents: dict[str, File]) -> Iterator[Problem]:
+    content = contents.get(SETTINGS_FILE)
+    if content is None:
+        yield Problem(SETTINGS_FILE, "is missing", remedy="copy it from repo-template, or run `gitops-bg init`")
+    elif isinstance(content, Problem):
+        yield content
+    else:
+        yield from read_settings(content)[1]
+
+
+def _check_places(contents: dict[str, File]) -> Iterator[Problem]:
+    """Manifests below apps/ at a depth where nobody reads them; elsewhere people may keep what they like."""
+    for path, content in contents.items():
+        if path.startswith(f"{APPS_FOLDER}/") and app_of(path) is None:
+            if is_manifest(path):
+                remedy = f"move it to {APPS_FOLDER}/<namespace>/<app>/"
+                yield Problem(path, "is not in the folder of an app, so nobody reads it", remedy=remedy)
+            elif isinstance(content, Problem):
+                yield content
+
+
+def _check_shared_services(
+    configs: Iterable[AppConfig], apps: Mapping[AppKey, Mapping[str, File]]
+) -> Iterator[Problem]:
+    """No Service may be moved by two apps: each would repair what the other did."""
+    owners: dict[tuple[str, str], AppKey] = {}
+    for config in configs:
+        document = _app_document(config, apps[config.app])
+        fields = service_fields(config.spec.strategy, document.value) if config.spec else ()
+        for service, field, _ in fields:
+            owner = owners.setdefault((config.app.namespace, service), config.app)
+            if owner != config.app:
+                message = f"the Service {service} belongs to {owner} already"
+                yield document.problem(field, message, "give each app Services of its own")
+
+
+def _app_document(config: AppConfig, files: Mapping[str, File]) -> Document:
+    """The app.yaml of an app, with its lines; an empty one where it cannot be read."""
+    file, content = app_file(config.app, APP_FILE), files.get(APP_FILE)
+    document, _ = read_one(file, content) if isinstance(content, bytes) else (None, ())
+    return document or Document(file, {})

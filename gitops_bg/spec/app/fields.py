@@ -1,0 +1,118 @@
+"""The types of fields that users write: texts, counts, delays, moments, periods. Knows no model with such fields."""
+
+import math
+import re
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
+
+from gitops_bg.spec.app.durations import seconds_of
+from gitops_bg.spec.app.layout import APP_FILE, DNS_LABEL, PRIMARY_FILE, SERVICE_NAME
+
+NEVER = "never"
+LARGEST = 2**31 - 1
+DIGEST = r"[a-z0-9]+:[0-9a-f]{10,}"
+_PERCENT = re.compile(r"\d{1,2}%|100%")
+
+
+def _file_in_the_folder(name: str) -> str:
+    if "/" in name or not name.endswith((".yaml", ".yml")) or name in (APP_FILE, PRIMARY_FILE):
+        raise PydanticCustomError("file", "must name a YAML file in the app's own folder, such as target.yaml")
+    return name
+
+
+def _moment(value: Any) -> Any:
+    """RFC 3339 text to a datetime; anything else is left to the error of the type."""
+    if not isinstance(value, str):
+        return value
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or "T" not in value:
+        raise PydanticCustomError("moment", "must be a time with its zone, such as 2026-03-01T12:00:00Z")
+    return moment
+
+
+def _delay(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if value == NEVER or (whole and 0 <= value <= LARGEST):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("delay", 'must be a whole number of seconds, 0 or more, or "never"')
+
+
+def _share(value: Any) -> int | str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if (whole and 0 <= value <= LARGEST) or (isinstance(value, str) and _PERCENT.fullmatch(value)):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("share", 'must be a number of pods, 0 or more, or a share of them from "0%" to "100%"')
+
+
+def is_open(value: object) -> bool:
+    """Whether a value is text that holds ``{{…}}``, so that it is judged only when its args are known."""
+    return isinstance(value, str) and "{{" in value
+
+
+def _period(value: Any) -> int | str:
+    """A whole number of seconds, or text such as 30s and 5m."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST:
+        return value
+    if isinstance(value, str) and _is_period(value):
+        return value
+    raise PydanticCustomError("period", "must be a duration such as 30s, 5m or 1h30m, or a number of seconds")
+
+
+def _open_period(value: Any) -> int | str:
+    return value if is_open(value) else _period(value)
+
+
+def _is_period(text: str) -> bool:
+    try:
+        return seconds_of(text) <= LARGEST
+    except ValueError:
+        return False
+
+
+def _limit(value: Any) -> int | str:
+    """A whole number from -1, which is none, also as text, or text that args are to fill in."""
+    number = int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() else value
+    if isinstance(number, int) and not isinstance(number, bool) and -1 <= number <= LARGEST:
+        return number
+    if is_open(value):
+        return value  # type: ignore[no-any-return]
+    raise PydanticCustomError("limit", f"must be a whole number from 0 to {LARGEST}, or -1 for no limit")
+
+
+def whole_seconds(period: int | str) -> int:
+    """The seconds of a period whose args are filled in; a part of a second counts as one.
+
+    >>> whole_seconds("5m"), whole_seconds(30), whole_seconds("500ms")
+    (300, 30, 1)
+    """
+    return math.ceil(seconds_of(str(period)))
+
+
+Text = Annotated[str, Field(min_length=1)]
+DnsLabel = Annotated[str, Field(pattern=f"^{DNS_LABEL}$")]
+ServiceName = Annotated[str, Field(pattern=f"^{SERVICE_NAME}$")]
+Digest = Annotated[str, Field(pattern=f"^{DIGEST}$")]
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+Positive = Annotated[int, Field(ge=1, le=LARGEST)]
+Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
+OpenPeriod = Annotated[int | str, PlainValidator(_open_period)]
+"""A period that args may fill in."""
+Limit = Annotated[int | str, PlainValidator(_limit)]
+"""A count or a limit that args may fill in; -1 is none."""
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
+
+
+class Model(BaseModel):
+    """Base of all that users write: unknown fields and wrong types are errors, never guesses."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)

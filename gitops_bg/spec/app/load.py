@@ -1,0 +1,300 @@
+"""From the files of one app to what the core decides on. One broken file leaves the others usable.
+
+Fetches nothing: contents come in, and commits through a callable that is asked only about files that are good.
+"""
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.model.desired import Primary, Problem, Target
+from gitops_bg.core.model.digest import with_configuration
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Source
+from gitops_bg.spec.analysis.plans import Plans, plans_of
+from gitops_bg.spec.analysis.template_index import Library
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.layout import (
+    APP_FILE,
+    DEFAULT_TARGET_FILE,
+    PRIMARY_FILE,
+    app_file,
+    folder_of,
+    is_dns_label,
+    is_manifest,
+)
+from gitops_bg.spec.app.primary import read_primary
+from gitops_bg.spec.app.to_core import NO_ALERTING, spec_from_live, to_core, without_nulls
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.manifests.auxiliary import NO_COMPANIONS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
+from gitops_bg.spec.manifests.configuration import Configuration
+from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
+from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
+from gitops_bg.spec.manifests.references import Named
+from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
+from gitops_bg.spec.manifests.target import TargetFile, read_target, selected_labels
+from gitops_bg.spec.manifests.tracking import Tracked, track
+from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+from gitops_bg.spec.yaml.reader import Document, read, read_one
+
+NO_TEMPLATES = Library()
+
+Manifest = Mapping[str, Any]
+"""A Kubernetes object as written, to be read only."""
+
+SourceOf = Callable[..., Source]
+"""The commit of main that last changed a file of the app's folder, by the file's name in it; the newest of several."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppConfig:
+    """One app as its folder describes it. ``problems`` says why a part is None, or what else is wrong."""
+
+    app: AppKey
+    spec: AppSpec | None
+    body: Manifest
+    """The spec to apply to the live BlueGreenDeployment: as written, without nulls, with the minReadySeconds that
+    the target gives it; so the live object alone says how to run the app. Empty where ``spec`` is None."""
+    target: Target | None
+    primary: Primary | None
+    services: Mapping[str, Manifest] = field(default_factory=dict)
+    """Service manifests of the folder by name. Their selectors have no meaning: the agent sets its own."""
+    problems: tuple[Problem, ...] = ()
+    target_file: str = DEFAULT_TARGET_FILE
+    whole: bool = True
+    """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
+    templates: frozenset[str] = frozenset()
+    """The names of the AnalysisTemplates it depends on, also of those that are missing."""
+    providers: frozenset[str] = frozenset()
+    """The same of AlertProviders."""
+    configuration: tuple[Configuration, ...] = ()
+    """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
+    companions: AuxiliaryObjects = NO_COMPANIONS
+    """What belongs to the app and not to a version."""
+
+    @property
+    def ports(self) -> tuple[ServicePorts, ...]:
+        """What Git says of the ports of its Services."""
+        return tuple(ports_in_git(self.spec.strategy, self.services, whole=self.whole)) if self.spec else ()
+
+
+def load_app(
+    app: AppKey,
+    files: Mapping[str, bytes | Problem],
+    source: SourceOf,
+    library: Library = NO_TEMPLATES,
+    alerting: Alerting = NO_ALERTING,
+) -> AppConfig:
+    """The app of a folder, from its files by name. A Problem stands for a file that Git already found unusable."""
+    return _Folder(app, files, library, alerting).load(source)
+
+
+def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING) -> AppConfig:
+    """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
+    spec, problems = spec_from_live(app, live, alerting)
+    body = without_nulls(live.get("spec") or {}) if spec else {}
+    return AppConfig(app, spec, body, None, None, problems=problems, whole=False, companions=UNKNOWN)
+
+
+class _Folder:
+    """Reads one folder once, and collects what is wrong on the way."""
+
+    def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting) -> None:
+        self.app = app
+        self.files = files
+        self.library = library
+        self.alerting = alerting
+        self.templates: frozenset[str] = frozenset()
+        self.providers: frozenset[str] = frozenset()
+        self.configuration: dict[ConfigurationRef, Configuration] = {}
+        self.problems: list[Problem] = []
+
+    def load(self, source: SourceOf) -> AppConfig:
+        self._check_folder()
+        app_document, model = self._app()
+        target_file = model.target if model else DEFAULT_TARGET_FILE
+        target_document, target = self._target(app_document, target_file)
+        spec: AppSpec | None = None
+        body: dict[str, Any] = {}
+        if app_document and model and self._fits(app_document, model, target_document):
+            spec, body = self._spec(app_document, model, target_document, target)
+        primary = self._primary(source)
+        manifests, readable = self._manifests(target_file)
+        usable = target_document if target else None
+        companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
+        services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
+        services = self._serving(spec, services, target_file, target)
+        tracked = self._track(target_document, manifests, readable) if target_document and target else None
+        return AppConfig(
+            app=self.app,
+            spec=spec,
+            body=body,
+            target=_with(target, tracked, source(target_file, *tracked.files)) if target and tracked else None,
+            primary=primary,
+            services={name: document.value for name, document in services.items()},
+            problems=tuple(self.problems),
+            target_file=target_file,
+            whole=not self.problems,
+            templates=self.templates,
+            providers=self.providers,
+            configuration=tuple(self.configuration.values()),
+            companions=companions,
+        )
+
+    def _check_folder(self) -> None:
+        for part in (self.app.namespace, self.app.name):
+            if not is_dns_label(part):
+                message = f"{part!r} is not a name that Kubernetes takes"
+                remedy = "rename the folder: at most 63 small letters, digits and -"
+                self.problems.append(Problem(folder_of(self.app), message, remedy=remedy))
+        # What is wrong with the folder is said of each of its files.
+        self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
+
+    def _document(self, filename: str) -> Document | None:
+        """The one document of a file; None where it is missing, unusable (said already) or broken."""
+        content = self.files.get(filename)
+        if not isinstance(content, bytes):
+            return None
+        document, problems = read_one(app_file(self.app, filename), content)
+        self.problems.extend(problems)
+        return document
+
+    def _app(self) -> tuple[Document | None, models.AppSpec | None]:
+        if APP_FILE not in self.files:
+            remedy = "add it, or delete the folder"
+            self.problems.append(Problem(app_file(self.app, APP_FILE), "is missing", remedy=remedy))
+        document = self._document(APP_FILE)
+        if document is None:
+            return None, None
+        model, problems = validate(models.BlueGreenDeployment, document)
+        if model is not None:
+            problems = tuple(check_place(document, self.app, model.metadata, named=True))
+        self.problems.extend(problems)
+        return document, model.spec if model and not problems else None
+
+    def _target(self, app_document: Document | None, filename: str) -> tuple[Document | None, TargetFile | None]:
+        if filename not in self.files:
+            message, remedy = f"{filename} is not in the folder", f"add it to {folder_of(self.app)}"
+            anchor = app_document or Document(app_file(self.app, APP_FILE), None)
+            self.problems.append(anchor.problem(("spec", "target"), message, remedy))
+        document = self._document(filename)
+        if document is None:
+            return None, None
+        target, problems = read_target(document, self.app)
+        self.problems.extend(problems)
+        return document, target
+
+    def _fits(self, document: Document, model: models.AppSpec, target_document: Document | None) -> bool:
+        """Whether app.yaml says nothing that its target forbids; where it does, nothing of it is applied."""
+        problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
+        self.problems.extend(problems)
+        return not problems
+
+    def _spec(
+        self, document: Document, model: models.AppSpec, target_document: Document | None, target: TargetFile | None
+    ) -> tuple[AppSpec, dict[str, Any]]:
+        inherited = target.min_ready_seconds if target else 0
+        spec = to_core(self.app, model, self._plans(document, model), self._alerts(document, model), inherited)
+        body = without_nulls(document.value["spec"])
+        if inherited and "minReadySeconds" not in body:
+            body["minReadySeconds"] = inherited
+        if target_document and spec.progress_deadline_seconds <= spec.min_ready_seconds:
+            message = f"{inherited} is not less than progressDeadlineSeconds of {APP_FILE}"
+            remedy = f"lower it below {spec.progress_deadline_seconds}, or set minReadySeconds in {APP_FILE}"
+            self.problems.append(target_document.problem(("spec", "minReadySeconds"), message, remedy))
+        return spec, body
+
+    def _plans(self, document: Document, model: models.AppSpec) -> Plans:
+        plans = plans_of(self.app, model, document, self.library)
+        self.templates = plans.templates
+        self.problems.extend(plans.problems)
+        return plans
+
+    def _alerts(self, document: Document, model: models.AppSpec) -> tuple[Hook, ...]:
+        alerts = alerts_of(self.app, model.alerts, document, self.alerting, app_file(self.app, model.target))
+        self.providers = alerts.providers
+        self.problems.extend(alerts.problems)
+        return alerts.hooks
+
+    def _primary(self, source: SourceOf) -> Primary | None:
+        document = self._document(PRIMARY_FILE)
+        if document is None:
+            return None
+        primary, problems = read_primary(document, self.app)
+        self.problems.extend(problems)
+        if primary is None:
+            return None
+        self.configuration |= {each.ref: each for each in primary.configuration}
+        changed_by = source(PRIMARY_FILE)
+        return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
+
+    def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
+        """The manifests beside the three files by kind and name, and whether every one of them could be read."""
+        known = len(self.problems)
+        manifests: dict[Named, Document] = {}
+        for filename in sorted(self.files):
+            if is_manifest(filename) and filename not in (APP_FILE, PRIMARY_FILE, target_file):
+                for document, found in self._objects(filename):
+                    self._check_once(manifests, document, found)
+                    manifests.setdefault((found.kind, found.metadata.name), document)
+        unusable = any(isinstance(content, Problem) for content in self.files.values())
+        return manifests, len(self.problems) == known and not unusable
+
+    def _track(self, target: Document, manifests: Mapping[Named, Document], readable: bool) -> Tracked | None:
+        """The configuration of the target; None where it is wrong, or may be in a file that cannot be read."""
+        tracked = track(target, manifests)
+        self.problems.extend(tracked.problems)
+        if tracked.problems or (tracked.elsewhere and not readable):
+            return None
+        self.configuration |= {each.ref: each for each in tracked.configuration}
+        return tracked
+
+    def _companions(self, folder: Folder) -> AuxiliaryObjects:
+        companions, problems = auxiliary_of(folder)
+        self.problems.extend(problems)
+        return companions
+
+    def _objects(self, filename: str) -> list[tuple[Document, Object]]:
+        content = self.files[filename]
+        if not isinstance(content, bytes):
+            return []
+        reading = read(app_file(self.app, filename), content)
+        self.problems.extend(reading.problems)
+        good: list[tuple[Document, Object]] = []
+        for document in reading.documents:
+            found, problems = validate(_model_of(document.value), document)
+            if found is not None:
+                problems = tuple(check_supported(document, found))
+                problems += tuple(check_ports(document)) if found.kind == "Service" else ()
+                problems += tuple(check_place(document, self.app, found.metadata, named=False))
+            self.problems.extend(problems)
+            if found is not None and not problems:
+                good.append((document, found))
+        return good
+
+    def _check_once(self, seen: Container[Named], document: Document, found: Object) -> None:
+        if (found.kind, found.metadata.name) in seen:
+            message = f"{found.kind} {found.metadata.name} is in the folder twice"
+            self.problems.append(document.problem(("metadata", "name"), message, "keep one of the two"))
+
+    def _serving(
+        self, spec: AppSpec | None, services: Mapping[str, Document], target_file: str, target: TargetFile | None
+    ) -> dict[str, Document]:
+        """The Services of the folder, checked; without those that would lead the app's traffic out of the cluster."""
+        if spec is None:
+            return dict(services)
+        template = target.snapshot.text if target else ""
+        routed = {*spec.strategy.active_services, spec.strategy.preview_service} & services.keys()
+        for name in sorted(filter(None, routed)):
+            self.problems.extend(check_service(services[name], target_file, template))
+        return {name: each for name, each in services.items() if not (name in routed and is_external(each))}
+
+
+def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
+    refs = (each.ref for each in tracked.configuration)
+    return Target(with_configuration(target.snapshot, refs), target.replicas, source)
+
+
+def _model_of(written: Any) -> type[Applied]:
+    return ServiceObject if isinstance(written, Mapping) and written.get("kind") == "Service" else Applied

@@ -1,0 +1,408 @@
+"""What users write in app.yaml, primary.yaml and gitops-bg.yaml: the schemas, with Argo Rollouts' names and defaults.
+
+Decides nothing and knows no places: `validation` turns its errors into Problems, `appspec` its data into core types.
+The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
+"""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from gitops_bg.spec.analysis.block import Analysis, FlaggerAnalysis
+from gitops_bg.spec.app.fields import (
+    Count,
+    Delay,
+    Digest,
+    DnsLabel,
+    Model,
+    Moment,
+    Positive,
+    ServiceName,
+    Share,
+    TargetFile,
+    Text,
+)
+from gitops_bg.spec.app.layout import DEFAULT_TARGET_FILE
+from gitops_bg.spec.app.validation import Conflict
+from gitops_bg.spec.manifests.autoscaling import AutoscalerRef
+from gitops_bg.spec.notifications.alert import Alert, check_alert_names
+from gitops_bg.spec.notifications.webhooks import Webhook, check_names
+
+
+class Metadata(Model):
+    """Which object this is; both must be those of the folder, ``apps/<namespace>/<name>/``."""
+
+    name: DnsLabel
+    namespace: DnsLabel
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Required(Model):
+    """Nothing more to say."""
+
+
+class Preferred(Model):
+    """How much it counts when a node is chosen."""
+
+    weight: Annotated[int, Field(ge=1, le=100)] = Field(description="From 1 to 100.")
+
+
+class AntiAffinity(Model):
+    """Exactly one of the two."""
+
+    required: Required | None = Field(None, description="New pods never share a node with live ones. Write {}.")
+    preferred: Preferred | None = Field(None, description="New pods avoid nodes that live ones run on.")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.required is None) == (self.preferred is None):
+            raise Conflict(
+                "", "must have exactly one of required and preferred", "write required: {}, or preferred: {weight: 100}"
+            )
+        return self
+
+
+class PodMetadata(Model):
+    """Labels and annotations that pods carry as long as their version has a role."""
+
+    labels: dict[str, str] | None = Field(None, description="Labels; none of the target's selector.")
+    annotations: dict[str, str] | None = Field(None, description="Annotations.")
+
+
+class BlueGreen(Model):
+    """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
+
+    active_service: ServiceName | None = Field(
+        None, description="The Service that carries live traffic. Required, unless activeServices names several."
+    )
+    active_services: Annotated[list[ServiceName], Field(min_length=1)] | None = Field(
+        None,
+        description="Instead of activeService: the Services that carry live traffic, switched together by one "
+        "decision. A switch has happened when all of them have moved.",
+    )
+    preview_service: ServiceName | None = Field(
+        None, description="The Service that reaches the candidate before it is live."
+    )
+    preview_replica_count: Count | None = Field(
+        None, description="Replicas of the candidate until it is promoted; all of them where absent."
+    )
+    preview_switch: Literal["onReady", "immediate"] = Field(
+        "onReady", description="When the preview Service moves to a new candidate: once it is ready, or at once."
+    )
+    auto_promotion_enabled: bool = Field(
+        False, description="Promote without waiting for anybody. Default false: nothing goes live unasked."
+    )
+    auto_promotion_seconds: Count = Field(
+        0,
+        description="Seconds to wait before an automatic promotion, once every other gate is open. "
+        "Without autoPromotionEnabled: true it does nothing.",
+    )
+    scale_down_delay_seconds: Delay = Field(
+        600, description='How long the old version stays warm after a switch: seconds, or "never". Default 600.'
+    )
+    scale_down_delay_revision_limit: Count | None = Field(
+        None, description="How many old versions may stay warm; any number where absent."
+    )
+    abort_scale_down_delay_seconds: Delay = Field(
+        30, description='How long an aborted candidate keeps its pods: seconds, or "never". Default 30; 0 is at once.'
+    )
+
+    expire_after_seconds: Positive | None = Field(
+        None,
+        description="Seconds that a candidate, from when its pods are available, waits for somebody to promote it; "
+        "for ever where absent.",
+    )
+    on_expire: Literal["abort", "promote"] | None = Field(
+        None,
+        description="What becomes of a candidate that nobody promoted within expireAfterSeconds: it is put on hold, or "
+        "promoted by the agent once every other gate is open. Default abort.",
+    )
+
+    drain_seconds: Count = Field(
+        0,
+        description="Seconds that the old version keeps its pods, whatever its delay, after the EndpointSlices of the "
+        "active Service hold exactly the new ones.",
+    )
+    anti_affinity: AntiAffinity | None = Field(
+        None,
+        description="Keeps the pods of a new version off the nodes that the live version runs on. Written into its "
+        "ReplicaSet when that is created; no part of the version.",
+    )
+    pre_promotion_analysis: Analysis | None = Field(
+        None, description="What must be good before traffic moves; begins when the pods of the new version are up."
+    )
+    post_promotion_analysis: Analysis | None = Field(
+        None, description="What must be good once traffic has moved; until then the old version keeps its pods."
+    )
+    webhooks: list[Webhook] | None = Field(
+        None, description="Hooks with the fields of Flagger's analysis.webhooks; those without a url are manual gates."
+    )
+
+    active_metadata: PodMetadata | None = Field(
+        None,
+        description="Labels and annotations that the pods of the live version carry beside those of its template; "
+        "changed in place, without a restart. No part of the version.",
+    )
+    max_unavailable: Share = Field(
+        "25%",
+        description="How many pods of a version may be missing while restartAt restarts it: a number, or a percentage "
+        "rounded down; at least one.",
+    )
+    preview_metadata: PodMetadata | None = Field(
+        None, description="The same for the pods of a candidate, until it is live; then those of activeMetadata."
+    )
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        if self.expire_after_seconds is None and self.on_expire:
+            raise Conflict("onExpire", "means nothing without expireAfterSeconds", "add it, or remove onExpire")
+        seconds = self.auto_promotion_seconds if self.auto_promotion_enabled else 0
+        if self.expire_after_seconds is not None and self.expire_after_seconds <= seconds:
+            message = f"{self.expire_after_seconds} is not more than autoPromotionSeconds, so nothing would be promoted"
+            raise Conflict("expireAfterSeconds", message, f"set it above {seconds}")
+        return self
+
+    @model_validator(mode="after")
+    def _services_fit(self) -> Self:
+        if self.active_service and self.active_services:
+            remedy = "keep one of the two"
+            raise Conflict("activeServices", "means the same as activeService, which is there, too", remedy)
+        if not self.active_service and not self.active_services:
+            remedy = "add activeService; a worker without traffic needs a Service, too, which may be headless"
+            raise Conflict("activeService", "is required: it says which version is live", remedy)
+        if self.preview_service in self.live_services:
+            field = "activeServices" if self.active_services else "activeService"
+            raise Conflict("previewService", f"must be another Service than {field}", "name a second Service")
+        for place, name in enumerate(self.live_services):
+            if name in self.live_services[:place]:
+                raise Conflict(f"activeServices.{place}", f"{name} is named twice", "remove one of the two")
+        return self
+
+    @property
+    def live_services(self) -> tuple[str, ...]:
+        """Every Service that carries live traffic, however it is written."""
+        return tuple(self.active_services or filter(None, [self.active_service]))
+
+
+class Strategy(Model):
+    """The strategy; blue-green is the only one."""
+
+    blue_green: BlueGreen
+
+
+class Promotion(Model):
+    """How a promotion gets into main."""
+
+    via: Literal["pullRequest", "commit"] | None = Field(
+        None,
+        description="pullRequest: a promotion branch that somebody merges; commit: the agent pushes it itself. "
+        "Default pullRequest where autoPromotionEnabled is false, else commit.",
+    )
+
+
+class RollbackWindow(Model):
+    """How far back a version may be and still return without waiting."""
+
+    revisions: Count = Field(description="How many versions may have served between it and the live one.")
+
+
+class Suspend(Model):
+    """Stops everything but going back, until it is removed or its time is over."""
+
+    reason: Text = Field(description="Why; shown wherever the app is shown.")
+    by: str = Field("", description="Who.")
+    until: Moment | None = Field(None, description="When it ends by itself, RFC 3339; never where absent.")
+
+
+class Retry(Model):
+    """Asks for a new rollout of one digest, whatever holds it. Written by `gitops-bg retry`."""
+
+    digest: Digest = Field(description="The digest to try again.")
+    number: Positive = Field(description="Counts the retries; each number is carried out once.")
+    by: str = Field("", description="Who.")
+    after: Count = Field(
+        0,
+        description="The last ledger entry its author had seen: it lifts a hold that was put until then, also where "
+        "nobody has looked at main since.",
+    )
+
+
+class AppSpec(Model):
+    """The spec of a BlueGreenDeployment."""
+
+    target: TargetFile = Field(
+        DEFAULT_TARGET_FILE,
+        description="The file in the app's folder that holds the workload to run: a Deployment, or anything "
+        "else with a pod template (ReplicaSet, StatefulSet without storage of its own, PodTemplate, Rollout of Argo).",
+    )
+    strategy: Strategy
+    min_ready_seconds: Count | None = Field(
+        None, description="Seconds a new pod must be ready to count as available. Default: the target's, else 0."
+    )
+    progress_deadline_seconds: Count = Field(
+        600,
+        description="Seconds without progress after which a rollout has failed. After the switch: pods that were "
+        "missing for so long have traffic go back, until the version has served for so long without a break.",
+    )
+    progress_deadline_abort: bool = Field(
+        False,
+        description="Abort a rollout that has failed so: its version is put on hold. Holds at once for one that failed "
+        "before; never for the way back, nor for the first deployment.",
+    )
+    revision_history_limit: Count = Field(10, description="How many archived versions keep their ReplicaSet.")
+    rollback_window: RollbackWindow | None = None
+    promotion: Promotion | None = None
+    analysis: FlaggerAnalysis | None = Field(
+        None,
+        description="How many analysis runs are remembered; and Flagger's analysis: prePromotionAnalysis in other "
+        "words. Only one of the two may be there.",
+    )
+    deletion_policy: Literal["keep", "delete"] = Field(
+        "keep", description="When the app's folder leaves main: keep serving, or delete all that the agent made."
+    )
+    autoscaler_ref: AutoscalerRef | None = Field(
+        None,
+        description="Which autoscaler of the folder sizes the live version, and what is different in the copy that is "
+        "made of it. Where absent: the one that is in the folder, as it is. The fields are Flagger's.",
+    )
+    restart_at: Moment | None = Field(
+        None,
+        description="Pods older than this time, RFC 3339, are restarted, as PodDisruptionBudgets allow; a time to come "
+        "is waited for. A new rollout cancels it. Written by `gitops-bg restart`.",
+    )
+    suspend: Suspend | None = None
+    retry: Retry | None = None
+
+    @property
+    def alerts(self) -> list[Alert] | None:
+        """Who is told, where the app says so itself."""
+        return self.analysis.alerts if self.analysis else None
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        self._check_deadline()
+        self._check_limits()
+        self._check_promotion()
+        self._check_analysis()
+        self._check_hooks()
+        return self
+
+    def _check_deadline(self) -> None:
+        if self.progress_deadline_seconds <= (self.min_ready_seconds or 0):
+            raise Conflict(
+                "progressDeadlineSeconds",
+                f"{self.progress_deadline_seconds} is not more than minReadySeconds, so no rollout could succeed",
+                f"set it above {self.min_ready_seconds or 0}",
+            )
+
+    def _check_limits(self) -> None:
+        limit = self.strategy.blue_green.scale_down_delay_revision_limit
+        if limit is not None and limit > self.revision_history_limit:
+            raise Conflict(
+                "strategy.blueGreen.scaleDownDelayRevisionLimit",
+                f"{limit} is more than revisionHistoryLimit ({self.revision_history_limit})",
+                "lower it, or raise revisionHistoryLimit",
+            )
+
+    def _check_promotion(self) -> None:
+        blue_green = self.strategy.blue_green
+        if blue_green.auto_promotion_enabled and self.promotion is not None and self.promotion.via == "pullRequest":
+            raise Conflict(
+                "promotion.via",
+                "pullRequest waits for a merge, but autoPromotionEnabled is true",
+                "set strategy.blueGreen.autoPromotionEnabled: false, or via: commit",
+            )
+
+    def _check_analysis(self) -> None:
+        flagger = self.analysis and self.analysis.speaks_of_measuring
+        if flagger and self.strategy.blue_green.pre_promotion_analysis:
+            remedy = "keep one of the two"
+            raise Conflict("analysis", "says the same as strategy.blueGreen.prePromotionAnalysis", remedy)
+
+    def _check_hooks(self) -> None:
+        own = self.strategy.blue_green.webhooks or []
+        check_names("strategy.blueGreen.webhooks", own)
+        if self.analysis:
+            check_names("analysis.webhooks", self.analysis.webhooks or [], beside=own)
+
+
+class BlueGreenDeployment(Model):
+    """``app.yaml``: one app."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["BlueGreenDeployment"]
+    metadata: Metadata
+    spec: AppSpec
+
+
+class Origin(Model):
+    """The commit that brought a template."""
+
+    commit: Text
+    author: str = ""
+    date: Moment | None = None
+
+
+class PrimaryConfiguration(Model):
+    """One ConfigMap or Secret of the promoted version: all that it holds."""
+
+    kind: Literal["ConfigMap", "Secret"]
+    name: Text
+    type: Text | None = None
+    data: dict[str, str] | None = None
+    binary_data: dict[str, str] | None = None
+
+
+class PrimaryService(Model):
+    """What live traffic uses of one Service, as in its manifest."""
+
+    ports: Annotated[list[dict[str, Any]], Field(min_length=1)]
+
+
+class Primary(Model):
+    """``primary.yaml``: the promoted snapshot, written by a promotion or a rollback."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["Primary"]
+    metadata: Metadata
+    version: Positive
+    digest: Digest
+    source: Origin
+    template: Annotated[dict[str, Any], Field(min_length=1)]
+    services: dict[str, PrimaryService] | None = None
+    configuration: list[PrimaryConfiguration] | None = None
+
+
+class Author(Model):
+    """Who the agent's commits are by."""
+
+    name: Text = "gitops-bg"
+    email: Text = "gitops-bg@localhost"
+
+
+class Settings(Model):
+    """``gitops-bg.yaml``: what holds for the whole repository. Everything in it may be left out."""
+
+    api_version: Literal["gitops-bg.dev/v1alpha1"]
+    kind: Literal["Settings"]
+    history_generation: Annotated[int, Field(ge=0)] = Field(
+        0,
+        description="The generation of main's history. A greater one accepts a history that was rewritten: "
+        "`gitops-bg accept-history`.",
+    )
+    accepted_history: Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")] | None = Field(
+        None, description="Means nothing any more: `historyGeneration` took its place."
+    )
+    max_deleted_apps_percent: Annotated[int, Field(ge=0, le=100)] = Field(
+        20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
+    )
+    commit_author: Author = Field(default_factory=Author)
+    alerts: list[Alert] | None = Field(
+        None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
+    )
+
+    @model_validator(mode="after")
+    def _has_names(self) -> Self:
+        check_alert_names(self.alerts or ())
+        return self

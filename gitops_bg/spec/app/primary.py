@@ -1,0 +1,135 @@
+"""Reads and writes primary.yaml, the promoted snapshot: what is written is read back with the same digest.
+
+Whoever changes the file does it through here, so that a promotion's diff is the diff of production.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gitops_bg.core.checks.ports import written
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.digest import PREFIX, Json, short, snapshot_of
+from gitops_bg.core.model.version import AppKey, ConfigurationRef, ServicePorts, Snapshot, Source, Version
+from gitops_bg.core.names import API_VERSION
+from gitops_bg.core.text.foreign_json import read_json, reread_json
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file, folder_of
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find, listing
+from gitops_bg.spec.manifests.objects import check_place
+from gitops_bg.spec.yaml.emit import to_yaml
+from gitops_bg.spec.yaml.reader import Document
+
+HEADER = """\
+# The version that live traffic follows. gitops-bg writes this file, by a promotion or a rollback.
+# Change it with `gitops-bg promote`, by merging the promotion branch, or by reverting a promotion; not by hand.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryFile:
+    """What primary.yaml says."""
+
+    snapshot: Snapshot
+    version: int
+    source: Source
+    configuration: tuple[Configuration, ...] = ()
+    """What the ConfigMaps and Secrets of the snapshot hold."""
+    services: tuple[ServicePorts, ...] = ()
+    """The ports that live traffic uses with it; no part of its digest."""
+
+
+def render_primary(
+    app: AppKey, version: Version, contents: Iterable[Configuration] = (), services: Iterable[ServicePorts] = ()
+) -> str:
+    """The text of primary.yaml for a version: the same version gives the same bytes.
+
+    Of ``contents`` it takes what the version uses. Raises `InvalidInput` where some of that is not there: half a
+    version is none. ``services`` are the ports of live traffic that its template does not say.
+    """
+    contents = tuple(contents)
+    configuration = [_required(app, version, ref, contents) for ref in version.snapshot.configuration]
+    content: dict[str, Json] = {
+        "apiVersion": API_VERSION,
+        "kind": "Primary",
+        "metadata": {"name": app.name, "namespace": app.namespace},
+        "version": version.number,
+        "digest": version.digest,
+        "source": _origin(version.source),
+        "template": reread_json(version.snapshot.text),
+    }
+    ports: dict[str, Json] = {each.service: {"ports": read_json(each.ports)} for each in sorted(services)}
+    more: dict[str, Json] = {"services": ports} if ports else {}
+    return HEADER + to_yaml(content | more | ({"configuration": listing(configuration)} if configuration else {}))
+
+
+def _required(
+    app: AppKey, version: Version, ref: ConfigurationRef, contents: tuple[Configuration, ...]
+) -> Configuration:
+    found = find(contents, ref)
+    if found is not None:
+        return found
+    shown = f"v{version.number} ({short(version.digest)})"
+    message = f"what {ref} of {shown} held is nowhere to be found: not in Git's files, main's history or the cluster"
+    remedy = f"bring it back into {folder_of(app)} as it was, or promote a new version"
+    raise InvalidInput(Problem(app_file(app, PRIMARY_FILE), message, remedy=remedy))
+
+
+def _origin(source: Source) -> dict[str, Json]:
+    origin: dict[str, Json] = {"commit": source.commit}
+    if source.author:
+        origin["author"] = source.author
+    if source.date is not None:
+        origin["date"] = source.date.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return origin
+
+
+def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, tuple[Problem, ...]]:
+    """What a primary.yaml says, or None and what is wrong with it: above all that its digest is of its template and its
+    configuration.
+
+    A digest with a prefix that this release does not know is taken as it is: an agent must not start a rollout
+    because of that (DESIGN §3); the core then compares the snapshots.
+    """
+    model, problems = validate(models.Primary, document)
+    if model is None:
+        return None, problems
+    problems = tuple(check_place(document, app, model.metadata, named=True))
+    items = document.value.get("configuration") or ()
+    try:
+        contents = tuple(configuration_of(item["kind"], item["name"], item) for item in items)
+    except ValueError as error:
+        return None, (*problems, document.problem(("configuration",), str(error), _remedy(app)))
+    snapshot = snapshot_of(document.value["template"], (each.ref for each in contents))
+    if model.digest.startswith(PREFIX) and model.digest != snapshot.digest:
+        problems += (_edited_by_hand(document, app, snapshot),)
+    if problems:
+        return None, problems
+    origin = model.source
+    source = Source(origin.commit, origin.author, _utc(origin.date))
+    services = tuple(_ports_in(document.value.get("services") or {}))
+    return PrimaryFile(replace(snapshot, digest=model.digest), model.version, source, contents, services), ()
+
+
+def _ports_in(services: Mapping[str, Any]) -> Iterator[ServicePorts]:
+    for name in sorted(services):
+        yield ServicePorts(name, written(services[name]["ports"]))
+
+
+def _edited_by_hand(document: Document, app: AppKey, snapshot: Snapshot) -> Problem:
+    return document.problem(
+        ("digest",),
+        f"what is below it has the digest {snapshot.digest}: it was edited by hand, or merged badly",
+        _remedy(app),
+    )
+
+
+def _remedy(app: AppKey) -> str:
+    return f"revert the edit, change target.yaml instead, and run `gitops-bg promote {app}`"
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment.astimezone(UTC) if moment is not None else None

@@ -1,0 +1,189 @@
+"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is away.
+
+Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
+"""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Hook
+from gitops_bg.core.model.spec import (
+    AntiAffinity,
+    AppSpec,
+    DeletionPolicy,
+    IntOrPercent,
+    OnExpire,
+    PreviewSwitch,
+    PromoteVia,
+    Retry,
+    Strategy,
+    Suspension,
+)
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.analysis.block import FlaggerAnalysis
+from gitops_bg.spec.analysis.plans import Plans, unknown_plans
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.fields import NEVER, whole_seconds
+from gitops_bg.spec.app.layout import APP_FILE, app_file
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.manifests import pod_metadata
+from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
+from gitops_bg.spec.notifications.webhooks import to_hook
+from gitops_bg.spec.yaml.reader import Document, read_one
+
+NO_ALERTING = Alerting()
+TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was read from Git"
+
+
+def to_core(
+    app: AppKey, spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
+) -> AppSpec:
+    """The core's view of an app. The target's minReadySeconds holds where app.yaml does not set its own."""
+    min_ready = spec.min_ready_seconds
+    window = spec.rollback_window
+    return AppSpec(
+        app=app,
+        strategy=_strategy(spec, plans, alerts),
+        promote_via=_promote_via(spec),
+        min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
+        progress_deadline_seconds=spec.progress_deadline_seconds,
+        progress_deadline_abort=spec.progress_deadline_abort,
+        revision_history_limit=spec.revision_history_limit,
+        rollback_window_revisions=window.revisions if window else None,
+        successful_run_history_limit=_analysis(spec).successful_run_history_limit,
+        unsuccessful_run_history_limit=_analysis(spec).unsuccessful_run_history_limit,
+        deletion_policy=DeletionPolicy(spec.deletion_policy),
+        restart_at=spec.restart_at,
+        suspend=_suspension(spec.suspend),
+        retry=_retry(spec.retry),
+    )
+
+
+def _strategy(spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook]) -> Strategy:
+    blue_green = spec.strategy.blue_green
+    return Strategy(
+        active_service=blue_green.live_services[0],
+        more_active_services=blue_green.live_services[1:],
+        preview_service=blue_green.preview_service,
+        preview_replica_count=blue_green.preview_replica_count,
+        preview_switch=PreviewSwitch(blue_green.preview_switch),
+        auto_promotion_enabled=blue_green.auto_promotion_enabled,
+        auto_promotion_seconds=blue_green.auto_promotion_seconds,
+        scale_down_delay_seconds=_delay(blue_green.scale_down_delay_seconds),
+        scale_down_delay_revision_limit=blue_green.scale_down_delay_revision_limit,
+        abort_scale_down_delay_seconds=_delay(blue_green.abort_scale_down_delay_seconds),
+        expire_after_seconds=blue_green.expire_after_seconds,
+        on_expire=OnExpire(blue_green.on_expire or OnExpire.ABORT),
+        drain_seconds=blue_green.drain_seconds,
+        anti_affinity=_anti_affinity(blue_green.anti_affinity),
+        pre_promotion_analysis=plans.before,
+        post_promotion_analysis=plans.after,
+        hooks=(*_hooks(spec), *alerts),
+        active_metadata=pod_metadata.to_core(blue_green.active_metadata),
+        max_unavailable=_share(blue_green.max_unavailable),
+        preview_metadata=pod_metadata.to_core(blue_green.preview_metadata),
+    )
+
+
+def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:
+    return spec.analysis or FlaggerAnalysis.model_validate({})
+
+
+def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
+    """Those of the strategy, and those of Flagger's analysis with its limits."""
+    own = [to_hook(webhook) for webhook in spec.strategy.blue_green.webhooks or ()]
+    analysis = spec.analysis
+    if analysis is None:
+        return tuple(own)
+    interval, limit = max(1, whole_seconds(analysis.interval)), analysis.threshold - 1
+    theirs = [to_hook(webhook, interval, analysis.iterations, limit) for webhook in analysis.webhooks or ()]
+    return (*own, *theirs)
+
+
+def _promote_via(spec: models.AppSpec) -> PromoteVia:
+    if spec.promotion is not None and spec.promotion.via is not None:
+        return PromoteVia(spec.promotion.via)
+    return PromoteVia.COMMIT if spec.strategy.blue_green.auto_promotion_enabled else PromoteVia.PULL_REQUEST
+
+
+def _anti_affinity(written: models.AntiAffinity | None) -> AntiAffinity | None:
+    return AntiAffinity(written.preferred.weight if written.preferred else None) if written else None
+
+
+def _delay(seconds: int | str) -> int | None:
+    return None if seconds == NEVER else int(seconds)
+
+
+def _share(value: int | str) -> IntOrPercent:
+    return IntOrPercent(int(value.rstrip("%")), percent=True) if isinstance(value, str) else IntOrPercent(value)
+
+
+def _suspension(suspend: models.Suspend | None) -> Suspension | None:
+    return Suspension(suspend.reason, suspend.by, suspend.until) if suspend else None
+
+
+def _retry(retry: models.Retry | None) -> Retry | None:
+    return Retry(retry.digest, retry.number, retry.by, retry.after) if retry else None
+
+
+def retry_in(data: bytes) -> Retry | None:
+    """The retry of an ``app.yaml`` of the past; one of number 0 where it asks for none, None where nobody can tell."""
+    document, _ = read_one(APP_FILE, data)
+    spec = document.value.get("spec") if document else None
+    if document is None or not isinstance(spec, dict):
+        return None
+    if spec.get("retry") is None:
+        return Retry("", 0)
+    model, _ = validate(models.Retry, replace(document, value=spec["retry"]))
+    return _retry(model)
+
+
+def without_nulls(value: Any) -> Any:
+    """A JSON value without the map entries that are null: what Kubernetes keeps of it.
+
+    >>> without_nulls({"a": None, "b": [{"c": None}]})
+    {'b': [{}]}
+    """
+    if isinstance(value, Mapping):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def spec_from_live(
+    app: AppKey, live: Mapping[str, Any], alerting: Alerting = NO_ALERTING
+) -> tuple[AppSpec | None, tuple[Problem, ...]]:
+    """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
+
+    ``alerting`` is what main says of alerts, as far as it was read: they are to be told of a broken app.yaml, too.
+
+    Fields that this release does not know, written by a newer one, are ignored: going back must always be possible
+    (DESIGN §1). Without a usable spec: None and the problems, which have no place in a file.
+    """
+    body = copy.deepcopy(dict(live.get("spec") or {}))
+    _remove_unknown_fields(body)
+    document = Document(f"live BlueGreenDeployment {app}", body)
+    model, problems = validate(models.AppSpec, document)
+    if model is None:
+        return None, problems
+    alerts = alerts_of(app, model.alerts, document, alerting, app_file(app, model.target))
+    return to_core(app, model, unknown_plans(model, TEMPLATES_UNKNOWN), alerts.hooks), problems
+
+
+def _remove_unknown_fields(body: dict[str, Any]) -> None:
+    try:
+        models.AppSpec.model_validate(body)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            if detail["type"] == "extra_forbidden":
+                _remove(body, detail["loc"])
+
+
+def _remove(body: Any, path: tuple[str | int, ...]) -> None:
+    for part in path[:-1]:
+        body = body[part]
+    del body[path[-1]]

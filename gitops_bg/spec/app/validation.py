@@ -1,0 +1,150 @@
+"""Turns what pydantic says about a document into Problems: plain words, the place in the file, the remedy.
+
+Knows no schema of its own: fields and their models come from the caller.
+"""
+
+import difflib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document, kind_of
+
+ModelType = TypeVar("ModelType", bound=BaseModel)
+
+_EXPECTED = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "list_type": "a list",
+    "datetime_type": "a time with its zone, such as 2026-03-01T12:00:00Z",
+}
+
+
+class Conflict(PydanticCustomError):
+    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it, if any."""
+
+    def __new__(cls, field: str, message: str, remedy: str) -> "Conflict":
+        """Carries the field and the remedy through pydantic."""
+        return super().__new__(cls, "conflict", "{message}", {"field": field, "message": message, "remedy": remedy})
+
+
+def validate(model: type[ModelType], document: Document) -> tuple[ModelType | None, tuple[Problem, ...]]:
+    """The document as ``model``, or None and every problem it has."""
+    try:
+        return model.model_validate(document.value), ()
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=True, include_context=True)
+        return None, tuple(_problem(model, document, detail) for detail in details)
+
+
+def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known word that ``word`` is most like; empty where it is like none.
+
+    >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
+    ('replicas', '')
+    """
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=cutoff)), "")
+
+
+def expected(kinds: Iterable[str], value: Any) -> tuple[str, str]:
+    """Message and remedy where a value has none of some types, by pydantic's names of them.
+
+    >>> expected(["int_type"], "2")
+    ('expected a whole number, found text', 'remove the quotes')
+    >>> expected(["int_type", "string_type"], [])
+    ('expected a whole number or text, found a list', '')
+    """
+    names = list(kinds)
+    remedy = _type_remedy(names[0], value) if len(names) == 1 else ""
+    return f"expected {' or '.join(_EXPECTED[kind] for kind in names)}, found {kind_of(value)}", remedy
+
+
+def _problem(model: type[BaseModel], document: Document, detail: ErrorDetails) -> Problem:
+    path = detail["loc"]
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "conflict":
+        return document.problem((*path, *_path(context["field"])), context["message"], context["remedy"])
+    if kind == "extra_forbidden":
+        return _unknown_field(model, document, path)
+    if kind == "missing":
+        return document.problem(path, "is required", f"add {path[-1]}")
+    message, remedy = _words(kind, context, detail)
+    return document.problem(path, message, remedy)
+
+
+def _path(dotted: str) -> Path:
+    return tuple(int(part) if part.isdecimal() else part for part in dotted.split(".") if part)
+
+
+def _unknown_field(model: type[BaseModel], document: Document, path: Path) -> Problem:
+    known = _fields_at(model, path[:-1])
+    close = nearest(str(path[-1]), known)
+    remedy = f"did you mean {close}?" if close else f"known here: {', '.join(sorted(known))}"
+    return document.problem(path, "there is no such field", remedy, at_key=True)
+
+
+def _words(kind: str, context: Mapping[str, Any], detail: ErrorDetails) -> tuple[str, str]:
+    """Message and remedy of an error about one value."""
+    value = detail["input"]
+    if kind == "int_type" and isinstance(value, float):
+        return f"expected a whole number, found {value}", ""
+    if kind in _EXPECTED:
+        return expected([kind], value)
+    known: dict[str, Callable[[], tuple[str, str]]] = {
+        "literal_error": lambda: (f"{value!r} is not allowed", f"write {_alternatives(context['expected'])}"),
+        "greater_than_equal": lambda: (f"{value} is too small", f"write {context['ge']} or more"),
+        "less_than_equal": lambda: (f"{value} is too large", f"write {context['le']} or less"),
+        "string_pattern_mismatch": lambda: (f"{value!r} is not allowed", _pattern_remedy(context["pattern"])),
+        "string_too_short": lambda: ("must not be empty", "write at least one character"),
+        "too_short": lambda: ("must not be empty", "write at least one"),
+    }
+    return known[kind]() if kind in known else (detail["msg"], "")
+
+
+def _alternatives(expected: str) -> str:
+    return expected.replace("'", "")
+
+
+def _type_remedy(kind: str, value: Any) -> str:
+    if kind == "string_type" and not isinstance(value, dict | list) and value is not None:
+        written = str(value).lower() if isinstance(value, bool) else value
+        return f'quote it: "{written}"'
+    if isinstance(value, str) and (kind == "bool_type" or (kind.startswith("int") and value.lstrip("-").isdigit())):
+        return "remove the quotes"
+    return ""
+
+
+def _pattern_remedy(pattern: str) -> str:
+    if pattern.startswith("^[A-Za-z0-9"):
+        return "use letters, digits, - and _"
+    if pattern.startswith("^[a-z"):
+        return "use a DNS name: at most 63 small letters, digits and -" if ":" not in pattern else "use a full digest"
+    return "use a full commit id: 40 or 64 hexadecimal digits"
+
+
+def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
+    """The names of the fields that the model at ``path`` below ``model`` has; items of lists have no name."""
+    current = model
+    for part in path:
+        field = next((field for field in current.model_fields.values() if field.alias == part), None)
+        current = (_model_in(field.annotation) if field else None) or current  # an index stays with the list's model
+    return [field.alias or name for name, field in current.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, list, typing.Annotated):
+        return next((found for each in typing.get_args(annotation) if (found := _model_in(each))), None)
+    return None

@@ -1,0 +1,221 @@
+"""The companions of an app: what of its folder belongs to the app and not to a version (docs/decisions/0014).
+
+The autoscaler as a copy, PodDisruptionBudgets, and ConfigMaps and Secrets that are no part of a version, as they are in
+Git. Reads documents, asks nobody.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core import names
+from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app import models
+from gitops_bg.spec.app.layout import APP_FILE, folder_of
+from gitops_bg.spec.app.validation import validate
+from gitops_bg.spec.manifests.autoscaling import AUTOSCALERS, AutoscalerRef, Scaler, check_ref, copy_of, read_autoscaler
+from gitops_bg.spec.manifests.configuration import is_tracked
+from gitops_bg.spec.manifests.configuration_checks import check_configuration
+from gitops_bg.spec.manifests.objects import Loose, Object, Selector
+from gitops_bg.spec.manifests.references import CONFIG_MAP, SECRET, Named, references
+from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+BUDGET = "PodDisruptionBudget"
+
+_CHANGING = (names.DIGEST, names.COLOR, names.VERSION)
+"""Labels whose values differ from version to version."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryObjects:
+    """What the folder says of them; where it is not ``whole``, those that are not named may be there all the same."""
+
+    manifests: Mapping[AuxiliaryObject, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """Never shown by ``repr``: among them are Secrets."""
+    autoscaler: Autoscaler | None = None
+    scaled_by: str = ""
+    """The name of the autoscaler in Git."""
+    whole: bool = True
+
+
+NO_COMPANIONS = AuxiliaryObjects()
+UNKNOWN = AuxiliaryObjects(whole=False)
+
+
+class BudgetSpec(Loose):
+    """The part of a PodDisruptionBudget that is read."""
+
+    selector: Selector | None = None
+    min_available: Any = None
+    max_unavailable: Any = None
+
+
+class Budget(Object):
+    """A PodDisruptionBudget."""
+
+    spec: BudgetSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What is known of a folder before its companions: app.yaml, the target, and the other manifests by name."""
+
+    app: AppKey
+    app_document: Document | None
+    model: models.AppSpec | None
+    target: Document | None
+    manifests: Mapping[Named, Document]
+    readable: bool
+    """Whether every manifest could be read."""
+
+
+def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
+    """The companions, and what is wrong with them; what is wrong is left out. Folders that have none share a value."""
+    found, problems = _Reading(folder).read()
+    return next((each for each in (NO_COMPANIONS, UNKNOWN) if each == found), found), problems
+
+
+class _Reading:
+    """One reading of the companions of one folder; collects problems on the way."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self.problems: list[Problem] = []
+        self.ref: AutoscalerRef | None = folder.model.autoscaler_ref if folder.model else None
+
+    def read(self) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
+        manifests: dict[AuxiliaryObject, Mapping[str, Any]] = {}
+        for (kind, name), document in self.folder.manifests.items():
+            untracked = kind in (CONFIG_MAP, SECRET) and not self._is_tracked(document)
+            if (untracked and self._is_sound(document)) or (kind == BUDGET and self._protects(document)):
+                manifests[AuxiliaryObject(kind, name)] = document.value
+        autoscaler, scaled_by = self._autoscaler(manifests)
+        understood = self.folder.readable and bool(self.folder.model and self.folder.target)
+        known = understood and not self.problems
+        return AuxiliaryObjects(manifests, autoscaler, scaled_by, known), tuple(self.problems)
+
+    def _is_tracked(self, document: Document) -> bool:
+        """Of a target that cannot be read nobody knows what it refers to: all that may be tracked is left alone."""
+        value = document.value
+        itself = frozenset({(value["kind"], value["metadata"]["name"])})
+        template = self._template()
+        return is_tracked(value, itself if template is None else references(template) & itself)
+
+    def _is_sound(self, document: Document) -> bool:
+        """Whether configuration is right; that which is part of the version is checked with the target (`track`)."""
+        problems = tuple(check_configuration(document))
+        self.problems.extend(problems)
+        return not problems
+
+    def _template(self) -> Any:
+        target = self.folder.target
+        return value_at(target.value, template_path(target.value)) if target else None
+
+    # --- the autoscaler ---
+
+    def _autoscaler(self, manifests: dict[AuxiliaryObject, Mapping[str, Any]]) -> tuple[Autoscaler | None, str]:
+        document, scaler = self._chosen()
+        if document is None or scaler is None:
+            return None, ""
+        if self.ref and self.folder.app_document:
+            problems = tuple(check_ref(self.folder.app_document, self.ref, scaler, document.value))
+            self.problems.extend(problems)
+            if problems:
+                return None, ""
+        autoscaler, made = copy_of(scaler, document.value, self.ref, self._live_service())
+        manifests[autoscaler.copy] = made
+        return autoscaler, scaler.metadata.name
+
+    def _chosen(self) -> tuple[Document | None, Scaler | None]:
+        """The one that app.yaml names, or else the only one; several are a problem, and so is none of that name.
+
+        None where app.yaml cannot be read: it may name one.
+        """
+        if self.folder.model is None:
+            return None, None
+        found = {name: each for name, each in self.folder.manifests.items() if name[0] in AUTOSCALERS}
+        if self.ref is not None:
+            named = found.get((self.ref.kind, self.ref.name))
+            self.problems.extend(self._check_named(self.ref, named))
+            found = {(self.ref.kind, self.ref.name): named} if named else {}
+        documents = list(found.values())
+        read = [(each, self._read(each)) for each in documents]
+        for other in documents[1:]:
+            self.problems.append(_one_too_many(other, documents[0]))
+        return read[0] if len(read) == 1 else (None, None)
+
+    def _read(self, document: Document) -> Scaler | None:
+        scaler, problems = read_autoscaler(document, self._target())
+        self.problems.extend(problems)
+        return scaler
+
+    def _target(self) -> Mapping[str, Any]:
+        """The target's manifest; of one that cannot be read its name is known, and that it mostly is a Deployment."""
+        target = self.folder.target
+        return target.value if target else {"kind": "Deployment", "metadata": {"name": self.folder.app.name}}
+
+    def _check_named(self, ref: AutoscalerRef, named: Document | None) -> Iterator[Problem]:
+        app, path = self.folder.app_document, ("spec", "autoscalerRef")
+        if app is None:
+            return
+        if named is None and self.folder.readable:
+            message = f"there is no {ref.kind} {ref.name} in the folder"
+            yield app.problem((*path, "name"), message, f"add it to {folder_of(self.folder.app)}, or name another")
+
+    def _live_service(self) -> str:
+        model = self.folder.model
+        return model.strategy.blue_green.live_services[0] if model else self.folder.app.name
+
+    # --- budgets ---
+
+    def _protects(self, document: Document) -> bool:
+        """Whether a budget is one that protects pods of this app; where the target is broken, that is believed."""
+        budget, problems = validate(Budget, document)
+        template = self._template()
+        if budget is not None and isinstance(template, Mapping):
+            problems = (*_check_limits(document, budget), *self._check_selector(document, budget, template))
+        self.problems.extend(problems)
+        return not problems
+
+    def _check_selector(self, document: Document, budget: Budget, template: Mapping[str, Any]) -> Iterator[Problem]:
+        selector, path = budget.spec.selector, ("spec", "selector")
+        selects_all = document.value["apiVersion"] == "policy/v1"
+        if selector is None or not (selector.match_labels or selector.match_expressions or selects_all):
+            yield document.problem(path, "selects no pods", "write matchLabels with labels of the target's template")
+            return
+        labels = {**(value_at(template, ("metadata", "labels")) or {}), names.APP: names.app_label(self.folder.app)}
+        changing = {*_CHANGING, *self._labels_of_roles()}
+        for place, key, matches in _requirements(selector, labels):
+            if key not in changing and not matches:
+                found = f"{key}: {labels[key]}" if key in labels else f"no {key}"
+                message = f"selects no pod of this app: the target's template has {found}"
+                yield document.problem((*path, *place), message, "select by labels of the target's template")
+
+    def _labels_of_roles(self) -> set[str]:
+        """Labels that pods carry only as long as their version has a role."""
+        blue_green = self.folder.model.strategy.blue_green if self.folder.model else None
+        roles = (blue_green.active_metadata, blue_green.preview_metadata) if blue_green else ()
+        return {key for role in roles if role for key in role.labels or {}}
+
+
+def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:
+    if budget.spec.min_available is not None and budget.spec.max_unavailable is not None:
+        yield document.problem(("spec", "maxUnavailable"), "is there beside minAvailable", "keep one of the two")
+
+
+def _requirements(selector: Selector, labels: dict[str, str]) -> Iterator[tuple[Path, str, bool]]:
+    """Each requirement of a selector: where it stands, its label, and whether these labels fulfil it."""
+    for key, value in (selector.match_labels or {}).items():
+        yield ("matchLabels", key), key, labels.get(key) == value
+    for index, each in enumerate(selector.match_expressions or []):
+        yield ("matchExpressions", index), each.key, each.matches(labels)
+
+
+def _one_too_many(document: Document, first: Document) -> Problem:
+    kind, name = first.value["kind"], first.value["metadata"]["name"]
+    message = f"the folder has another autoscaler, {kind} {name} in {first.file.rpartition('/')[2]}"
+    return document.problem(("metadata", "name"), message, f"keep one, or name one as spec.autoscalerRef in {APP_FILE}")

@@ -1,0 +1,205 @@
+"""What an author must be told about a Kubernetes object before the API server is asked. Checks, changes nothing.
+
+Only what this tool relies on is checked; all else is the API server's business.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.fields import Count, DnsLabel, Text
+from gitops_bg.spec.app.layout import folder_of
+from gitops_bg.spec.yaml.reader import Document
+
+ALLOWED = {
+    "Service": ("v1",),
+    "ConfigMap": ("v1",),
+    "Secret": ("v1",),
+    "HorizontalPodAutoscaler": ("autoscaling/v2", "autoscaling/v1", "autoscaling/v2beta2"),
+    "ScaledObject": ("keda.sh/v1alpha1",),
+    "PodDisruptionBudget": ("policy/v1", "policy/v1beta1"),
+}
+"""What may stand in an app's folder beside its own three files, with the API versions known of it."""
+
+
+class Loose(BaseModel):
+    """Base of models of Kubernetes objects: wrong types are errors, fields not named here are passed over."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True)
+
+
+class ObjectMeta(Loose):
+    """Metadata of any namespaced object; the folder gives the namespace where it is left out."""
+
+    name: Text
+    namespace: Text | None = None
+
+
+class Object(Loose):
+    """Any namespaced object."""
+
+    api_version: Text
+    kind: Text
+    metadata: ObjectMeta
+
+
+class LabelledMeta(ObjectMeta):
+    """Metadata of an object that is applied with its labels and annotations."""
+
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+
+
+class Applied(Object):
+    """An object of an app's folder that is applied, beside its own three files."""
+
+    metadata: LabelledMeta
+
+
+PortNumber = Annotated[int, Field(ge=1, le=65535)]
+
+
+class ServicePort(Loose):
+    """One port of a Service, as the API server takes it: what it refuses, it would refuse with each of our writes."""
+
+    port: PortNumber
+    name: DnsLabel | None = None
+    protocol: Literal["TCP", "UDP", "SCTP"] | None = None
+    target_port: PortNumber | DnsLabel | None = None
+
+
+class ServiceSpec(Loose):
+    """The part of a Service that is read."""
+
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer", "ExternalName"] | None = None
+    ports: list[ServicePort] | None = None
+
+
+class ServiceObject(Applied):
+    """A Service; what it leaves out, the target's ports say."""
+
+    spec: ServiceSpec | None = None
+
+
+class Container(Loose):
+    """A container; its order among the others matters and is kept."""
+
+    name: DnsLabel
+    image: Text
+
+
+class PodSpec(Loose):
+    """The part of a pod's spec that is checked."""
+
+    containers: Annotated[list[Container], Field(min_length=1)]
+    init_containers: list[Container] | None = None
+
+
+class PodMeta(Loose):
+    """Labels and annotations of the pods."""
+
+    labels: dict[str, str]
+    annotations: dict[str, str] | None = None
+
+
+class PodTemplate(Loose):
+    """The pod template: what a snapshot is made of."""
+
+    metadata: PodMeta
+    spec: PodSpec
+
+
+class MatchExpression(Loose):
+    """One requirement of a selector."""
+
+    key: Text
+    operator: Text
+    values: list[str] | None = None
+
+    def matches(self, labels: dict[str, str]) -> bool:
+        """Whether labels fulfil it, by the rules of Kubernetes' label selectors."""
+        present, value = self.key in labels, labels.get(self.key)
+        match self.operator:
+            case "In":
+                return present and value in (self.values or [])
+            case "NotIn":
+                return value not in (self.values or [])
+            case "Exists":
+                return present
+            case "DoesNotExist":
+                return not present
+            case _:
+                return False
+
+
+class Selector(Loose):
+    """A label selector."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[MatchExpression] | None = None
+
+
+class WorkloadSpec(Loose):
+    """The part of a workload's spec that is read."""
+
+    replicas: Count = 1
+    min_ready_seconds: Count = 0
+    selector: Selector | None = None
+    template: PodTemplate
+
+
+class AppsSpec(WorkloadSpec):
+    """The same of the kinds of apps/v1, where a selector is required."""
+
+    selector: Selector
+
+
+class Workload(Object):
+    """Anything with a pod template in its spec, such as a Rollout of Argo."""
+
+    spec: WorkloadSpec
+
+
+class AppsWorkload(Workload):
+    """A Deployment, ReplicaSet or StatefulSet."""
+
+    spec: AppsSpec
+
+
+class PodTemplateObject(Object):
+    """A core/v1 PodTemplate: a pod template and nothing else; it says no number of replicas, so there is one."""
+
+    template: PodTemplate
+
+
+def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> Iterator[Problem]:
+    """That an object belongs to the folder it lies in: its namespace, and with ``named`` its name."""
+    if meta.namespace is not None and meta.namespace != app.namespace:
+        yield document.problem(
+            ("metadata", "namespace"),
+            f"{meta.namespace} is not the namespace of the folder {folder_of(app)}",
+            f"write {app.namespace}, or move the file to apps/{meta.namespace}/",
+        )
+    if named and meta.name != app.name:
+        yield document.problem(
+            ("metadata", "name"),
+            f"{meta.name} is not the name of the folder {folder_of(app)}",
+            f"write {app.name}, or rename the folder",
+        )
+
+
+def check_supported(document: Document, found: Object) -> Iterator[Problem]:
+    """That an object beside app.yaml is of a kind that has a meaning there."""
+    versions = ALLOWED.get(found.kind)
+    if versions is None:
+        yield document.problem(
+            ("kind",), f"{found.kind} is not supported here", f"allowed: {', '.join(ALLOWED)}; move it elsewhere"
+        )
+    elif found.api_version not in versions:
+        yield document.problem(
+            ("apiVersion",), f"{found.api_version} is no version of {found.kind}", f"write {' or '.join(versions)}"
+        )

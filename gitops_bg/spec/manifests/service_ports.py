@@ -1,0 +1,80 @@
+"""What Git says of the ports of an app's Services, and whether the pods of its target can serve them. Changes nothing.
+
+Which of it live traffic gets, and when, is the core's to say (``core.transitions.traffic.ports``).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gitops_bg.core.checks.ports import container_ports, unservable, written
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.spec import Strategy
+from gitops_bg.core.model.version import ServicePorts
+from gitops_bg.spec.app.validation import nearest
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+EXTERNAL = "ExternalName"
+
+
+def ports_in_git(
+    strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
+) -> Iterator[ServicePorts]:
+    """The ports of each Service of an app and of its folder; empty where they are to be derived from its pods.
+
+    Unless the folder could be read as a ``whole``, nothing is said of a Service that is not among them.
+    """
+    named = {*strategy.active_services, strategy.preview_service} if whole else set()
+    for name in sorted({name for name in named if name} | services.keys()):
+        yield ServicePorts(name, _ports(services.get(name) or {}))
+
+
+def _ports(manifest: Mapping[str, Any]) -> str:
+    spec = manifest.get("spec")
+    return written(spec.get("ports") or []) if spec else ""
+
+
+def is_external(document: Document) -> bool:
+    """Whether a Service is only a name of something else, so that no pods can be behind it."""
+    return bool((document.value.get("spec") or {}).get("type") == EXTERNAL)
+
+
+def check_ports(document: Document) -> Iterator[Problem]:
+    """That its ports can be told apart, as the API server demands of every Service."""
+    ports = (document.value.get("spec") or {}).get("ports") or ()
+    names: set[str] = set()
+    numbers: set[tuple[int, str]] = set()
+    for place, port in enumerate(ports):
+        field: Path = ("spec", "ports", place)
+        name, number = port.get("name") or "", (port["port"], port.get("protocol") or "TCP")
+        if not name and len(ports) > 1:
+            yield document.problem(field, "has no name, which one of several ports needs", "add name")
+        if name and name in names:
+            yield document.problem((*field, "name"), f"{name} is the name of another port", "write another one")
+        if number in numbers:
+            message = f"{number[0]} ({number[1]}) is another port's number"
+            yield document.problem((*field, "port"), message, "remove one of the two")
+        names.add(name)
+        numbers.add(number)
+
+
+def check_service(document: Document, target_file: str, template: str) -> Iterator[Problem]:
+    """All that would keep the pods of a template (empty: it is not known) from getting the traffic of a Service."""
+    spec = document.value.get("spec") or {}
+    if is_external(document):
+        message = "ExternalName has no pods behind it, so its traffic cannot be moved"
+        yield document.problem(("spec", "type"), message, "write ClusterIP")
+    for place, port in enumerate(spec.get("ports") or ()) if template else ():
+        for name, protocol in unservable(template, written([port])):
+            if isinstance(name, str):
+                yield _dangling(document, place, name, protocol, target_file, template)
+
+
+def _dangling(document: Document, place: int, name: str, protocol: str, target_file: str, template: str) -> Problem:
+    known = sorted(key for key, of in container_ports(template) if isinstance(key, str) and of == protocol)
+    guess = nearest(name, known) or (known[0] if len(known) == 1 else "")
+    field: Path = ("spec", "ports", place, "targetPort")
+    message = f"no container of {target_file} has a {protocol} port named {name}, so no request would arrive"
+    remedy = f"write {guess}, or name a containerPort {name}" if guess else f"name a containerPort {name}"
+    others = f"; it has {', '.join(known)}" if known and not guess else ""
+    return document.problem(field, message + others, f"{remedy} in {target_file}")

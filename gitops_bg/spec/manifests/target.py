@@ -1,0 +1,198 @@
+"""Reads target.yaml: a Deployment, or any workload, of which the pod template becomes a version. Never changes it.
+
+Where the API server would refuse the ReplicaSet made of it, the author learns it here, with the line.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.digest import snapshot_of
+from gitops_bg.core.model.version import AppKey, Snapshot
+from gitops_bg.core.names import GROUP
+from gitops_bg.spec.app.validation import nearest, validate
+from gitops_bg.spec.manifests.objects import AppsWorkload, PodTemplateObject, Workload, WorkloadSpec, check_place
+from gitops_bg.spec.yaml.paths import Path
+from gitops_bg.spec.yaml.reader import Document
+
+MAX_SNAPSHOT_BYTES = 200_000
+"""A snapshot is kept in an annotation, and all annotations of an object may have 256 KiB (apimachinery)."""
+
+APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")
+POD_TEMPLATE = "PodTemplate"
+IMPOSSIBLE = {
+    "DaemonSet": "runs one pod on every node, which no second colour fits beside",
+    "Job": "ends, and live traffic needs pods that do not",
+    "CronJob": "ends, and live traffic needs pods that do not",
+}
+
+_READ = ("replicas", "minReadySeconds", "selector", "template")
+"""The fields of a workload's spec that mean something here."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFile:
+    """What a target asks for. ``replicas`` and ``min_ready_seconds`` are no part of the snapshot."""
+
+    snapshot: Snapshot
+    replicas: int
+    min_ready_seconds: int
+
+
+def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tuple[Problem, ...]]:
+    """The target of ``app``, or None and all that is wrong with it."""
+    wrong = tuple(_check_kind(document))
+    if wrong:
+        return None, wrong
+    model, problems = validate(_model(document), document)
+    if model is None:
+        return None, problems
+    spec = _spec_of(model)
+    snapshot = snapshot_of(value_at(document.value, template_path(document.value)))
+    problems = (*check_place(document, app, model.metadata, named=True), *_check(document, spec, snapshot))
+    if problems:
+        return None, problems
+    return TargetFile(snapshot, spec.replicas, spec.min_ready_seconds), ()
+
+
+def template_path(manifest: Mapping[str, Any]) -> Path:
+    """Where the pod template of a workload stands.
+
+    >>> template_path({"kind": "Deployment"}), template_path({"kind": "PodTemplate"})
+    (('spec', 'template'), ('template',))
+    """
+    return ("template",) if manifest.get("kind") == POD_TEMPLATE else ("spec", "template")
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What stands at a path of a manifest; None where it does not lead anywhere."""
+    for part in path:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def selected_labels(document: Document | None) -> Mapping[str, str]:
+    """The labels that a target selects its pods by, each with the field that says so; usable or not as a whole."""
+    selector = value_at(document.value, ("spec", "selector")) if document else None
+    if not isinstance(selector, Mapping):
+        return {}
+    labels, expressions = selector.get("matchLabels"), selector.get("matchExpressions")
+    found = dict.fromkeys(labels, "spec.selector.matchLabels") if isinstance(labels, Mapping) else {}
+    for each in expressions if isinstance(expressions, list) else []:
+        if isinstance(each, Mapping) and isinstance(each.get("key"), str):
+            found.setdefault(each["key"], "spec.selector.matchExpressions")
+    return found
+
+
+def _model(document: Document) -> type[Workload] | type[PodTemplateObject]:
+    kind = document.value["kind"]
+    if kind == POD_TEMPLATE:
+        return PodTemplateObject
+    return AppsWorkload if kind in APPS_KINDS else Workload
+
+
+def _spec_of(model: Workload | PodTemplateObject) -> WorkloadSpec:
+    return model.spec if isinstance(model, Workload) else WorkloadSpec(template=model.template)
+
+
+def _check_kind(document: Document) -> Iterator[Problem]:
+    """That it is a workload: one whose API version is known has that one, the others have a pod template."""
+    words = (document.value.get(key) for key in ("kind", "apiVersion"))
+    kind, version = (word if isinstance(word, str) else None for word in words)
+    if kind in IMPOSSIBLE:
+        yield document.problem(("kind",), f"a {kind} {IMPOSSIBLE[kind]}", "write a Deployment")
+        return
+    expected = "v1" if kind == POD_TEMPLATE else "apps/v1" if kind in APPS_KINDS else version
+    found = f"found {kind or 'no kind'} of {version or 'no apiVersion'}"
+    if not kind or not version:
+        field = "apiVersion" if kind else "kind"
+        message = f"the target must be a workload with a pod template, {found}"
+        yield document.problem((field,), message, "write apiVersion: apps/v1 and kind: Deployment")
+    elif version != expected:
+        message = f"a {kind} is of {expected}, {found}"
+        yield document.problem(("apiVersion",), message, f"write apiVersion: {expected}")
+    elif kind not in (*APPS_KINDS, POD_TEMPLATE) and not isinstance(
+        value_at(document.value, template_path({})), Mapping
+    ):
+        message = f"the target must be a workload with a pod template, and this {kind} has no spec.template"
+        yield document.problem(("kind",), message, "name a Deployment, or another workload")
+
+
+def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterator[Problem]:
+    template = template_path(document.value)
+    yield from _check_misspelt(document)
+    yield from _check_selector(document, spec)
+    yield from _check_reserved(document, spec)
+    yield from _check_pods(document)
+    yield from _check_volumes(document)
+    size = len(snapshot.text.encode())
+    if size > MAX_SNAPSHOT_BYTES:
+        message = f"the pod template has {size:,} bytes; a version may have {MAX_SNAPSHOT_BYTES:,}"
+        yield document.problem(template, message, "move data into a ConfigMap")
+
+
+def _check_volumes(document: Document) -> Iterator[Problem]:
+    """Storage of its own for each pod is the one thing of a StatefulSet that a ReplicaSet cannot give."""
+    if value_at(document.value, ("spec", "volumeClaimTemplates")):
+        message = "pods with storage of their own cannot be switched from one version to the next"
+        yield document.problem(("spec", "volumeClaimTemplates"), message, "remove it, or use volumes of the template")
+
+
+def _check_misspelt(document: Document) -> Iterator[Problem]:
+    """Fields that are meant for ones that are read here: passed over, `replica: 5` would leave one pod.
+
+    All others are the API server's business; `check` knows them (`cluster.schema`).
+    """
+    if document.value["kind"] not in APPS_KINDS:
+        return
+    for key in document.value["spec"]:
+        meant = nearest(key, _READ, cutoff=0.8)
+        if meant and key not in _READ:
+            yield document.problem(("spec", key), "there is no such field", f"did you mean {meant}?", at_key=True)
+
+
+def _check_selector(document: Document, spec: WorkloadSpec) -> Iterator[Problem]:
+    selector, labels = spec.selector, spec.template.metadata.labels
+    if selector is None:
+        return
+    if not selector.match_labels and not selector.match_expressions:
+        yield document.problem(("spec", "selector"), "selects nothing", "add matchLabels")
+    for key, value in (selector.match_labels or {}).items():
+        if labels.get(key) != value:
+            yield document.problem(
+                ("spec", "selector", "matchLabels", key),
+                f"{value} is not what the template's labels say ({labels.get(key, 'nothing')})",
+                f"add {key}: {value} to spec.template.metadata.labels, or change the selector",
+            )
+    for index, expression in enumerate(selector.match_expressions or []):
+        if not expression.matches(labels):
+            yield document.problem(
+                ("spec", "selector", "matchExpressions", index),
+                f"{expression.operator} on {expression.key} does not match the template's labels",
+                "change spec.template.metadata.labels or the selector",
+            )
+
+
+def _check_reserved(document: Document, spec: WorkloadSpec) -> Iterator[Problem]:
+    meta = spec.template.metadata
+    for field, entries in (("labels", meta.labels), ("annotations", meta.annotations or {})):
+        for key in entries:
+            if key.startswith(f"{GROUP}/"):
+                path = (*template_path(document.value), "metadata", field, key)
+                yield document.problem(path, f"{GROUP}/ is reserved for gitops-bg", "remove it", at_key=True)
+
+
+def _check_pods(document: Document) -> Iterator[Problem]:
+    template = template_path(document.value)
+    pod = value_at(document.value, (*template, "spec"))
+    if pod.get("restartPolicy", "Always") != "Always":
+        message = f"{pod['restartPolicy']} is not possible in a {document.value['kind']}"
+        yield document.problem((*template, "spec", "restartPolicy"), message, "write Always, or remove the field")
+    seen: set[str] = set()
+    for group in ("initContainers", "containers"):
+        for index, container in enumerate(pod.get(group) or []):
+            if container["name"] in seen:
+                path = (*template, "spec", group, index, "name")
+                yield document.problem(path, f"two containers are called {container['name']}", "rename one")
+            seen.add(container["name"])

@@ -1,0 +1,45 @@
+"""Which ConfigMaps and Secrets of an app's folder are part of its target. Reads documents, asks nobody."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, is_tracked
+from gitops_bg.spec.manifests.configuration_checks import check_configuration, check_size
+from gitops_bg.spec.manifests.references import Named, references
+from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.yaml.reader import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """What a target's template refers to, of what the folder has."""
+
+    configuration: tuple[Configuration, ...] = ()
+    files: tuple[str, ...] = ()
+    """The names of the files that it stands in, sorted."""
+    problems: tuple[Problem, ...] = ()
+    elsewhere: frozenset[Named] = frozenset()
+    """What the template refers to and the folder does not have: shared, and as live as it is."""
+
+
+NOTHING = Tracked()
+
+
+def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
+    """The configuration of the target in ``target``; with problems, none of it is to be used."""
+    path = template_path(target.value)
+    wanted = references(value_at(target.value, path))
+    if not wanted:
+        return NOTHING
+    documents = [each for name, each in sorted(manifests.items()) if name in wanted and is_tracked(each.value, wanted)]
+    problems = [problem for each in documents for problem in check_configuration(each)]
+    configuration = () if problems else tuple(_read(documents))
+    problems.extend(check_size(configuration, target, path))
+    files = tuple(sorted({each.file.rpartition("/")[2] for each in documents}))
+    return Tracked(configuration, files, tuple(problems), wanted - manifests.keys())
+
+
+def _read(documents: list[Document]) -> Iterator[Configuration]:
+    for each in documents:
+        yield configuration_of(each.value["kind"], each.value["metadata"]["name"], each.value)

@@ -1,0 +1,1 @@
+"""Hooks and alerts as users write them."""

@@ -1,0 +1,40 @@
+"""One alert as app.yaml and gitops-bg.yaml name it: Flagger's ``analysis.alerts``. Knows no provider."""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gitops_bg.spec.app.fields import DnsLabel, Model, Text
+from gitops_bg.spec.app.validation import Conflict
+
+AlertName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$")]
+
+
+class ProviderRef(Model):
+    """Who sends it."""
+
+    name: Text = Field(description="The name of an AlertProvider in alerts/.")
+    namespace: DnsLabel | None = Field(None, description="The namespace of the provider, where that is not the app's.")
+
+
+class Alert(Model):
+    """People who are told what happens to the app."""
+
+    name: AlertName = Field(description="What it is called; no two alerts of an app may share a name.")
+    severity: Literal["info", "warn", "error"] = Field(
+        "info",
+        description="What is told: info everything, warn what waits for somebody and what fails, error what fails. "
+        "Default info.",
+    )
+    provider_ref: ProviderRef
+
+
+def check_alert_names(alerts: Sequence[Alert]) -> None:
+    """Raise ``Conflict`` where two alerts have one name: what one got could not be told from what the other did."""
+    seen: set[str] = set()
+    for number, alert in enumerate(alerts):
+        if alert.name in seen:
+            message = f"there are two alerts called {alert.name}"
+            raise Conflict(f"alerts.{number}.name", message, "rename one of them")
+        seen.add(alert.name)

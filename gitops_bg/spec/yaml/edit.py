@@ -1,0 +1,205 @@
+"""Changes one value of an author's YAML file and keeps every other byte (pitfalls.md §4).
+
+The place comes from the parser, the bytes are replaced, the result is read again: if anything but the one value
+changed, the edit is refused. Never writes a file; that is the caller's.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from ruamel.yaml.events import AliasEvent, MappingStartEvent
+
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.spec import Retry, Suspension
+from gitops_bg.spec.app.layout import APP_FILE, DEFAULT_TARGET_FILE, SETTINGS_FILE
+from gitops_bg.spec.manifests.target import template_path, value_at
+from gitops_bg.spec.yaml.emit import double_quoted, scalar, to_yaml
+from gitops_bg.spec.yaml.parser import Node
+from gitops_bg.spec.yaml.paths import Path, written
+from gitops_bg.spec.yaml.reader import Document, read_one
+from gitops_bg.spec.yaml.text import Text
+
+
+def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGET_FILE) -> bytes:
+    """The target with another image for one of its (init) containers. Raises `InvalidInput` where that is unsafe."""
+    text = Text(data)
+    document = _document(file, data)
+    path = _image_path(document, container)
+    node = text.node(path)
+    _refuse_what_is_shared(document, path, node)
+    start, end = node.start + text.property_length(node), text.content_end(node)
+    changed = text.replaced(start, end, _in_style(image, node.style))
+    return _verified(document, changed, path, image)
+
+
+def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_TARGET_FILE, like: bytes = b"") -> bytes:
+    """The target with another pod template. Raises `InvalidInput` where that is unsafe.
+
+    ``like`` is the file as it was when it had this template: its lines are taken over, with their comments. Where it
+    had another, or wrote it in a way that does not fit, the template is written anew.
+    """
+    text, document = Text(data), _document(file, data)
+    path = template_path(document.value)
+    node, parent = text.find(path), text.find(path[:-1])
+    if node is None or parent is None or node.key_start is None:
+        raise _refusal(document, path, "there is no pod template", "write one")
+    _refuse_what_is_shared(document, path, node)
+    if parent.flow:
+        return _verified(document, text.with_value(node, json.dumps(template)), path, template)
+    indent = " " * (node.key_column - 1)
+    for lines in filter(None, (_lines_like(like, path, template, indent), _lines_anew(path, template, indent))):
+        try:
+            return _verified(document, text.with_entry_lines(node, lines), path, template)
+        except InvalidInput as error:
+            refused = error
+    raise refused
+
+
+def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: str) -> str:
+    """The template's lines of another state of the file; empty where they do not say it, or stand elsewhere."""
+    document, _ = read_one(DEFAULT_TARGET_FILE, like)
+    if document is None or value_at(document.value, path) != template:
+        return ""
+    text = Text(like)
+    node = text.node(path)
+    block = not text.node(path[:-1]).flow and node.kind is not AliasEvent
+    return text.entry_lines(node) if block and node.key_column - 1 == len(indent) else ""
+
+
+def _lines_anew(path: Path, template: Mapping[str, Any], indent: str) -> str:
+    lines = to_yaml({str(path[-1]): template}).splitlines()
+    return "\n".join(indent + line if line else "" for line in lines)
+
+
+def set_suspend(data: bytes, suspension: Suspension | None, file: str = APP_FILE) -> bytes:
+    """app.yaml with ``spec.suspend`` set, or removed for None. Raises `InvalidInput` where that is unsafe."""
+    value: dict[str, str | int] | None = None
+    if suspension is not None:
+        value = {"reason": suspension.reason}
+        if suspension.by:
+            value["by"] = suspension.by
+        if suspension.until is not None:
+            value["until"] = _moment(suspension.until)
+    return set_field(data, ("spec", "suspend"), value, file)
+
+
+def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
+    """app.yaml with ``spec.retry`` set. Raises `InvalidInput` where that is unsafe."""
+    value: dict[str, str | int] = {"digest": retry.digest, "number": retry.number}
+    if retry.by:
+        value["by"] = retry.by
+    if retry.after:
+        value["after"] = retry.after
+    return set_field(data, ("spec", "retry"), value, file)
+
+
+def set_restart(data: bytes, at: datetime, file: str = APP_FILE) -> bytes:
+    """app.yaml with ``spec.restartAt`` set. Raises `InvalidInput` where that is unsafe."""
+    return set_field(data, ("spec", "restartAt"), _moment(at), file)
+
+
+def set_history_generation(data: bytes, generation: int, file: str = SETTINGS_FILE) -> bytes:
+    """gitops-bg.yaml with ``historyGeneration`` set. Raises `InvalidInput` where that is unsafe."""
+    return set_field(data, ("historyGeneration",), generation, file)
+
+
+def set_field(data: bytes, path: Path, value: str | int | Mapping[str, str | int] | None, file: str) -> bytes:
+    """A file with one field of a mapping set to text, a number or a flat mapping, on one line, or removed for None.
+
+    A field that is there already is replaced with all that is written inside it; a new one goes right below its
+    parent's key (at the end of the file where the parent is the document). Raises `InvalidInput` where the parent
+    is missing or shared by an anchor, or where the result would not be read back as meant.
+    """
+    document, text = _document(file, data), Text(data)
+    node, parent = text.find(path), text.find(path[:-1])
+    if parent is None or parent.kind is not MappingStartEvent:
+        raise _refusal(document, path, "its parent is missing or no mapping", "edit the file by hand")
+    if value is None:
+        changed = text.without(node, parent) if node else data
+    elif node is not None:
+        _refuse_what_is_shared(document, path, node)
+        changed = text.with_value(node, _one_line(value))
+    else:
+        changed = text.with_entry(parent, path, f"{scalar(str(path[-1]))}: {_one_line(value)}")
+    return _verified(document, changed, path, value)
+
+
+def _one_line(value: str | int | Mapping[str, str | int]) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, str):
+        return double_quoted(value)
+    fields = (f"{key}: {double_quoted(item) if isinstance(item, str) else item}" for key, item in value.items())
+    return f"{{{', '.join(fields)}}}"
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _document(file: str, data: bytes) -> Document:
+    document, problems = read_one(file, data)
+    if document is None:
+        raise InvalidInput(*problems)
+    return document
+
+
+def _refusal(document: Document, path: Path, message: str, remedy: str) -> InvalidInput:
+    return InvalidInput(document.problem(path, message, remedy))
+
+
+def _image_path(document: Document, container: str) -> Path:
+    pods: Path = (*template_path(document.value), "spec")
+    pod = _value_at(document.value, pods)
+    groups = {group: pod.get(group) or [] for group in ("containers", "initContainers")} if pod else {}
+    for group, containers in groups.items():
+        for index, each in enumerate(containers):
+            if isinstance(each, dict) and each.get("name") == container and isinstance(each.get("image"), str):
+                return (*pods, group, index, "image")
+    names = [each["name"] for containers in groups.values() for each in containers if "name" in each]
+    message = f"there is no container {container} with an image"
+    raise _refusal(document, (*pods, "containers"), message, f"the containers are: {', '.join(names)}")
+
+
+def _value_at(value: Any, path: Path) -> Any:
+    for part in path:
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value if isinstance(value, dict) else None
+
+
+def _refuse_what_is_shared(document: Document, path: Path, node: Node) -> None:
+    if node.kind is AliasEvent:
+        message = "the value is an alias (*…): changing it would change every place that uses its anchor"
+        raise _refusal(document, path, message, "write the value out here, then edit it")
+
+
+def _in_style(text: str, style: str | None) -> str:
+    """Text quoted as the author quoted what it replaces, where that is possible."""
+    if style == "'":
+        return "'" + text.replace("'", "''") + "'"
+    return text if not style and scalar(text) == text else double_quoted(text)
+
+
+def _verified(document: Document, changed: bytes, path: Path, value: Any) -> bytes:
+    """``changed`` if it differs from the document in exactly the one field; else nobody may write it."""
+    result, problems = read_one(document.file, changed)
+    if result is None or result.value != _with(document.value, path, value):
+        why = f" ({problems[0].message})" if problems else ""
+        message = f"it cannot be changed without changing more than {written(path)}{why}"
+        raise _refusal(document, path, message, "edit the file by hand, or remove anchors around it")
+    return changed
+
+
+def _with(value: Any, path: Path, item: Any) -> Any:
+    """A copy of ``value`` with the field at ``path`` replaced, or removed for None."""
+    part, *rest = path
+    if isinstance(part, int):
+        return [_with(each, tuple(rest), item) if index == part else each for index, each in enumerate(value)]
+    if rest:
+        return {**value, part: _with(value[part], tuple(rest), item)}
+    others = {key: each for key, each in value.items() if key != part}
+    return others if item is None else {**others, part: item}

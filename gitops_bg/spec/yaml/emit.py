@@ -1,0 +1,113 @@
+"""Writes JSON values as YAML: one text for one value, in block style that diffs well, that every parser reads back.
+
+For files the agent owns; a file of an author is only ever edited in place (`edit`).
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gitops_bg.core.model.digest import Json
+from gitops_bg.spec.yaml.scalars import resolve
+
+_INDENT = "  "
+# Text that needs no quotes in any place: starts and ends with a word, and has no indicator of YAML inside.
+_PLAIN = re.compile(r"[A-Za-z0-9_./$(][A-Za-z0-9_./@()+=*~$^-]*(?:[ :][A-Za-z0-9_./@()+=*~$^-]+)*")
+# What may stand in a literal block as it is: printable, and no line break but \n (YAML 1.1 has five).
+_UNPRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_yaml(value: Mapping[str, Json]) -> str:
+    """A mapping as a block of YAML, ending with a line break; keys keep their order.
+
+    >>> print(to_yaml({"a": "yes", "b": [{"c": 1, "d": []}], "e": "two\\nlines\\n"}), end="")
+    a: "yes"
+    b:
+      - c: 1
+        d: []
+    e: |
+      two
+      lines
+    """
+    return "\n".join(_mapping(value, "")) + "\n"
+
+
+def scalar(value: Json) -> str:
+    """A scalar on one line, quoted where any YAML parser could read it as something else.
+
+    >>> scalar("1.0.0"), scalar("010"), scalar(True), scalar(1e20), scalar("a: b")
+    ('1.0.0', '"010"', 'true', '1.0e+20', '"a: b"')
+    """
+    match value:
+        case str():
+            return _text(value)
+        case float():
+            return _float(value)
+        case _:
+            return json.dumps(value)
+
+
+def double_quoted(text: str) -> str:
+    """Text in double quotes, with escapes that YAML and JSON share."""
+    plain = json.dumps(text, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda match: _escape(match.group()), plain)
+
+
+def _escape(character: str) -> str:
+    return f"\\u{ord(character):04x}"
+
+
+def _text(text: str) -> str:
+    is_plain = _PLAIN.fullmatch(text) is not None and ": " not in text and not text.endswith(":")
+    return text if is_plain and resolve(text) == text else double_quoted(text)
+
+
+def _float(value: float) -> str:
+    mantissa, exponent, power = json.dumps(value, allow_nan=False).partition("e")
+    if not exponent:
+        return mantissa
+    whole = mantissa if "." in mantissa else f"{mantissa}.0"
+    return f"{whole}e{power if power[0] in '+-' else '+' + power}"
+
+
+def _mapping(value: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for key, item in value.items():
+        yield from _entry(f"{indent}{_text(key)}:", item, indent)
+
+
+def _entry(start: str, item: Any, indent: str) -> Iterator[str]:
+    """The lines of one value behind ``start``; what goes below is indented more than ``indent``."""
+    inner = indent + _INDENT
+    if isinstance(item, str) and _fits_literal(item):
+        yield f"{start} |{_chomping(item)}"
+        yield from ((inner + line if line else "") for line in item.removesuffix("\n").split("\n"))
+    elif isinstance(item, Mapping) and item:
+        yield start
+        yield from _mapping(item, inner)
+    elif isinstance(item, Sequence) and item and not isinstance(item, str):
+        yield start
+        yield from _sequence(item, inner)
+    else:
+        yield f"{start} {scalar(item)}"
+
+
+def _sequence(items: Sequence[Any], indent: str) -> Iterator[str]:
+    for item in items:
+        if isinstance(item, Mapping) and item:
+            first, *rest = _mapping(item, indent + _INDENT)
+            yield f"{indent}- {first.lstrip(' ')}"
+            yield from rest
+        else:
+            yield from _entry(f"{indent}-", item, indent)
+
+
+def _fits_literal(text: str) -> bool:
+    """Whether a literal block shows the text as it is, in every parser; else it is quoted."""
+    if "\n" not in text.rstrip("\n") or text[0] in " \n" or _UNPRINTABLE.search(text):
+        return False
+    return not text.endswith("\n\n") and not any(line.endswith(" ") or line == " " for line in text.split("\n"))
+
+
+def _chomping(text: str) -> str:
+    return "" if text.endswith("\n") else "-"

@@ -1,0 +1,137 @@
+"""The one way YAML is read for a decision: what we read is what kubectl reads, or it is an error with its place.
+
+Does not know what the documents mean. Every call has a parser of its own: they are not safe to share
+(pitfalls.md §4). A cache by blob id belongs to the caller.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.spec.yaml.parser import Composer, Node
+from gitops_bg.spec.yaml.paths import Path, written
+
+MAX_BYTES = 1024 * 1024
+"""The largest file that is read; Kubernetes takes objects up to about 1.5 MiB."""
+
+
+_SECRET = re.compile(rb"\bkind\b\W+Secret\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One YAML document as plain JSON, which can still say where each of its fields stands."""
+
+    file: str
+    value: Any
+    data: bytes = field(default=b"", repr=False)
+    """What it was read from; empty for a document that is not from a file, whose problems then have no place."""
+    number: int = 0
+
+    def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
+        """A problem with the field at ``path``; a path that is not there gets the place of its nearest parent.
+
+        ``at_key`` gives the place of the key instead of that of the value. Reads the file again: for errors only.
+        """
+        if not self.data:
+            return Problem(self.file, message, field=written(path), remedy=remedy)
+        nodes = locate(self.data, self.number)
+        known = path
+        while known and known not in nodes:
+            known = known[:-1]
+        if known not in nodes:
+            return Problem(self.file, message, 1, 1, written(path), remedy)
+        line, column = _place(nodes[known], at_key or known != path)
+        return Problem(self.file, message, line, column, written(path), remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file holds: its documents, or what is wrong with it; never both (DESIGN §10)."""
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read(file: str, data: bytes) -> Reading:
+    """All documents of a file; empty ones are left out. ``file`` is the name that problems carry.
+
+    >>> [document.value for document in read("a.yaml", b"a: 1\\n---\\nb: [x]").documents]
+    [{'a': 1}, {'b': ['x']}]
+    >>> str(read("a.yaml", b"a: 010").problems[0])
+    'a.yaml:1: a: unquoted 010 is a number to some YAML parsers, and another number or text to others (quote it: "010")'
+    """
+    refused = _refused(file, data)
+    if refused is not None:
+        return Reading((), (refused,))
+    composer = Composer(file, data, secret=_SECRET.search(data) is not None)
+    composer.run()
+    if composer.problems:
+        return Reading((), tuple(composer.problems))
+    numbered = enumerate(composer.documents)
+    return Reading(tuple(Document(file, value, data, number) for number, value in numbered if value is not None))
+
+
+def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ...]]:
+    """The one document of a file, which must be a mapping; None and the problems where it is not so."""
+    reading = read(file, data)
+    if reading.problems:
+        return None, reading.problems
+    if not reading.documents:
+        return None, (Problem(file, "the file is empty", 1, 1, "", "write the document, or delete the file"),)
+    document, *others = reading.documents
+    if others:
+        message = f"{len(reading.documents)} documents where one is expected"
+        return None, (others[0].problem((), message, "keep one; put the others into files of their own"),)
+    if not isinstance(document.value, dict):
+        return None, (document.problem((), f"expected fields, found {kind_of(document.value)}", "write `key: value`"),)
+    return document, ()
+
+
+def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
+    """Where every field of document ``number`` stands. About twice as slow as reading."""
+    composer = Composer("", data, locating=True)
+    composer.run()
+    return {path: node for (document, path), node in composer.nodes.items() if document == number}
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, in plain words.
+
+    >>> kind_of({}), kind_of(["x"]), kind_of("x"), kind_of(1), kind_of(None), kind_of(True)
+    ('a mapping', 'a list', 'text', 'a number', 'nothing', 'a truth value')
+    """
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a truth value"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case dict():
+            return "a mapping"
+        case _:
+            return "a list"
+
+
+def _refused(file: str, data: bytes) -> Problem | None:
+    if len(data) > MAX_BYTES:
+        message = f"the file has {len(data):,} bytes; the limit is {MAX_BYTES:,}"
+        return Problem(file, message, remedy="split it, or move data out of the repository")
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        column = len(before.rpartition(b"\n")[2].decode(errors="replace")) + 1
+        return Problem(file, "the file is not UTF-8", before.count(b"\n") + 1, column, "", "save it as UTF-8")
+    return None
+
+
+def _place(node: Node, at_key: bool) -> tuple[int, int]:
+    if node.key_line and (at_key or node.key_line != node.line):
+        return node.key_line, node.key_column
+    return node.line, node.column

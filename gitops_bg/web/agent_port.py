@@ -1,0 +1,31 @@
+"""What the web sees of the agent: a few questions and one request. It must not reach past this."""
+
+from typing import Protocol
+
+from gitops_bg.agent.observability.metrics import Metrics
+
+
+class AgentView(Protocol):
+    """The agent, as HTTP shows it. All calls come from the web's thread and must not block."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """What /metrics shows."""
+        ...
+
+    @property
+    def webhook_secret(self) -> bytes | None:
+        """What webhooks are signed with; None or empty where none is configured: then no webhook is accepted."""
+        ...
+
+    def liveness_problems(self) -> list[str]:
+        """Why the process should be restarted (a loop that no longer ticks); empty while it is alive."""
+        ...
+
+    def readiness_problems(self) -> list[str]:
+        """What is still missing before the agent can work (a cache, the first look at Git); empty when ready."""
+        ...
+
+    def wake(self, reason: str) -> None:
+        """Look at Git now instead of at the next poll."""
+        ...

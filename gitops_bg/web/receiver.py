@@ -1,0 +1,103 @@
+"""POST /webhook: somebody pushed, look now. A signed wake-up and nothing else: the payload is never read as data.
+
+Signed by one secret in the way of GitHub, GitLab, Gitea, or any sender with
+``X-Signature-256: sha256=<hex HMAC-SHA256 of the body>`` and, if it likes, an ``X-Delivery-Id``. Answers:
+202 woken, 200 known delivery, 401 not signed or wrongly, 403 no secret configured, 408 too slow, 413 over 1 MB.
+"""
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from gitops_bg.agent.observability.logs import fields
+from gitops_bg.web.agent_port import AgentView
+from gitops_bg.web.deliveries import Coalescer, Deliveries, Later
+from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, scheme_of
+
+LARGEST_BODY_BYTES = 1_000_000
+_DISCARDED_BYTES = 16_000_000  # Read on this far past the limit: a sender still writing would not see the answer.
+_SECONDS_BETWEEN_WAKES = 1.0
+_SECONDS_BETWEEN_COMPLAINTS = 60.0  # Nobody without the secret may fill the log.
+_HEADERS = {401: {"WWW-Authenticate": "Signature"}, 408: {"Connection": "close"}, 413: {"Connection": "close"}}
+_log = logging.getLogger(__name__)
+
+
+def routes(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> list[Route]:
+    """/webhook. ``later`` is the timer of the wakes (the event loop's), ``read_seconds`` the time for one body."""
+    return [Route("/webhook", PushReceiver(view, later or _call_later, read_seconds).answer, methods=["POST"])]
+
+
+class PushReceiver:
+    """The endpoint, with what it remembers: the last deliveries, and when it woke the agent."""
+
+    def __init__(self, view: AgentView, later: Later, read_seconds: float) -> None:
+        self._view = view
+        self._read_seconds = read_seconds
+        self._deliveries = Deliveries()
+        self._waker = Coalescer(view.wake, later, _SECONDS_BETWEEN_WAKES)
+        self._complaints = Coalescer(_complain, later, _SECONDS_BETWEEN_COMPLAINTS)
+
+    async def answer(self, request: Request) -> Response:
+        """Read the body to its end, then judge the request by its headers and the body's HMAC."""
+        secret = self._view.webhook_secret or b""
+        mac = body_mac(secret)
+        try:
+            async with asyncio.timeout(self._read_seconds):
+                size = await _read(request, mac.update)
+        except TimeoutError:
+            return _says(408, "the body took too long")
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody is there to read it
+        if size > LARGEST_BODY_BYTES:
+            return _says(413, f"the body is larger than {LARGEST_BODY_BYTES:,} bytes")
+        if not secret:
+            return _says(403, "no webhook secret is configured for this agent, so it accepts no webhooks")
+        return self._judge(request, secret, mac)
+
+    def _judge(self, request: Request, secret: bytes, mac: hmac.HMAC) -> Response:
+        scheme = scheme_of(request.headers)
+        if scheme is None:
+            known = ", ".join(scheme.signature_header for scheme in SCHEMES)
+            return _says(401, f"the request is not signed; one of these headers is needed: {known}")
+        if not is_genuine(scheme, request.headers, secret, mac.hexdigest().encode()):
+            self._complaints.call(scheme.sender)
+            return _says(401, f"the {scheme.signature_header} header does not fit the secret and the body")
+        return self._accept(scheme, request.headers.get(scheme.delivery_header, ""))
+
+    def _accept(self, scheme: Scheme, delivery: str) -> Response:
+        if not self._deliveries.is_new(scheme.sender, delivery):
+            return _says(200, "this delivery is known already")
+        self._waker.call(f"webhook from {scheme.sender}")
+        return _says(202, "the agent looks at Git now")
+
+
+async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
+    """Feed the body piece by piece, up to the limit; the bytes seen, which are more than the limit if it passes it."""
+    declared = int(request.headers.get("content-length", "0"))
+    if declared > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
+        return declared
+    size = 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size <= LARGEST_BODY_BYTES:
+            feed(piece)
+        elif size > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
+            break
+    return size
+
+
+def _complain(sender: str) -> None:
+    _log.warning("refused a webhook: its signature is wrong", extra=fields(sender=sender))
+
+
+def _says(status: int, sentence: str) -> JSONResponse:
+    return JSONResponse({"message": sentence}, status, _HEADERS.get(status))
+
+
+def _call_later(seconds: float, function: Callable[[], None]) -> object:
+    return asyncio.get_running_loop().call_later(seconds, function)
