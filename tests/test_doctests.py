@@ -20,7 +20,7 @@ def test_examples_of(name: str) -> None:
 
 def test_examples_are_found_in_every_layer() -> None:
     with_examples = {name.split(".")[1] for name in MODULES if _examples(name)}
-    assert with_examples >= {"core", "spec", "repo", "cluster", "analysis", "agent", "cli"}
+    assert with_examples >= {"core", "spec", "repo", "cluster", "outbound", "agent", "cli"}
 
 
 def _examples(name: str) -> bool:

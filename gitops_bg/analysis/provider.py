@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.secrets import Secrets
 
-__all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Value"]
+__all__ = ["ENTRY_POINTS", "Context", "MeasuringFailed", "NoData", "Provider", "Reading", "Value"]
 
 ENTRY_POINTS = "gitops_bg.metric_providers"
 

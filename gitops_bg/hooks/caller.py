@@ -12,14 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 
-import httpx
-
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.model.hooks import HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.printable import printable
 from gitops_bg.hooks.request import Compose, HookRequest, request_for
-from gitops_bg.outbound.http import Trust, tls_context
+from gitops_bg.outbound.posting import Poster, PostFailed
 from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 
 LOGGER = logging.getLogger(__name__)
@@ -63,7 +61,7 @@ class HookCaller:
         self._answers: dict[AppKey, dict[str, HookResponse]] = {}
         self._places = asyncio.Semaphore(MOST_AT_ONCE)
         self._places_of_chats = asyncio.Semaphore(MOST_MESSAGES_AT_ONCE)
-        self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
+        self._poster = Poster()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -130,9 +128,7 @@ class HookCaller:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for client in self._clients.values():
-            await client.aclose()
-        self._clients.clear()
+        await self._poster.close()
 
     async def _call(self, app: AppKey, call: HookCall) -> None:
         async with self._places_of_chats if call.hook.type is HookType.ALERT else self._places:
@@ -155,7 +151,9 @@ class HookCaller:
             return request.status(status, text), _cut(secrets.clean(text))
         except (TimeoutError, NoSuchKey, GitopsBgError) as error:
             return 0, str(error)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
+        except PostFailed as error:
+            return 0, secrets.clean(str(error))
+        except (OSError, ValueError) as error:
             return 0, secrets.clean(f"{type(error).__name__}: {error}")
         except MemoryError:
             raise
@@ -166,31 +164,16 @@ class HookCaller:
     async def _in_time(self, request: HookRequest) -> tuple[int, bytes]:
         try:
             async with asyncio.timeout(request.timeout):
-                return await self._post(request)
+                return await self._poster.post(
+                    request.url,
+                    list(request.headers),
+                    request.body,
+                    trust=request.trust,
+                    proxy=request.proxy,
+                    most=_MOST_READ,
+                )
         except TimeoutError as error:
             raise TimeoutError(f"no answer within {request.timeout:g} s") from error
-
-    async def _post(self, request: HookRequest) -> tuple[int, bytes]:
-        sent = self._client(request.trust, request.proxy).stream(
-            "POST", request.url, content=request.body, headers=list(request.headers)
-        )
-        async with sent as response:
-            body = b""
-            async for chunk in response.aiter_raw():
-                body += chunk
-                if len(body) >= _MOST_READ:
-                    break
-            return response.status_code, body[:_MOST_READ]
-
-    def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
-        if (trust, proxy) not in self._clients:
-            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
-            # The deadline of a call is one for all of it; httpx would count each read apart.
-            timeout = httpx.Timeout(None)
-            self._clients[trust, proxy] = httpx.AsyncClient(
-                verify=tls_context(trust), timeout=timeout, limits=limits, proxy=proxy or None
-            )
-        return self._clients[trust, proxy]
 
 
 def _cut(text: str) -> str:

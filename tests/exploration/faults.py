@@ -297,8 +297,8 @@ FAULTS = (
     ),
     Fault(
         "a revert of a push is not followed",
-        "traffic.reverting",
-        "back == leaving or _objection(world, told)",
+        "transitions.git.reverts",
+        "back == leaving or revert_objection(world, told)",
         "told",
         "v2 on probation",
         2,

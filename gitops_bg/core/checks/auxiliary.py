@@ -11,4 +11,5 @@ def auxiliary_trouble(world: World) -> str:
 
 
 def may_be_live(view: AuxiliaryView | None) -> bool:
+    """Whether it is ours and stays, as far as anybody can see."""
     return view is not None and not (view.owner or view.deleting)

@@ -116,4 +116,5 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
 
 
 def of_commit(commit: str) -> str:
+    """The end of a sentence that names a commit, or empty."""
     return f" of commit {commit[:SHORT_COMMIT]}" if commit else ""

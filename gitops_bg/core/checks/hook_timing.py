@@ -58,10 +58,12 @@ def telling_moments(world: World) -> Iterator[datetime]:
 
 
 def listeners(world: World) -> Iterator[Hook]:
+    """The hooks that are only told, and asked nothing."""
     return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
 
 
 def next_messages(world: World) -> list[OutboxMessage]:
+    """The oldest message of each hook: it hears of one thing after another."""
     heads: dict[str, OutboxMessage] = {}
     for one in world.record.deliveries:
         heads.setdefault(one.hook, one)
@@ -69,8 +71,10 @@ def next_messages(world: World) -> list[OutboxMessage]:
 
 
 def message_due_at(one: OutboxMessage) -> datetime:
+    """When a message is sent, or sent again."""
     return one.last_at + backoff(one.tries) if one.last_at else one.at
 
 
 def message_ends_at(hook: Hook, one: OutboxMessage) -> datetime | None:
+    """When a message is given up; None: never."""
     return one.at + timedelta(seconds=hook.deadline) if hook.deadline is not None else None

@@ -94,10 +94,10 @@ def degraded(world: World) -> str:
 
 def unwritten(world: World) -> str:
     """What does not reach Git, or empty: no app is Healthy whose history or offer nobody can read."""
-    offer, untold = world.observed.git.offer_refused, untold(world)
+    offer, ledger = world.observed.git.offer_refused, untold(world)
     if offer:
         return f"the promotion branch cannot be written: {offer}"
-    return f"the ledger cannot be written: {untold}" if untold else ""
+    return f"the ledger cannot be written: {ledger}" if ledger else ""
 
 
 def refusal(world: World) -> str:
@@ -111,6 +111,7 @@ def _failure(world: World) -> str:
 
 
 def unavailable(world: World) -> str:
+    """Why what serves has no pod that answers, or empty."""
     active = world.active
     if active is None or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
@@ -156,6 +157,7 @@ def untold(world: World) -> str:
 
 
 def version_name(version: Version) -> str:
+    """A version as sentences name it."""
     return label(version.number, version.digest)
 
 

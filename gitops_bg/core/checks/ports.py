@@ -83,6 +83,7 @@ def _is_wanted(desired: Desired, version: Version) -> bool:
 
 
 def promoted_ports(desired: Desired, version: Version) -> tuple[ServicePorts, ...]:
+    """The ports that ``primary.yaml`` names for a version, if it names that version."""
     primary = desired.primary
     return primary.services if primary and primary.snapshot.digest == version.digest else ()
 

@@ -89,4 +89,5 @@ def is_old(restart: Restart, pod: PodView) -> bool:
 
 
 def may_go_on(world: World) -> bool:
+    """Whether pods may be evicted now: nothing else moves or is frozen."""
     return not (world.frozen or world.moving_to or world.record.switch)

@@ -45,6 +45,7 @@ def why_not_back(world: World) -> str:
 
 
 def revert_objection(world: World, told: Provenance) -> str:
+    """The first reason why a target that went back is not followed, or empty."""
     return next(filter(None, (check(world, told) for check in _CHECKS)), "")
 
 
@@ -116,6 +117,7 @@ def _way_back(world: World, older: Version, active: Version) -> str:
 
 
 def named_by_target(world: World) -> Version | None:
+    """The version that the target names, if it is known."""
     return world.record.version(world.target_digest)
 
 

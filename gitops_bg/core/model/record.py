@@ -268,7 +268,7 @@ class Record:
     primary: str = ""
     """The digest of ``primary.yaml`` seen last."""
     named_before: tuple[str, ...] = ()
-    """What it named before that and main did not take back, oldest first; the last ones (``core.transitions.git.naming``)."""
+    """What it named before that and main did not take back, oldest first (``transitions.git.naming``)."""
     primary_by: str = ""
     """The commit that let into main what it named then; empty in a record of the code of before."""
     former_services: tuple[FormerService, ...] = ()

@@ -25,6 +25,7 @@ def _key(world: World, one: OutboxMessage) -> str:
 
 
 def message_id(world: World, one: OutboxMessage) -> str:
+    """What an answer to this try of a message names."""
     return f"{_key(world, one)}.{one.tries}"
 
 

@@ -1,0 +1,49 @@
+"""Posts over HTTP without waiting in a thread: one client for each way out, connections kept. Knows no hook.
+
+It has no deadline of its own: the caller has one for all of it, where httpx would count each read apart.
+"""
+
+import httpx
+
+from gitops_bg.outbound.http import Trust, tls_context
+
+
+class PostFailed(Exception):
+    """There was no answer; the text says why, and may hold what is in the URL."""
+
+
+class Poster:
+    """Belongs to one event loop. `close` it at the end."""
+
+    def __init__(self) -> None:
+        self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}
+
+    async def post(
+        self, url: str, headers: list[tuple[str, str]], content: bytes, *, trust: Trust, proxy: str, most: int
+    ) -> tuple[int, bytes]:
+        """Status and at most ``most`` bytes of the body. Raises PostFailed."""
+        try:
+            sent = self._client(trust, proxy).stream("POST", url, content=content, headers=headers)
+            async with sent as response:
+                body = b""
+                async for chunk in response.aiter_raw():
+                    body += chunk
+                    if len(body) >= most:
+                        break
+                return response.status_code, body[:most]
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise PostFailed(f"{type(error).__name__}: {error}") from error
+
+    async def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    def _client(self, trust: Trust, proxy: str) -> httpx.AsyncClient:
+        if (trust, proxy) not in self._clients:
+            limits = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+            self._clients[trust, proxy] = httpx.AsyncClient(
+                verify=tls_context(trust), timeout=httpx.Timeout(None), limits=limits, proxy=proxy or None
+            )
+        return self._clients[trust, proxy]
