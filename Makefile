@@ -5,13 +5,17 @@ BIN    := .venv/bin
 # folder or a process with another.
 WORKERS ?= 3
 
-.PHONY: demo test lint docs bench coverage explore faults mutants clean
+.PHONY: demo test test-fast lint docs bench coverage explore faults mutants clean
 
 demo: .venv/.installed
 	$(BIN)/gitops-bg demo
 
 test: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) $(TESTS)
+
+# What needs no cluster, no Git and no HTTP: after every change.
+test-fast: .venv/.installed
+	$(BIN)/pytest -q -n 2 tests/core tests/spec tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

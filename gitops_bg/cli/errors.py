@@ -18,4 +18,4 @@ class ObjectNotFound(GitopsBgError):
 class UsageError(GitopsBgError):
     """Something must be said that was not."""
 
-    reason = "Unclear"
+    reason = "UsageError"

@@ -17,6 +17,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Color, Source, Stage, Version
 from gitops_bg.core.world import World
+from tests.core.consistency import contradictions
 from tests.core.simulation import APP, manual, template
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -142,13 +143,16 @@ def world(
         "target": target(wants) if wants else Missing.ABSENT,
         "primary": primary(names_) if names_ else Missing.ABSENT,
     }
-    return World(
+    made = World(
         spec or manual(),
         Desired(**{"commit": "c" * 40, **wanted, **(desired or {})}),
         Observed(**{**seen, **(observed or {})}),
         Record(**{**remembered, **(record or {})}),
         now,
     )
+    impossible = list(contradictions(made))
+    assert not impossible, f"this cannot be: {'; '.join(impossible)}"
+    return made
 
 
 def decided(state: World) -> Decision:

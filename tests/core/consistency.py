@@ -1,0 +1,32 @@
+"""Refuses worlds that cannot be: what Kubernetes or the record never says, no table may say either."""
+
+from collections.abc import Iterator
+
+from gitops_bg.core.model.version import Stage
+from gitops_bg.core.world import World
+
+
+def contradictions(world: World) -> Iterator[str]:
+    """Each in a sentence; none in a world that can be."""
+    record = world.record
+    for view in world.observed.replica_sets:
+        if view.available > view.replicas:
+            yield f"{view.name} has {view.available} available pods of {view.replicas}"
+    for version in record.versions:
+        if not version.digest:
+            yield f"version {version.number} has no digest"
+        if version.stage in (Stage.ACTIVE, Stage.LEGACY) and version.activated_at is None:
+            yield f"version {version.number} is {version.stage} and never served"
+        if version.stage is Stage.CANDIDATE and version.probation:
+            yield f"version {version.number} is a candidate on probation"
+    for what, found in (
+        ("two versions of one number", [version.number for version in record.versions]),
+        ("two versions of one digest", [version.digest for version in record.versions]),
+        ("two active versions", [1 for version in record.versions if version.stage is Stage.ACTIVE]),
+        ("two holds on one digest", [hold.digest for hold in record.holds]),
+        ("two ReplicaSets of one name", [view.name for view in world.observed.replica_sets]),
+    ):
+        if len(found) != len(set(found)):
+            yield what
+    if record.last_version < max((version.number for version in record.versions), default=0):
+        yield f"the last version is {record.last_version}, and there is a later one"
