@@ -14,6 +14,8 @@ from tests.support.clusters import SandboxCluster, TestCluster
 from tests.support.raw_git import RawGit
 from tests.support.scenario import Scenario, scenario
 
+FETCH_SECONDS = 120.0
+"""A new mirror fetches all that the attacks have left in the repository, 100 MB and more, before anything else."""
 USUAL_SECONDS = 10.0
 """A push is carried out within half a second on a quiet machine; this is for one on which everything else runs."""
 _TAGS = count(2)
@@ -62,7 +64,7 @@ class Siege:
     def outlives_a_restart(self) -> None:
         """The same again after a restart with a mirror that knows nothing."""
         self.world.restart(fresh_mirror=True)
-        self.bystander_goes_on()
+        self.bystander_goes_on(FETCH_SECONDS)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from gitops_bg.core.checks.gates import (
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import Gate, GateKind
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Hold, Override
@@ -182,6 +183,22 @@ BEFORE_COMMIT = {
         waiting(desired={"history_rewritten": "f" * 40}),
         GateKind.HISTORY,
         (False, "main was rewritten: ffffffffff is gone; `gitops-bg accept-history` goes on", None),
+    ),
+    "history: a main that cannot be read stops it": (
+        waiting(desired={"knowledge": Knowledge.UNKNOWN}),
+        GateKind.HISTORY,
+        (False, "main, as it was seen last, cannot be read just now", None),
+    ),
+    "availability: a target of 0 pods says so": (
+        world(
+            active(1),
+            rising(2),
+            sets=(pods(1, 0), pods(2, 0)),
+            desired={"target": target(2, 0)},
+            record={"replicas": 0},
+        ),
+        GateKind.AVAILABILITY,
+        (False, "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas", None),
     ),
 }
 
