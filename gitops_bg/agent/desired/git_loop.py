@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.desired.catalog import Catalog, Refresh
 from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, branch_of, only_ledger, write
 from gitops_bg.agent.observability.logs import fields
@@ -19,6 +19,7 @@ from gitops_bg.agent.runtime.boundaries import tell
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.repository import Repository
 
@@ -215,7 +216,7 @@ class GitLoop:
         started = self._clock()
         try:
             with guarded("reading the Git remote"):
-                refresh = self._catalog.refresh()
+                refresh = self._refresh()
         except GitopsBgError as error:
             self._away(error)
             self._metrics.polled(error.reason, (self._clock() - started).total_seconds())
@@ -223,6 +224,13 @@ class GitLoop:
         self._metrics.polled("moved" if refresh.moved else "quiet", (self._clock() - started).total_seconds())
         self._back(refresh.dirty)
         self._listener.polled(None)
+
+    def _refresh(self) -> Refresh:
+        """A mirror that turns out to be damaged while main is read is cloned again by the next look: that is now."""
+        try:
+            return self._catalog.refresh()
+        except MirrorBroken:
+            return self._catalog.refresh()
 
     def _away(self, error: GitopsBgError) -> None:
         """The remote does not answer: say so, keep serving, ask again later."""
