@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
+from tests.support.agent_processes import Movements
 from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.paths import services
 from tests.support.scenario import App, scenario
@@ -52,17 +53,17 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
         cluster.control_plane.backup(tmp_path / "backup")
         web.promote("v3")
         told, newest = web.told(), _newest(cluster)
-        before = len(_movements(web))
 
         cluster.control_plane.restore(tmp_path / "backup")
         assert _newest(cluster) < newest, "the versions went back"
 
-        web.wait(lambda: web.live_tag() == "v3", "v3 is live again", PATIENCE)
-        web.wait(lambda: web.phase() == "Healthy", "it is healthy", PATIENCE)
-        web.wait(lambda: len(web.told()) > len(told), "the ledger says so", PATIENCE)
-        web.wait_told()
+        with Movements(web) as moved:
+            web.wait(lambda: web.live_tag() == "v3", "v3 is live again", PATIENCE)
+            web.wait(lambda: web.phase() == "Healthy", "it is healthy", PATIENCE)
+            web.wait(lambda: len(web.told()) > len(told), "the ledger says so", PATIENCE)
+            web.wait_told()
         assert web.told() == [*told, "promoted"]
-        assert len(_movements(web)) - before == 1
+        assert set(moved.seen) <= {web.digest("v3")[3:13]}, "it goes nowhere else"
 
         web.promote("v4")
         assert web.told()[-1] == "promoted"
@@ -74,12 +75,6 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
 
 def _newest(cluster: TestCluster) -> int:
     return int(cluster.get("/api/v1/namespaces")["metadata"]["resourceVersion"])
-
-
-def _movements(web: App) -> list[str]:
-    """The writes of the agent to the active Service that were carried out."""
-    path = f"{services(web.key.namespace)}/{web.name}"
-    return [write.method for write in web.scenario.writes() if write.path == path and write.status == 200]
 
 
 def _select_by_hand(web: App, digest: str) -> None:
