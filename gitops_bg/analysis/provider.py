@@ -1,7 +1,7 @@
 """What a metric provider is: asked for one value, it answers with it, says that there is none, or fails.
 
 Third parties build providers on this file alone: an entry point of the group ``gitops_bg.metric_providers`` that gives
-a `Provider` when it is called without arguments. It judges nothing (`judge` does).
+a `Provider` when it is called without arguments. It judges nothing (`conditions` does).
 """
 
 from collections.abc import Mapping

@@ -180,7 +180,7 @@ class Cluster:
         return Seen(_manifest(app, state), load(state), state.meta.version if state else "")
 
     def manifest(self, app: AppKey) -> Object | None:
-        """The live BlueGreenDeployment as an object, for `spec.load.app_config_from_live`."""
+        """The live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
         return _manifest(app, self._reader.app(app))
 
     def record(self, app: AppKey) -> Record:

@@ -203,7 +203,7 @@ class World:
         return None
 
     def companion(self, companion: AuxiliaryObject) -> AuxiliaryView | None:
-        """A companion as it was seen; None where there is none."""
+        """An auxiliary object as it was seen; None where there is none."""
         return next((view for view in self.observed.companions if view.companion == companion), None)
 
     def available(self, digest: str) -> int:

@@ -1,4 +1,4 @@
-"""Our refs, and which folders can be apps: what Git adds to ``spec.layout``. No I/O."""
+"""Our refs, and which folders can be apps: what Git adds to ``spec.app.layout``. No I/O."""
 
 import re
 

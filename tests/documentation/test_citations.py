@@ -55,6 +55,47 @@ def test_every_file_that_a_page_of_the_architecture_names_is_there(page: str):
     assert not [name for name in named if not any(path.endswith(f"/{name}") for path in files)]
 
 
+ROOMS = (
+    "core",
+    "repo",
+    "cluster",
+    "agent",
+    "cli",
+    "hooks",
+    "outbound",
+    "sandbox",
+    "spec.app",
+    "spec.yaml",
+    "spec.manifests",
+)
+"""What begins the dotted name of a module. `spec.x` and `analysis.x` alone are fields of app.yaml as well."""
+
+
+@pytest.mark.parametrize("path", [path for path in REPOSITORY.texts if path.startswith(("gitops_bg/", ARCHITECTURE))])
+def test_every_module_that_a_text_names_is_there(path: str):
+    """By its name within the package: ``core.model.auxiliary``, or with something that is in it."""
+    if path.startswith(PEERS):  # git has a setting core.fsmonitor
+        return
+    rooms = "|".join(map(re.escape, ROOMS))
+    named = re.findall(rf"`((?:{rooms})\.[a-z][\w.]+)`", REPOSITORY.texts[path])
+    assert not [name for name in named if not _is_there(name)]
+
+
+def _is_there(name: str) -> bool:
+    file, within = ROOT / "gitops_bg" / name.replace(".", "/"), name.rpartition(".")
+    if file.with_suffix(".py").exists() or file.is_dir():
+        return True
+    module = (ROOT / "gitops_bg" / within[0].replace(".", "/")).with_suffix(".py")
+    return module.exists() and re.search(rf"\b{within[2]}\b", module.read_text()) is not None
+
+
+def test_a_module_that_is_gone_is_noticed():
+    assert _is_there("core.model.auxiliary")
+    assert _is_there("core.way_back.may_return_without_gates")
+    assert not _is_there("core.model.companions")
+    assert not _is_there("core.way_back.nobody_knows")
+
+
 def test_layout_names_every_package():
     told = REPOSITORY.texts[f"{ARCHITECTURE}/layout.md"]
     packages = [path.parent.name for path in (ROOT / "gitops_bg").glob("*/__init__.py")]

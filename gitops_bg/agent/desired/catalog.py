@@ -68,7 +68,7 @@ class Catalog:
         self.unreachable = ""
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
-        """Why the remote does not take a branch, or empty; told by whoever writes (`agent.closed_refs`)."""
+        """Why the remote does not take a branch, or empty; told by whoever writes (`closed_refs`)."""
 
     # --- read by everybody ------------------------------------------------------------------------------------
 

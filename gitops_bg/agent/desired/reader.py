@@ -1,7 +1,7 @@
 """Reads what moved in the remote: apps, what they share, promotion branches. Only the Git thread asks it.
 
 Turns files into the core's types; decides nothing, writes nothing. What it found is given away as copies, and only
-once all of it is read (`agent.reading`): what a failure interrupted is read again with the next poll.
+once all of it is read (`reading`): what a failure interrupted is read again with the next poll.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """What the agent counts and measures, as verbs; the names are what dashboards and alerts are built on.
 
 It must not decide anything, read a clock, or use a global registry: two agents in one process count apart.
-Histograms with the name of an app are those of rollouts, and only of apps that had one (`agent.series`): of decisions
+Histograms with the name of an app are those of rollouts, and only of apps that had one (`compact_series`): of decisions
 and requests, 2,000 apps would be 100,000 series.
 """
 

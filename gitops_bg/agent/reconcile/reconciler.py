@@ -178,7 +178,7 @@ class Reconciler:
         """Carry out the actions on the cluster; whether there is another look to take.
 
         A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What a
-        companion fails with is raised only where nothing else was done: it must not hold up what follows from that.
+        auxiliary object fails with is raised only where nothing else was done: it holds up nothing else.
         """
         actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
         first = [action for action in actions if not isinstance(action, FOR_COMPANIONS)]

@@ -36,7 +36,7 @@ def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "
 def commit_change(session: Session, output: Output, change: Change) -> str:
     """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then.
 
-    The clone that the user is in follows (`clone`).
+    The clone that the user is in follows (`local_clone`).
     """
     edited = _committed(session, output, change)
     return edited.commit if edited.changed else ""

@@ -1,4 +1,4 @@
-"""One app as JSON, for programs: the same as `picture` draws, with moments instead of countdowns. Reads nothing."""
+"""One app as JSON, for programs: the same as `tree_view` draws, with moments instead of countdowns. Reads nothing."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""Draws one app for people: a header and a tree, both made of what `sight` and `branches` say. Reads nothing."""
+"""Draws one app for people: a header and a tree, both made of what `app_view` and `tree_rows` say. Reads nothing."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,7 @@
-"""Reads, applies and deletes the companions of an app, by name, when a pass needs them (docs/decisions/0014).
+"""Reads, applies and deletes the auxiliary objects of an app, by name, when a pass needs them (docs/decisions/0014).
 
 An app that has none costs nothing. What cannot be read, or is of a kind that the server does not have, is trouble of
-that companion: versions and traffic go on without it.
+that auxiliary object: versions and traffic go on without it.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ Given = Mapping[str, Any]
 
 
 class AuxiliaryObjects:
-    """The companions of a cluster's apps. Safe for many threads as long as each app has one at a time."""
+    """The auxiliary objects of a cluster's apps. Safe for many threads as long as each app has one at a time."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -140,7 +140,7 @@ class AuxiliaryObjects:
 
 
 def _with_remedy(app: AppKey, companion: AuxiliaryObject, error: Refused) -> str:
-    """Why a companion cannot be looked at; of a Secret also who is to grant the right."""
+    """Why an auxiliary object cannot be looked at; of a Secret also who is to grant the right."""
     if companion.kind != SECRETS.name or not isinstance(error, Forbidden):
         return str(error)
     return f"the agent may not apply {sentence(companion, app)}: {grant_for_secrets(app.namespace)}; {error}"

@@ -1,6 +1,6 @@
-"""Where a cluster keeps the kinds of companions, and in which version it serves them. Asks the server once a group.
+"""Where a cluster keeps the kinds of auxiliary objects, and in which version. Asks the server once a group.
 
-No watch: users' API versions differ, KEDA may come and go, and apps without companions are to pay nothing.
+No watch: users' API versions differ, KEDA may come and go, and apps without auxiliary objects are to pay nothing.
 """
 
 from dataclasses import dataclass

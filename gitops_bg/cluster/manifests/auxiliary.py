@@ -1,4 +1,4 @@
-"""What a companion is to look like, and whether a live one does. Pure.
+"""What an auxiliary object is to look like, and whether a live one does. Pure.
 
 An annotation keeps a hash of what was applied: so a field that left Git is seen, too, which `drift.contains` cannot.
 """
@@ -22,7 +22,7 @@ _HEAD = ("apiVersion", "kind", "metadata", "status")
 
 
 def auxiliary_manifest(app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], aim: str) -> Object:
-    """A companion as Git has it (``given``), made ours, in the version of ``kind``; ``aim`` is what it is to scale."""
+    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``; ``aim``: what it scales."""
     theirs = given.get("metadata") or {}
     manifest: Object = {
         "apiVersion": kind.api_version,
@@ -81,7 +81,7 @@ def additions(live: Mapping[str, Any], manifest: Object) -> Object:
 
 
 def content_of(live: Mapping[str, Any]) -> str:
-    """All of a live companion that its authors decide, comparable; its aim is not part of it."""
+    """All of a live auxiliary object that its authors decide, comparable; its aim is not part of it."""
     spec = {key: value for key, value in (live.get("spec") or {}).items() if key != AIM}
     rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
     return json.dumps([spec, rest], sort_keys=True)

@@ -1,4 +1,4 @@
-"""The one way to look at the live objects of an app; from caches (`caches`) or by asking now (`LiveReader`)."""
+"""The one way to look at the live objects of an app; from caches (`informers`) or by asking now (`LiveReader`)."""
 
 from typing import Protocol
 

@@ -67,7 +67,7 @@ class ReplicaSetState:
     intact: bool
     """Whether its template and labels are what its own snapshot renders to."""
     configuration: str = ""
-    """The annotation that says what configuration it uses (``spec.configuration``)."""
+    """The annotation that says what configuration it uses (``spec.manifests.configuration``)."""
     apart: str = ""
     """The annotation that says what its pods are kept off (``cluster.manifests.anti_affinity``)."""
     worn: str = ""

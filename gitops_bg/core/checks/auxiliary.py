@@ -1,4 +1,4 @@
-"""Which companions of an app (``core.model.companions``) are in use, and what is wrong with them."""
+"""Whether auxiliary objects (``core.model.auxiliary``) may be live, and what is wrong with them."""
 
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.world import World

@@ -242,7 +242,7 @@ class MarkService:
 
 @dataclass(frozen=True, slots=True)
 class ApplyAuxiliaryObject:
-    """Create a companion, or make it again what Git says. An autoscaler is aimed at the version of ``digest``."""
+    """Create an auxiliary object, or make it again what Git says. An autoscaler scales the version of ``digest``."""
 
     companion: AuxiliaryObject
     reason: str
@@ -256,7 +256,7 @@ class ApplyAuxiliaryObject:
 
 @dataclass(frozen=True, slots=True)
 class DeleteAuxiliaryObject:
-    """Delete a companion that was made before."""
+    """Delete an auxiliary object that was made before."""
 
     companion: AuxiliaryObject
     reason: str

@@ -1,13 +1,13 @@
 """What belongs to an app and not to a version: its autoscaler, disruption budgets, untracked configuration. Nouns only.
 
-Companions follow Git at once and without any gate, as ``replicas`` does; only where the autoscaler aims follows traffic
+Auxiliary objects follow Git at once, without any gate, as ``replicas`` does; where the autoscaler aims follows traffic
 (docs/decisions/0014).
 """
 
 from dataclasses import dataclass
 
 CONFIGURATION = ("ConfigMap", "Secret")
-"""The kinds of companions that pods ask for by their names."""
+"""The kinds of auxiliary objects that pods ask for by their names."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

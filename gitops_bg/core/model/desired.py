@@ -142,7 +142,7 @@ class Desired:
     """What is to be live beside the versions, the copy of the autoscaler with it."""
     autoscaler: Autoscaler | None = None
     whole: bool = True
-    """Whether all of the folder could be read: a companion that is not named here has left Git then."""
+    """Whether all of the folder could be read: an auxiliary object that is not named here has left Git then."""
     looks: Looks = NO_LOOKS
     """Which look at main this comes from."""
     knowledge: Knowledge = Knowledge.SAME

@@ -57,7 +57,7 @@ def digest_of(text: str, configuration: Sequence[ConfigurationRef] = ()) -> str:
 
 
 def content_digest(content: Mapping[str, Json]) -> str:
-    """The digest of what a ConfigMap or Secret holds, in the one form that `spec.configuration` brings it into."""
+    """The digest of what a ConfigMap or Secret holds, in the form that `spec.manifests.configuration` gives it."""
     return _sha256(content)
 
 

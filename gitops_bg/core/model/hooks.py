@@ -1,6 +1,6 @@
 """Hooks: what may be asked or told to the outside, what it answered, and when to ask again (flagger.md §3.4).
 
-Frozen data and arithmetic on one hook; it knows no versions and no traffic (`consulting`, `telling` do).
+Frozen data and arithmetic on one hook; it knows no versions and no traffic (`hook_gates`, `notifications` do).
 Nothing is called here: `Decision.calls` says what is due, `Observed.calls` what came of it.
 """
 
@@ -23,7 +23,7 @@ class HookType(StrEnum):
     POST_ROLLOUT = "post-rollout"
     EVENT = "event"
     ALERT = "alert"
-    """A message to people, by a provider of ``alerts/``: no type of Flagger's hooks, but told like one (`alerting`)."""
+    """A message to people, by a provider of ``alerts/``: no type of Flagger's hooks, told like one (`event_text`)."""
 
     @property
     def confirms(self) -> bool:

@@ -95,7 +95,7 @@ class ServiceView:
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryView:
-    """A companion that is live, or of which nobody can say whether it is."""
+    """An auxiliary object that is live, or of which nobody can say whether it is."""
 
     companion: AuxiliaryObject
     owner: str = ""

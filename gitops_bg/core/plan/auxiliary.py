@@ -1,4 +1,4 @@
-"""Actions on the companions of an app (``core.model.companions``).
+"""Actions on the auxiliary objects of an app (``core.model.auxiliary``).
 
 They follow Git, never a gate, and nothing of traffic or versions waits for them: the agent goes on where one of them is
 refused, and tries them also where something else is. The autoscaler aims at the version that the record says is live:

@@ -10,7 +10,7 @@ A marker stands at the start of a line, alone or behind a bullet:
     Bg-Rollback-To: 9be1…                         a trailer, for who writes messages of their own
     Revert "web 1.1.0"                            where a squash kept the title only: the subject of what it reverts
 
-It says what is named, never whether there is such a commit: that is `repo.reverts`.
+It says what is named, never whether there is such a commit: that is `repo.read.reverts`.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Whose files the commits between two heads of main touched: what is again as it was, was decided on all the same.
 
-Folders are compared by their ids, as deep as apps are and no deeper (`repo.trees`).
+Folders are compared by their ids, as deep as apps are and no deeper (`repo.read.trees`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

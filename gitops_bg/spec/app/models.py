@@ -1,6 +1,6 @@
 """What users write in app.yaml, primary.yaml and gitops-bg.yaml: the schemas, with Argo Rollouts' names and defaults.
 
-Decides nothing and knows no places: `validation` turns its errors into Problems, `appspec` its data into core types.
+Decides nothing and knows no places: `validation` turns its errors into Problems, `to_core` its data into core types.
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
 """
 

@@ -1,4 +1,4 @@
-"""The companions of an app: what of its folder belongs to the app and not to a version (docs/decisions/0014).
+"""The auxiliary objects of an app: what of its folder belongs to the app and not to a version (docs/decisions/0014).
 
 The autoscaler as a copy, PodDisruptionBudgets, and ConfigMaps and Secrets that are no part of a version, as they are in
 Git. Reads documents, asks nobody.
@@ -62,7 +62,7 @@ class Budget(Object):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What is known of a folder before its companions: app.yaml, the target, and the other manifests by name."""
+    """What is known of a folder before its auxiliary objects: app.yaml, the target, and the other manifests by name."""
 
     app: AppKey
     app_document: Document | None
@@ -74,13 +74,13 @@ class Folder:
 
 
 def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
-    """The companions, and what is wrong with them; what is wrong is left out. Folders that have none share a value."""
+    """The auxiliary objects without the wrong ones, and what is wrong. Folders that have none share a value."""
     found, problems = _Reading(folder).read()
     return next((each for each in (NO_COMPANIONS, UNKNOWN) if each == found), found), problems
 
 
 class _Reading:
-    """One reading of the companions of one folder; collects problems on the way."""
+    """One reading of the auxiliary objects of one folder; collects problems on the way."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder

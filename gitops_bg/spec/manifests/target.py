@@ -142,7 +142,7 @@ def _check_volumes(document: Document) -> Iterator[Problem]:
 def _check_misspelt(document: Document) -> Iterator[Problem]:
     """Fields that are meant for ones that are read here: passed over, `replica: 5` would leave one pod.
 
-    All others are the API server's business; `check` knows them (`cluster.schema`).
+    All others are the API server's business; `check` knows them (`cluster.lint`).
     """
     if document.value["kind"] not in APPS_KINDS:
         return

@@ -1,7 +1,7 @@
 """Builds plain JSON values from the event stream of the C parser, and remembers where each came from when asked.
 
-The strictness of `yamlio` lives here: what is not the same value for every reader is a problem, never a guess.
-Not for callers outside `yamlio` and `edit`.
+The strictness of `reader` lives here: what is not the same value for every reader is a problem, never a guess.
+Not for callers outside `reader` and `edit`.
 """
 
 import codecs

@@ -38,7 +38,7 @@ from gitops_bg.core.transitions.verdicts.analysis import leave
 from gitops_bg.core.world import World
 
 ASKED = (CONFIRM_ROLLOUT, ROLLBACK, PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION)
-"""The types that answer a question, in the order in which they come up; the others only listen (`telling`)."""
+"""The types that answer a question, in the order in which they come up; the others only listen (`notifications`)."""
 
 
 def take_hook_answers(world: World) -> World:

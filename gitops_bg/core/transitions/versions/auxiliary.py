@@ -1,4 +1,4 @@
-"""The step that remembers the companions of an app, also after they left Git, until they are gone."""
+"""The step that remembers the auxiliary objects of an app, also after they left Git, until they are gone."""
 
 from dataclasses import replace
 
