@@ -41,7 +41,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.lease import Lease, identity
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.cluster.observation.ownership import Allegiance
-from gitops_bg.core.errors import GitopsBgError, Transient, guarded
+from gitops_bg.core.errors import GitopsBgError, Transient
 from gitops_bg.core.model.hooks import HookType
 from gitops_bg.core.model.main import Main
 from gitops_bg.core.model.version import AppKey
@@ -289,9 +289,8 @@ class Agent:
 
     def _look_at(self, app: AppKey) -> None:
         try:
-            with guarded(f"a look at {app}"):
-                if not self._reconciler.reconcile(app):
-                    self.queue.add(app)
+            if not self._reconciler.reconcile(app):
+                self.queue.add(app)
         except GitopsBgError as error:
             self._failures.failed(app, error)
         else:

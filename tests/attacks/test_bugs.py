@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,18 +40,20 @@ class Boundary:
     name: str
 
     @contextmanager
-    def broken(self) -> Iterator[None]:
-        """Let it fail for `web` inside."""
+    def broken(self) -> Iterator[list[float]]:
+        """Let it fail for `web` inside; the times when it has."""
         sound = getattr(self.place, self.name)
+        failures: list[float] = []
 
         def failing(*given: Any, **named: Any) -> Any:
             if _deals_with_web((*given, *named.values())):
+                failures.append(time.monotonic())
                 raise RuntimeError(WORDS)
             return sound(*given, **named)
 
         setattr(self.place, self.name, failing)
         try:
-            yield
+            yield failures
         finally:
             setattr(self.place, self.name, sound)
 
@@ -78,13 +81,17 @@ BOUNDARIES = {
 @pytest.mark.parametrize("kind", BOUNDARIES)
 def test_bug_that_strikes_one_app_is_its_condition_and_nobody_elses(kind: str, siege: Siege) -> None:
     web, tag = siege.web, f"bug{list(BOUNDARIES).index(kind)}"
-    with BOUNDARIES[kind].broken():
+    with BOUNDARIES[kind].broken() as failures:
         web.push_image(tag)
         condition = web.wait_condition("InternalError")
         assert SHOWN in condition["message"]
         siege.bystander_goes_on()
         siege.api.wait(siege.api.is_told, "the other app's history is in Git")
         assert siege.api.condition("InternalError")["status"] == "Unknown"
+        failed = len(failures)
+        siege.look_again(web)
+        web.wait(lambda: len(failures) > failed, "it has failed again")
+        assert (web.phase(), web.condition("InternalError")) == ("Degraded", condition), "it stands while the bug lasts"
     web.push_image(f"{tag}-mended")
     web.wait(lambda: web.condition("InternalError")["status"] == "Unknown", "the condition has gone", timeout=60)
     web.wait_offered(f"{tag}-mended")

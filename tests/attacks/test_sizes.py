@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.attacks.conftest import LARGE, USUAL_SECONDS, Siege, memory_stays
+from tests.attacks.conftest import LARGE, Siege, memory_stays
 
 MANY = 100_000
 OWN = 3
@@ -141,5 +141,5 @@ def _another_goes_on(siege: Siege, tree: bytes, tag: str) -> None:
     target = siege.git.blob(siege.api.target_yaml(tag).encode())
     begun = time.monotonic()
     _pushed_alone(siege, _with(siege, tree, f"{siege.api.folder}/target.yaml", FILE, target))
-    siege.api.wait(lambda: tag in siege.api.versions(), f"api:{tag} comes up", timeout=USUAL_SECONDS)
-    assert time.monotonic() - begun < USUAL_SECONDS
+    siege.api.wait(lambda: tag in siege.api.versions(), f"api:{tag} comes up", timeout=siege.usual_seconds)
+    assert time.monotonic() - begun < siege.usual_seconds

@@ -18,11 +18,9 @@ from gitops_bg.core import names
 from tests.support.leash import leashed
 from tests.support.paths import collection
 from tests.support.scenario import App, Scenario
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 SCRIPT = Path(sys.executable).with_name("gitops-bg")
-PATIENCE = 60.0
-"""Seconds for what several processes do beside each other, on a busy machine."""
 MOVES = ("deployed", "promoted", "rolled-back")
 
 

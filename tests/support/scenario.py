@@ -31,7 +31,7 @@ from tests.support.gitremote import GitRefused, GitRemote
 from tests.support.paths import collection, replica_sets
 from tests.support.rawapi import Json
 from tests.support.readings import Version, entries_in, version_of
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE, eventually
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 STATE_BRANCH = "gitops-bg/state/test"
@@ -128,7 +128,7 @@ class Scenario:
         assert self.agent is not None
         self.agent.wake_apps(self.agent.cluster.apps())
 
-    def wait_idle(self, timeout: float = 20) -> None:
+    def wait_idle(self, timeout: float = PATIENCE) -> None:
         """Wait until the agent has read Git and has nothing left to do or to write."""
         agent = self.agent
         assert agent is not None
@@ -339,7 +339,7 @@ class App:
 
     # --- waiting --------------------------------------------------------------------------------------------------
 
-    def wait(self, probe: Callable[[], Any], what: str, timeout: float = 20) -> None:
+    def wait(self, probe: Callable[[], Any], what: str, timeout: float = PATIENCE) -> None:
         """Wait until the probe is true; on failure say where the app is."""
 
         def story() -> str:
@@ -379,8 +379,14 @@ class App:
 
     def wait_condition(self, kind: str, status: str = "True") -> Json:
         """Wait for a condition, and return it."""
-        self.wait(lambda: self.condition(kind)["status"] == status, f"condition {kind}={status}")
-        return self.condition(kind)
+        seen: list[Json] = []
+
+        def says_so() -> bool:
+            seen[:] = [self.condition(kind)]
+            return seen[0]["status"] == status
+
+        self.wait(says_so, f"condition {kind}={status}")
+        return seen[0]
 
     def wait_told(self, event: str = "", times: int = 1) -> None:
         """Wait until the ledger has everything that the record has to tell, and an event so many times."""

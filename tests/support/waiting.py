@@ -8,8 +8,11 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+PATIENCE = 60.0
+"""Seconds. It ends a test that fails; one that passes is done long before, but for a machine on which all else runs."""
 
-def eventually(probe: Callable[[], T], timeout: float = 15, every: float = 0.02, what: str = "") -> T:
+
+def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float = 0.02, what: str = "") -> T:
     """Call `probe` until what it returns is true, and return that; its AssertionErrors count as "not yet".
 
     After `timeout` seconds: an AssertionError that names `what`, and the last answer or error.

@@ -22,7 +22,7 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError, InvalidInput, Refused
+from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
 from gitops_bg.core.model.actions import (
     ApplyAuxiliaryObject,
     ClusterAction,
@@ -35,7 +35,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.internal_error import internal_error
+from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
 from gitops_bg.spec.app.load import AppConfig
 
@@ -75,6 +75,7 @@ class Reconciler:
         self._teller = EventRecorder(cluster, metrics, clock)
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
+        self._bugs: dict[AppKey, InternalError] = {}
         self._skewed = 0
 
     def reconcile(self, app: AppKey) -> bool:
@@ -83,12 +84,14 @@ class Reconciler:
         Raises the errors of ``core.errors``; what was written before is what the next look begins with.
         """
         try:
-            return any(not self._pass(app) for _ in range(MOST_PASSES))
-        except GitopsBgError:
+            with guarded(f"a look at {app}"):
+                is_done = any(not self._pass(app) for _ in range(MOST_PASSES))
+        except InternalError as error:
+            self._bugs[app] = error
+            self._contradictions.drop(app)  # What is written of it (`Failures`) contradicts nobody.
             raise
-        except Exception:  # A bug: what is written of it (`Failures`) contradicts nobody.
-            self._contradictions.drop(app)
-            raise
+        # The passes above showed the bug of before for the last time: one more takes its condition away.
+        return is_done and self._bugs.pop(app, None) is None
 
     def _pass(self, app: AppKey) -> bool:
         """One look; whether it wrote to the cluster, so that another look is due."""
@@ -116,11 +119,9 @@ class Reconciler:
         return decision
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
-        """A bug that struck the app in the Git thread is its condition, like one that struck a pass."""
-        error = self._catalog.reading.broken.get(app) or self._git.trouble(app)
-        if error is None:
-            return decision
-        return replace(decision, conditions=(*decision.conditions, internal_error(app, error)))
+        """A bug that struck the app, in the Git thread or in the pass before, is its condition until all is done."""
+        error = self._catalog.reading.broken.get(app) or self._git.trouble(app) or self._bugs.get(app)
+        return decision if error is None else broken(decision, internal_error(app, error))
 
     def _clock_skew(self) -> int:
         """How far the API server's clock is from ours, counted, and logged where that begins or ends to be worth it."""
@@ -240,3 +241,4 @@ class Reconciler:
         self._git.submit(app, GitChange((), Record(), ""))
         self._metrics.forget(app)
         self._refused.pop(app, None)
+        self._bugs.pop(app, None)

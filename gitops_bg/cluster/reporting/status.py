@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.cluster.api.kinds import Object
@@ -13,8 +14,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.decision import Condition, Counts, Decision, Gate, Phase, Wait
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
-from gitops_bg.core.status.internal_error import RecordUnreadable
-from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
+from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import read_json, reread_json
 from gitops_bg.spec.codec import from_json, to_json
@@ -90,8 +90,12 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
     status = reread_json(state.status)
     found = status.get("conditions")
     others = [each for each in found if _is_condition(each)] if isinstance(found, list) else []
-    [ours] = _conditions({"conditions": others}, (condition,), state.generation, now)
-    kept = [_unhealthy(each, condition) for each in others if each["type"] != condition.type]
+    implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
+    known = {each["type"] for each in others}
+    said = (condition, *(each for each in implied if each.type in known))
+    made = {each["type"]: each for each in _conditions({"conditions": others}, said, state.generation, now)}
+    ours = made.pop(condition.type)
+    kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
 
 
@@ -105,12 +109,6 @@ def since(state: AppState, kind: str) -> datetime | None:
 
 def _is_condition(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("type", "status"))
-
-
-def _unhealthy(condition: Object, why: Condition) -> Object:
-    """The conditions that say what the phase says, as they are where the agent can do nothing."""
-    word = {"Healthy": "False", READY: "False", RECONCILING: "False", STALLED: "True"}.get(condition["type"])
-    return {**condition, "status": word, "reason": why.reason, "message": why.message} if word else condition
 
 
 def _summary(version: Version | None) -> Object | None:

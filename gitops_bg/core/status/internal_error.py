@@ -1,14 +1,21 @@
 """The condition InternalError: this app cannot be looked at, by a bug or because nobody can read its record.
 
-It stands beside what the last pass that succeeded said, and goes with the next that does. It is written by itself,
-without a decision: there is none. (The `reason` is the error's.)
+It stands from the pass that failed until one that succeeds, beside what else is known, and the app is Degraded
+meanwhile. Where there is no decision it is written by itself. (The `reason` is the error's.)
 """
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from gitops_bg.core.errors import GitopsBgError, InternalError
-from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.decision import Condition, Decision, Phase
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 INTERNAL_ERROR = "InternalError"
+
+STATUS_WHILE_BROKEN: Mapping[str, bool] = {"Healthy": False, READY: False, RECONCILING: False, STALLED: True}
+"""What the conditions that follow from the phase say as long as the agent can do nothing for the app."""
 
 
 class RecordUnreadable(InternalError):
@@ -25,3 +32,10 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
         return Condition(INTERNAL_ERROR, True, "RecordUnreadable", said)
     said = f"{error}. The agent tries again; report it, with the traceback in its log"
     return Condition(INTERNAL_ERROR, True, "InternalError", said)
+
+
+def broken(decision: Decision, why: Condition) -> Decision:
+    """The decision as it is shown where ``why`` keeps the agent from carrying it out."""
+    implied = {kind: replace(why, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()}
+    shown = (implied.get(each.type, each) for each in decision.conditions)
+    return replace(decision, phase=Phase.DEGRADED, conditions=(*shown, why))
