@@ -3,7 +3,7 @@
     timers ──poll──▶ Git thread ──dirty apps──▶ queue ──▶ workers: gather → decide → act
                           ▲                       ▲               │
                           └──── what Git is to get ┼───────────────┤
-                                watches ───────────┘  alarms ◀─────┘ wake_at
+                                watches ───────────┘  timers ◀─────┘ wake_at
 
 Nothing here knows a rule about rollouts.
 """
@@ -81,7 +81,7 @@ class Agent:
             executors={"default": ThreadPoolExecutor(2)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        self._alarms = Timers(self._scheduler, clock, self.queue.add)
+        self._timers = Timers(self._scheduler, clock, self.queue.add)
         self._asked: dict[AppKey, str] = {}
         # The machine's clock, whatever ``clock`` is: a test that sets that forward has no cluster that follows.
         self.cluster = Cluster.watching(
@@ -107,7 +107,7 @@ class Agent:
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
         self.measurements = MeasurementRunner(
             cluster=self.cluster,
-            alarms=self._alarms,
+            timers=self._timers,
             metrics=self.metrics,
             wake=self.queue.add,
             clock=clock,
@@ -117,7 +117,7 @@ class Agent:
             catalog=self.catalog,
             cluster=self.cluster,
             git=self.git,
-            alarms=self._alarms,
+            timers=self._timers,
             metrics=self.metrics,
             beside=Background(self.measurements, self.hooks),
             clock=clock,
@@ -231,7 +231,7 @@ class Agent:
     def _wake_later(self, apps: Iterable[AppKey], seconds: float) -> None:
         moment = self._clock() + timedelta(seconds=seconds)
         for app in apps:
-            self._alarms.arrange(app, moment, "retry")
+            self._timers.schedule(app, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""

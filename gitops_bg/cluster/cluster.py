@@ -124,7 +124,7 @@ class Cluster:
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
         sources = Sources(reader, Pods(client), AuxiliaryObjects(client), writer.anchors)
-        actor = Executor(reader, memory, writer, settled, sources.pods, sources.companions, us)
+        actor = Executor(reader, memory, writer, settled, sources.pods, sources.auxiliary_objects, us)
         return cls(client, sources, writer, actor, settled, jobs, us)
 
     def start(self) -> None:

@@ -23,7 +23,7 @@ VERSION = f"{GROUP}/version"
 # Annotations.
 FULL_DIGEST = f"{GROUP}/full-digest"
 SNAPSHOT = f"{GROUP}/snapshot"
-APART = f"{GROUP}/apart-from"
+ANTI_AFFINITY = f"{GROUP}/anti-affinity"
 POD_METADATA = f"{GROUP}/pod-metadata"
 CONFIGURATION = f"{GROUP}/configuration"
 COPY_OF = f"{GROUP}/copy-of"
@@ -38,6 +38,9 @@ RECONCILE = f"{GROUP}/reconcile-requested-at"
 MEASUREMENT = f"{GROUP}/measurement"
 METRIC = f"{GROUP}/metric"
 DEADLINE = f"{GROUP}/deadline"
+
+# Annotations of releases before, read where the new one is not there; never written.
+APART_FROM = f"{GROUP}/apart-from"
 
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
 LONGEST_NAME = 63

@@ -98,23 +98,23 @@ class World:
         return self.record.version(self.record.traffic) if self.record.traffic else None
 
     @cached_property
-    def goal(self) -> str:
+    def desired_digest(self) -> str:
         """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
         if self.record.override:
             return self.record.override.to_digest
         return self.named or self.record.traffic
 
     @cached_property
-    def moving_to(self) -> Version | None:
+    def incoming(self) -> Version | None:
         """The version traffic is on its way to, or None where it is where it should be."""
-        if self.goal == self.record.traffic:
+        if self.desired_digest == self.record.traffic:
             return None
-        return self.record.version(self.goal)
+        return self.record.version(self.desired_digest)
 
     @cached_property
     def lane(self) -> SwitchKind:
-        """Why traffic would move to ``moving_to``: forward unless it returns to where it may go without gates."""
-        active, coming = self.active, self.moving_to
+        """Why traffic would move to ``incoming``: forward unless it returns to where it may go without gates."""
+        active, coming = self.active, self.incoming
         if active is None:
             return SwitchKind.FIRST
         if coming and (self.record.override or leads_back(self.record, coming)):
@@ -130,7 +130,7 @@ class World:
         return version if version.stage is Stage.CANDIDATE else None
 
     @cached_property
-    def last_good(self) -> Version | None:
+    def rollback_target(self) -> Version | None:
         """Where a rollback leads: the version that served last before the active one, and may be gone back to."""
         return next(iter(self._good), None)
 
@@ -138,7 +138,7 @@ class World:
     def last_proven(self) -> Version | None:
         """Where an abort leads: the last of these that had proven itself and still has its pods, else the last."""
         proven = (version for version in self._good if version.stage is Stage.LEGACY and not version.unproven)
-        return next(proven, self.last_good)
+        return next(proven, self.rollback_target)
 
     @cached_property
     def _good(self) -> tuple[Version, ...]:
@@ -202,9 +202,11 @@ class World:
                 return view
         return None
 
-    def companion(self, companion: AuxiliaryObject) -> AuxiliaryView | None:
+    def auxiliary_object(self, auxiliary_object: AuxiliaryObject) -> AuxiliaryView | None:
         """An auxiliary object as it was seen; None where there is none."""
-        return next((view for view in self.observed.companions if view.companion == companion), None)
+        return next(
+            (view for view in self.observed.auxiliary_objects if view.auxiliary_object == auxiliary_object), None
+        )
 
     def available(self, digest: str) -> int:
         """How many pods of a version are available (ready for ``minReadySeconds``)."""

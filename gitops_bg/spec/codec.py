@@ -29,6 +29,9 @@ Decode = Callable[[Any], Any]
 TAG = "action"
 """The key that tells the members of a union of dataclasses apart; its value is the name of the class."""
 
+STORED_AS = "stored as"
+"""In the metadata of a field of a dataclass: the name that its key is made from, where that is not the field's."""
+
 _MISSING: Any = object()
 
 
@@ -262,9 +265,12 @@ def _decode_moment(data: Any) -> datetime:
 def _fields(kind: Any) -> list[tuple[str, str, Any, Any]]:
     """Of each field of a dataclass: name, key, type and default (or `_MISSING`)."""
     hints = typing.get_type_hints(kind)
-    return [
-        (field.name, to_camel(field.name), hints[field.name], _default(field)) for field in dataclasses.fields(kind)
-    ]
+    return [(field.name, _key(field), hints[field.name], _default(field)) for field in dataclasses.fields(kind)]
+
+
+def _key(field: dataclasses.Field[Any]) -> str:
+    """That of a field with another name than before stays: the releases on both sides read each other's records."""
+    return to_camel(field.metadata.get(STORED_AS, field.name))
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.steps import sizes, wait_sizes
-from tests.support.clusters import TestCluster
-from tests.support.companions import (
+from tests.support.auxiliary_objects import (
     HPA,
     SCALED_OBJECT,
     aim,
@@ -23,6 +22,7 @@ from tests.support.companions import (
     scaled_object,
     wait_aim,
 )
+from tests.support.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 
 COPY = "web-primary"

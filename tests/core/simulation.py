@@ -146,7 +146,7 @@ class Simulation:
     """A PodDisruptionBudget that spares no pod."""
     autoscaler: Autoscaler | None = None
     """The one in Git."""
-    companions: dict[AuxiliaryObject, str] = field(default_factory=dict)
+    auxiliary_objects: dict[AuxiliaryObject, str] = field(default_factory=dict)
     """Those that are live; of the autoscaler's copy with the name of the ReplicaSet that it scales."""
     evicted: int = 0
     born: int = 0
@@ -241,7 +241,7 @@ class Simulation:
 
     def load(self, wanted: int) -> None:
         """So many pods are wanted: the autoscaler, where there is one, scales what it aims at, unless that is at 0."""
-        aim = self.companions.get(COPY, "")
+        aim = self.auxiliary_objects.get(COPY, "")
         for pods in self.pods.values():
             if self.autoscaler and pods.replicas and names.replica_set_name(APP, pods.snapshot.digest) == aim:
                 pods.replicas = self.autoscaler.within(wanted)
@@ -254,7 +254,7 @@ class Simulation:
         self.exists, self.record, self.active, self.preview = False, Record(), None, None
         self.pods.clear()
         self.copies.clear()
-        self.companions.clear()
+        self.auxiliary_objects.clear()
         self.marks.clear()
         self.app_uid = f"{self.commits:08x}-0000"
 
@@ -283,10 +283,10 @@ class Simulation:
                 memory=self.memory if not self.record.epoch or self.record.unrecalled else None,
             )
             if self.autoscaler:
-                self.seen = replace(self.seen, companions=(self.autoscaler.copy,), autoscaler=self.autoscaler)
+                self.seen = replace(self.seen, auxiliary_objects=(self.autoscaler.copy,), autoscaler=self.autoscaler)
             if not self.in_git:
                 none = Missing.ABSENT
-                gone = {"target": none, "primary": none, "companions": (), "autoscaler": None, "whole": False}
+                gone = {"target": none, "primary": none, "auxiliary_objects": (), "autoscaler": None, "whole": False}
                 self.seen = replace(self.seen, **gone)
         asked = asks_for_provenance(self.seen, self.record)
         since = asks_what_passed(self.seen, self.record)
@@ -326,7 +326,7 @@ class Simulation:
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
             ),
             preview_service=self._service("web-preview", self.preview),
-            companions=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.companions.items()),
+            auxiliary_objects=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.auxiliary_objects.items()),
             pods=self._pods() if self.record.restart and self.record.restart.begun else None,
             request=self.request,
             measurements=self.measured,
@@ -437,7 +437,7 @@ class Simulation:
                 self.exists, self.deleted = False, True
                 self.pods.clear()
                 self.copies.clear()
-                self.companions.clear()
+                self.auxiliary_objects.clear()
                 self.active = self.preview = None
             case act.ApplyConfiguration():
                 self._apply_configuration(action)
@@ -467,9 +467,9 @@ class Simulation:
             case act.MarkService():
                 self.marks[action.name] = action.withdrawn
             case act.ApplyAuxiliaryObject():
-                self.companions[action.companion] = names.replica_set_name(APP, action.digest)
+                self.auxiliary_objects[action.auxiliary_object] = names.replica_set_name(APP, action.digest)
             case act.DeleteAuxiliaryObject():
-                del self.companions[action.companion]
+                del self.auxiliary_objects[action.auxiliary_object]
             case act.CommitPrimary():
                 self._commit_primary(action)
             case act.OfferPromotion():

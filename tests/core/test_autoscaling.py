@@ -43,14 +43,14 @@ def aimed(number: int, copy: AuxiliaryObject = COPY, **changes) -> AuxiliaryView
 
 def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):
     """A world with an autoscaler in Git, in the record, and live."""
-    wanted = {"companions": (by.copy,), "autoscaler": by, **fields.pop("desired", {})}
-    seen = {"companions": (aimed(aim, by.copy),), **fields.pop("observed", {})}
-    record = {"companions": (by.copy,), "autoscaler": by, **fields.pop("record", {})}
+    wanted = {"auxiliary_objects": (by.copy,), "autoscaler": by, **fields.pop("desired", {})}
+    seen = {"auxiliary_objects": (aimed(aim, by.copy),), **fields.pop("observed", {})}
+    record = {"auxiliary_objects": (by.copy,), "autoscaler": by, **fields.pop("record", {})}
     return world(*versions, desired=wanted, observed=seen, record=record, **fields)
 
 
 def at_rest(state: World) -> tuple[str, ...]:
-    """What is to be done about companions once the record says all it has to say."""
+    """What is to be done about auxiliary objects once the record says all it has to say."""
     for _ in range(5):
         state = state.with_record(decided(state).record)
     return tuple(str(each) for each in decided(state).actions if isinstance(each, BESIDE))
@@ -158,11 +158,11 @@ THERE_NOW = f"apply {COPY} -> v2 ({S2}): live traffic goes there now"
 AIM = {
     "at what serves: nothing to do": (scaled(active(1)), []),
     "at nothing before anything serves": (
-        scaled(rising(1), observed={"companions": ()}, sets=(pods(1, 3, 0),), names_=0),
+        scaled(rising(1), observed={"auxiliary_objects": ()}, sets=(pods(1, 3, 0),), names_=0),
         [],
     ),
     "made once something serves": (
-        scaled(active(1), observed={"companions": ()}),
+        scaled(active(1), observed={"auxiliary_objects": ()}),
         [f"apply {COPY} -> v1 ({S1}): it does not exist"],
     ),
     "not at a candidate": (scaled(active(1), candidate(2)), []),
@@ -172,31 +172,33 @@ AIM = {
         [THERE_NOW],
     ),
     "also where the folder has left Git": (
-        scaled(legacy(1), active(2), desired={"companions": (), "autoscaler": None, "in_git": False, "whole": False}),
+        scaled(
+            legacy(1), active(2), desired={"auxiliary_objects": (), "autoscaler": None, "in_git": False, "whole": False}
+        ),
         [THERE_NOW],
     ),
     "as Git says": (
-        scaled(active(1), observed={"companions": (aimed(1, drifted=True),)}),
+        scaled(active(1), observed={"auxiliary_objects": (aimed(1, drifted=True),)}),
         [f"apply {COPY} -> v1 ({S1}): it differs from what Git says"],
     ),
     "not as Git says while suspended": (
         scaled(
             active(1),
-            observed={"companions": (aimed(1, drifted=True),)},
+            observed={"auxiliary_objects": (aimed(1, drifted=True),)},
             spec=replace(MANUAL, suspend=Suspension("incident")),
         ),
         [],
     ),
     "deleted when it leaves Git": (
-        scaled(active(1), desired={"companions": (), "autoscaler": None}),
+        scaled(active(1), desired={"auxiliary_objects": (), "autoscaler": None}),
         [f"delete {COPY}: it left Git"],
     ),
     "kept where the folder cannot be read": (
-        scaled(active(1), desired={"companions": (), "autoscaler": None, "whole": False}),
+        scaled(active(1), desired={"auxiliary_objects": (), "autoscaler": None, "whole": False}),
         [],
     ),
     "another one takes its place": (
-        scaled(active(1), desired={"companions": (KEDA.copy,), "autoscaler": KEDA}),
+        scaled(active(1), desired={"auxiliary_objects": (KEDA.copy,), "autoscaler": KEDA}),
         [f"delete {COPY}: it left Git", f"apply {KEDA.copy} -> v1 ({S1}): it does not exist"],
     ),
 }
@@ -209,11 +211,11 @@ def test_autoscaler_aims(name):
 
 
 def test_replicas_count_again_once_the_copy_is_gone():
-    leaving = scaled(active(1), sets=(pods(1, 6),), desired={"companions": (), "autoscaler": None})
+    leaving = scaled(active(1), sets=(pods(1, 6),), desired={"auxiliary_objects": (), "autoscaler": None})
     assert decided(leaving).record.autoscaler == HPA
-    gone = replace(leaving, observed=replace(leaving.observed, companions=()))
+    gone = replace(leaving, observed=replace(leaving.observed, auxiliary_objects=()))
     decision = decided(gone)
-    assert (decision.record.autoscaler, decision.record.companions) == (None, ())
+    assert (decision.record.autoscaler, decision.record.auxiliary_objects) == (None, ())
     assert [str(each) for each in decision.actions] == [f"scale v1 ({S1}) from 6 to 3: the active version needs 3"]
 
 
@@ -230,14 +232,14 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_companion_without_aim(name):
+def test_auxiliary_object_without_aim(name):
     seen, expected = OTHERS[name]
-    state = world(active(1), desired={"companions": (BUDGET,)}, observed={"companions": seen})
+    state = world(active(1), desired={"auxiliary_objects": (BUDGET,)}, observed={"auxiliary_objects": seen})
     assert at_rest(state) == tuple(expected)
 
 
-def test_companions_come_after_all_that_traffic_depends_on():
-    state = world(active(1), rising(2), sets=(pods(1),), desired={"companions": (BUDGET,)})
+def test_auxiliary_objects_come_after_all_that_traffic_depends_on():
+    state = world(active(1), rising(2), sets=(pods(1),), desired={"auxiliary_objects": (BUDGET,)})
     kinds = [type(each) for each in decided(state).actions]
     assert kinds[:3] == [act.CreateReplicaSet, act.ScaleReplicaSet, act.ApplyAuxiliaryObject]
 
@@ -257,22 +259,22 @@ LEFT = {
 
 @pytest.mark.parametrize("name", LEFT)
 def test_what_left_git_is_deleted_unless_pods_of_a_version_may_ask_for_it(name):
-    companion, live, goes = LEFT[name]
-    seen = {"companions": (AuxiliaryView(companion),)}
-    state = world(live, observed=seen, record={"companions": (companion,)})
-    assert at_rest(state) == ((f"delete {companion}: it left Git",) if goes else ())
+    auxiliary_object, live, goes = LEFT[name]
+    seen = {"auxiliary_objects": (AuxiliaryView(auxiliary_object),)}
+    state = world(live, observed=seen, record={"auxiliary_objects": (auxiliary_object,)})
+    assert at_rest(state) == ((f"delete {auxiliary_object}: it left Git",) if goes else ())
 
 
-def test_companion_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():
-    seen = {"companions": (AuxiliaryView(BUDGET, owner="PodDisruptionBudget shop/web is managed by Helm"),)}
-    decision = decided(world(active(1), desired={"companions": (BUDGET,)}, observed=seen))
+def test_auxiliary_object_that_is_not_ours_is_said_to_be_somebody_elses_and_never_deleted():
+    seen = {"auxiliary_objects": (AuxiliaryView(BUDGET, owner="PodDisruptionBudget shop/web is managed by Helm"),)}
+    decision = decided(world(active(1), desired={"auxiliary_objects": (BUDGET,)}, observed=seen))
     conflict = next(each for each in decision.conditions if each.type == "Conflict")
     assert (conflict.status, conflict.message) == (True, "PodDisruptionBudget shop/web is managed by Helm")
-    left = decided(world(active(1), observed=seen, record={"companions": (BUDGET,)}))
-    assert (left.actions, left.record.companions) == ((), ())
+    left = decided(world(active(1), observed=seen, record={"auxiliary_objects": (BUDGET,)}))
+    assert (left.actions, left.record.auxiliary_objects) == ((), ())
 
 
-def test_trouble_with_a_companion_is_a_condition_and_stops_nothing():
+def test_trouble_with_an_auxiliary_object_is_a_condition_and_stops_nothing():
     """KEDA is not installed: the promotion goes on, and the condition names what is missing."""
     missing = "this cluster has no scaledobjects.keda.sh"
     state = scaled(
@@ -280,7 +282,7 @@ def test_trouble_with_a_companion_is_a_condition_and_stops_nothing():
         candidate(2),
         by=KEDA,
         names_=2,
-        observed={"companions": (AuxiliaryView(KEDA.copy, trouble=missing),)},
+        observed={"auxiliary_objects": (AuxiliaryView(KEDA.copy, trouble=missing),)},
     )
     decision = decided(state)
     assert any(isinstance(each, act.SwitchTraffic) for each in decision.actions)
@@ -347,5 +349,5 @@ def sizes(sim: Simulation) -> dict[str, int]:
 
 def aim(sim: Simulation) -> str:
     """The tag that the live copy scales."""
-    named = sim.companions.get(COPY, "")
+    named = sim.auxiliary_objects.get(COPY, "")
     return next((sim.tag(each) for each in sim.pods if replica_set_name(APP, each) == named), "")

@@ -341,7 +341,7 @@ def test_rollback_to_the_last_good_version_takes_one_switch(spec, events):
     world = run(spec, events)
     world.bad_tags.clear()
     world.settle(limit=60)
-    good = World(world.spec, world.desired(), world.observed(), world.record, world.now).last_good
+    good = World(world.spec, world.desired(), world.observed(), world.record, world.now).rollback_target
     if good is None:
         return
     before = len(world.moves)
@@ -428,7 +428,7 @@ def test_way_back_is_open_whatever_is_refused_to_a_new_version(spec, events, kin
     """I6: neither a quota nor a policy nor missing rights that keep a new version out keep traffic from going back."""
     world = run(spec, events)
     calm_down(world)
-    good = _world(world).last_good
+    good = _world(world).rollback_target
     world.push("9+z")
     refused = world.record.last_version + 1
     world.refuses = lambda action: isinstance(action, kind) and action.number == refused
@@ -452,7 +452,7 @@ def test_restart_ends_with_no_pod_older_than_it(spec, events):
     for _ in range(20):
         world.settle()
         world.later(seconds=31)
-    if _world(world).moving_to:
+    if _world(world).incoming:
         return
     assert world.record.restarted == world.spec.restart_at
     assert "restart-cancelled" in world.events() or not world.older_than(world.spec.restart_at)
@@ -467,13 +467,13 @@ def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, event
     calm_down(world)
     if world.autoscaler is None or not world.in_git or not world.record.traffic:
         return
-    live, aim = world.pods[world.record.traffic], world.companions[world.autoscaler.copy]
+    live, aim = world.pods[world.record.traffic], world.auxiliary_objects[world.autoscaler.copy]
     assert aim == replica_set_name(APP, world.record.traffic)
     world.load(wanted)
     size = live.replicas
     world.settle()
     assert live.replicas == size
-    coming = _world(world).moving_to
+    coming = _world(world).incoming
     if coming and not awaits_confirmation(_world(world), coming):
         assert world.pods[coming.digest].replicas >= size
 

@@ -261,7 +261,7 @@ def test_a_version_that_an_older_release_rolled_back_has_a_hold_with_that_cause(
     assert not any(version.rolled_back for version in record.versions)
     assert [version.arrived for version in record.versions] == [1, 2, 3, 4]
     assert record.past_digests == ()
-    assert world(*versions).with_record(record).last_good.number == 1
+    assert world(*versions).with_record(record).rollback_target.number == 1
 
 
 def test_a_record_of_this_release_is_left_as_it_is() -> None:

@@ -244,7 +244,7 @@ LAST_GOOD = {
 @pytest.mark.parametrize("name", LAST_GOOD)
 def test_last_good_version_is(name):
     state, number = LAST_GOOD[name]
-    assert (state.last_good.number if state.last_good else None) == number
+    assert (state.rollback_target.number if state.rollback_target else None) == number
 
 
 # --- the Services ---

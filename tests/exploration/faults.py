@@ -95,7 +95,7 @@ FAULTS = (
     Fault(
         "an abort with Git away makes no override",
         "transitions.traffic.abort",
-        "    if active is None or world.goal != version.digest:\n        return world\n",
+        "    if active is None or world.desired_digest != version.digest:\n        return world\n",
         "    if True:\n        return world\n",
         "a promotion on its way",
         3,

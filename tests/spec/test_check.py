@@ -202,7 +202,7 @@ def test_a_good_repository_has_no_note() -> None:
     assert check_repository(template_files().items()).notes == []
 
 
-COMPANIONS = {
+AUXILIARY_OBJECTS = {
     "ConfigMap": "apiVersion: v1",
     "Secret": "apiVersion: v1",
     "HorizontalPodAutoscaler": "apiVersion: autoscaling/v2\n"
@@ -211,17 +211,17 @@ COMPANIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", COMPANIONS)
-def test_a_companion_is_applied_and_needs_no_note(kind: str) -> None:
+@pytest.mark.parametrize("kind", AUXILIARY_OBJECTS)
+def test_an_auxiliary_object_is_applied_and_needs_no_note(kind: str) -> None:
     metadata = "{name: it, annotations: {gitops-bg.dev/config-tracking: disabled}}"
-    file, text = "apps/shop/web/more.yaml", f"{COMPANIONS[kind]}\nkind: {kind}\nmetadata: {metadata}\n"
+    file, text = "apps/shop/web/more.yaml", f"{AUXILIARY_OBJECTS[kind]}\nkind: {kind}\nmetadata: {metadata}\n"
     assert with_file(file, text) == []
     assert notes(**{file: text}) == []
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
 def test_configuration_that_nothing_refers_to_is_a_note(kind: str) -> None:
-    """It is a companion, as it is live at once; whoever wrote it may think that a change of it is a version."""
+    """It is an auxiliary object, as it is live at once; whoever wrote it may think that a change of it is a version."""
     file, text = "apps/shop/web/more.yaml", f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: it}}\n"
     assert with_file(file, text) == []
     [note] = notes(**{file: text})

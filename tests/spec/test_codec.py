@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import ScaleReplicaSet
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
@@ -119,6 +120,12 @@ def test_what_does_not_fit_is_named(kind: type[Any], data: Any, complaint: str) 
 def test_the_file_is_named_where_there_is_one() -> None:
     with pytest.raises(InvalidInput, match=r"^observed.json: appUid: expected text, found a number$"):
         from_json(Observed, {"appUid": 5}, "observed.json")
+
+
+def test_renamed_field_is_stored_as_the_releases_before_stored_it() -> None:
+    record = Record(auxiliary_objects=(AuxiliaryObject("PodDisruptionBudget", "web"),))
+    stored = {"companions": [{"kind": "PodDisruptionBudget", "name": "web"}]}
+    assert (to_json(record), from_json(Record, stored)) == (stored, record)
 
 
 def test_an_analysis_run_survives_a_restart() -> None:

@@ -93,7 +93,7 @@ def test_files_to_begin_with_are_good(documents):
     config = loaded(documents)
     assert config.problems == ()
     assert len(config.configuration) == 2
-    assert len(config.companions.manifests) == 3
+    assert len(config.auxiliary_objects.manifests) == 3
 
 
 @pytest.mark.parametrize(("documents", "name"), [*((FILES, name) for name in FILES), (KEDA, "hpa.yaml")])
@@ -101,8 +101,10 @@ def test_any_value_in_any_field_is_read_or_a_problem(documents, name):
     for path in places(documents[name]):
         for value in ODD:
             config = loaded({**documents, name: with_value(documents[name], path, value)})
-            for companion, given in config.companions.manifests.items():
-                auxiliary_manifest(APP, "uid", Kind("v1", companion.kind, "any"), companion.name, given, "")
+            for auxiliary_object, given in config.auxiliary_objects.manifests.items():
+                auxiliary_manifest(
+                    APP, "uid", Kind("v1", auxiliary_object.kind, "any"), auxiliary_object.name, given, ""
+                )
             for each in config.configuration:
                 configuration_manifest(APP, "uid", each)
             for service, given in config.services.items():

@@ -123,7 +123,7 @@ class Scenario:
             self.agent.wake("a test")
 
     def advance(self, seconds: float) -> None:
-        """Let the agent's time go on, and have it look at every app, as its alarms would."""
+        """Let the agent's time go on, and have it look at every app, as its timers would."""
         self.clock.ahead += timedelta(seconds=seconds)
         assert self.agent is not None
         self.agent.wake_apps(self.agent.cluster.apps())

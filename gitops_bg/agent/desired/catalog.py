@@ -133,7 +133,7 @@ class Catalog:
         The ledger is asked only where there is no record (DESIGN §4.7). As long as the remote was not read in this
         process, nothing is known of main, and nothing is concluded from that.
         """
-        followed, companions, entry = reading.followed, config.companions, reading.found(app)
+        followed, auxiliary_objects, entry = reading.followed, config.auxiliary_objects, reading.found(app)
         never_described = entry is not None and entry.config.spec is None and not record.traffic
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
@@ -148,9 +148,9 @@ class Catalog:
             knowledge=knowledge,
             generation=followed.generation,
             tree=entry.tree if entry else "",
-            companions=() if never_described else tuple(companions.manifests),
-            autoscaler=None if never_described else companions.autoscaler,
-            whole=companions.whole,
+            auxiliary_objects=() if never_described else tuple(auxiliary_objects.manifests),
+            autoscaler=None if never_described else auxiliary_objects.autoscaler,
+            whole=auxiliary_objects.whole,
             ports=config.ports,
             looks=self._lookout.looks(reading.look),
         )

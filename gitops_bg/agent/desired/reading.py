@@ -74,5 +74,5 @@ def hides(hidden: Mapping[str, Problem], app: AppKey) -> Problem | None:
 
 def unreadable(app: AppKey, problem: Problem) -> Entry:
     """What stands for an app of which nothing can be read: unknown is not absent, and what runs goes on."""
-    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, companions=UNKNOWN)
+    config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, auxiliary_objects=UNKNOWN)
     return Entry(config, has_primary=True, has_target=True)

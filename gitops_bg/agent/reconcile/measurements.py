@@ -27,14 +27,14 @@ class MeasurementRunner:
         self,
         *,
         cluster: Cluster,
-        alarms: Timers,
+        timers: Timers,
         metrics: Metrics,
         wake: Callable[[AppKey], None],
         clock: Callable[[], datetime],
         threads: int,
     ) -> None:
         self._cluster = cluster
-        self._alarms = alarms
+        self._timers = timers
         self._metrics = metrics
         measuring = MetricEvaluator(Registry(), secret_reader(cluster), clock)
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
@@ -47,7 +47,7 @@ class MeasurementRunner:
         """Begin what is due, as the record says that was saved; what it does not ask for is over."""
         self._cluster.measure(app, record, measures, now)
         others = [measure for measure in measures if measure.metric.provider != JOB]
-        self._alarms.arrange(app, self._measurer.take(app, others), "measure")
+        self._timers.schedule(app, self._measurer.take(app, others), "measure")
 
     def counted(
         self, app: AppKey, before: Record, results: Sequence[MeasurementResult], still_due: Sequence[MeasurementRequest]
@@ -64,7 +64,7 @@ class MeasurementRunner:
 
     def forget(self, app: AppKey) -> None:
         """The app is gone."""
-        self._alarms.arrange(app, None, "measure")
+        self._timers.schedule(app, None, "measure")
         self._measurer.forget(app)
 
     def stop(self) -> None:

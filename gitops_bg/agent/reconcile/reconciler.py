@@ -47,7 +47,7 @@ MOST_PASSES = 12
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long what another process contradicts is not said again: to begin with, and at most."""
 
-FOR_COMPANIONS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
+FOR_AUXILIARY_OBJECTS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
@@ -60,7 +60,7 @@ class Reconciler:
         catalog: Catalog,
         cluster: Cluster,
         git: GitLoop,
-        alarms: Timers,
+        timers: Timers,
         metrics: Metrics,
         beside: Background,
         clock: Callable[[], datetime],
@@ -68,7 +68,7 @@ class Reconciler:
         self._catalog = catalog
         self._cluster = cluster
         self._git = git
-        self._alarms = alarms
+        self._timers = timers
         self._metrics = metrics
         self._beside = beside
         self._clock = clock
@@ -148,7 +148,7 @@ class Reconciler:
         if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
             self._git.poll_soon()
         self._teller.saved(facts.app, facts.record, decision.record)
-        self._alarms.arrange(facts.app, decision.wake_at, "wake")
+        self._timers.schedule(facts.app, decision.wake_at, "wake")
         self._beside.take(facts, decision, self._clock())
         try:
             wrote = self._write(facts, decision, saved=saved)
@@ -172,7 +172,7 @@ class Reconciler:
         if saved:
             self._contradictions.said(app, view, seconds)
         again = self._contradictions.again(app, seconds)
-        self._alarms.arrange(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
+        self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
         return saved
 
     def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
@@ -182,9 +182,9 @@ class Reconciler:
         auxiliary object fails with is raised only where nothing else was done: it holds up nothing else.
         """
         actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
-        first = [action for action in actions if not isinstance(action, FOR_COMPANIONS)]
+        first = [action for action in actions if not isinstance(action, FOR_AUXILIARY_OBJECTS)]
         refused = self._carry_out_all(facts, first)
-        troubled = self._accompany(facts, [action for action in actions if isinstance(action, FOR_COMPANIONS)])
+        troubled = self._accompany(facts, [action for action in actions if isinstance(action, FOR_AUXILIARY_OBJECTS)])
         error = refused or troubled
         if error is None:
             return self._refused.pop(facts.app, None) is not None or bool(actions)
@@ -234,8 +234,8 @@ class Reconciler:
         self._teller.did(app, action)
 
     def _forget(self, app: AppKey) -> None:
-        self._alarms.arrange(app, None, "wake")
-        self._alarms.arrange(app, None, "say")
+        self._timers.schedule(app, None, "wake")
+        self._timers.schedule(app, None, "say")
         self._contradictions.drop(app)
         self._beside.forget(app)
         self._git.submit(app, GitChange((), Record(), ""))

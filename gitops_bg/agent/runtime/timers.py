@@ -23,7 +23,7 @@ JOB = "wake-apps"
 
 
 class Timers:
-    """At most one alarm an app and purpose: setting it again moves it."""
+    """At most one timer for each app and purpose: setting it again moves it."""
 
     def __init__(self, scheduler: Scheduler, clock: Callable[[], datetime], wake: Callable[[AppKey], None]) -> None:
         self._scheduler = scheduler
@@ -34,8 +34,8 @@ class Timers:
         self._heap: list[tuple[datetime, AppKey, str]] = []
         self._scheduled: datetime | None = None
 
-    def arrange(self, app: AppKey, moment: datetime | None, purpose: str) -> None:
-        """Wake the app at ``moment``; None takes the alarm of this purpose back."""
+    def schedule(self, app: AppKey, moment: datetime | None, purpose: str) -> None:
+        """Wake the app at ``moment``; None takes the timer of this purpose back."""
         key = (app, purpose)
         with self._lock:
             if self._moments.get(key) == moment:
@@ -45,14 +45,14 @@ class Timers:
                 return
             self._moments[key] = moment
             heapq.heappush(self._heap, (moment, app, purpose))
-            self._schedule()
+            self._reschedule()
 
-    def ring(self) -> None:
+    def fire(self) -> None:
         """Wake every app whose moment has come, and arrange for the next."""
         with self._lock:
             self._scheduled = None
             due = list(self._due(self._clock()))
-            self._schedule()
+            self._reschedule()
         for app in due:
             self._wake(app)
 
@@ -65,7 +65,7 @@ class Timers:
                 due.add(app)
         return due
 
-    def _schedule(self) -> None:
+    def _reschedule(self) -> None:
         while self._heap and self._moments.get((self._heap[0][1], self._heap[0][2])) != self._heap[0][0]:
             heapq.heappop(self._heap)
         if not self._heap:
@@ -73,4 +73,4 @@ class Timers:
         earliest = self._heap[0][0]
         if self._scheduled is None or earliest < self._scheduled:
             self._scheduled = earliest
-            self._scheduler.add_job(self.ring, trigger="date", run_date=earliest, id=JOB, replace_existing=True)
+            self._scheduler.add_job(self.fire, trigger="date", run_date=earliest, id=JOB, replace_existing=True)

@@ -46,10 +46,10 @@ class AuxiliaryObjects:
 
     def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[AuxiliaryView, ...]:
         """Those that Git names or the record remembers, as they are now; none for what is not there."""
-        given = config.companions.manifests if config is not None else {}
-        if not given and not record.companions:
+        given = config.auxiliary_objects.manifests if config is not None else {}
+        if not given and not record.auxiliary_objects:
             return ()
-        wanted = dict.fromkeys((*given, *record.companions))
+        wanted = dict.fromkeys((*given, *record.auxiliary_objects))
         seen = (self._view(app, app_uid, one, given.get(one)) for one in wanted)
         return tuple(view for view in seen if view is not None)
 
@@ -60,75 +60,77 @@ class AuxiliaryObjects:
         if isinstance(action, ApplyAuxiliaryObject):
             self._apply(app, app_uid, config, action)
         else:
-            self._delete(app, action.companion)
+            self._delete(app, action.auxiliary_object)
 
     def _apply(self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject) -> None:
         """Make it what Git says, and aim it; one that Git does not describe just now is only aimed anew."""
-        companion = action.companion
-        given = config.companions.manifests.get(companion) if config is not None else None
-        kind = self._kind(companion, given)
-        live = self._own(kind, app, companion.name)
+        auxiliary_object = action.auxiliary_object
+        given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
+        kind = self._kind(auxiliary_object, given)
+        live = self._own(kind, app, auxiliary_object.name)
         aim = names.replica_set_name(app, action.digest) if action.digest else ""
         if given is None:
-            self._aim(kind, app, live, companion, aim)
+            self._aim(kind, app, live, auxiliary_object, aim)
             return
-        manifest = auxiliary_manifest(app, app_uid, kind, companion.name, given, aim)
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, aim)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
-            answer = self._client.merge_patch(kind, app.namespace, companion.name, extra)
-        self._settled[app, companion] = _content(answer)
+            answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)
+        self._settled[app, auxiliary_object] = _content(answer)
 
-    def _delete(self, app: AppKey, companion: AuxiliaryObject) -> None:
-        kind = self._kind(companion, None)
-        live = self._own(kind, app, companion.name)
-        self._settled.pop((app, companion), None)
+    def _delete(self, app: AppKey, auxiliary_object: AuxiliaryObject) -> None:
+        kind = self._kind(auxiliary_object, None)
+        live = self._own(kind, app, auxiliary_object.name)
+        self._settled.pop((app, auxiliary_object), None)
         if live is not None:
-            self._client.delete(kind, app.namespace, companion.name, live["metadata"]["uid"])
+            self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])
 
-    def _aim(self, kind: Kind, app: AppKey, live: Object | None, companion: AuxiliaryObject, aim: str) -> None:
+    def _aim(self, kind: Kind, app: AppKey, live: Object | None, auxiliary_object: AuxiliaryObject, aim: str) -> None:
         if live is None:
-            raise WorldChanged(f"{sentence(companion, app)} is gone")
-        self._client.merge_patch(kind, app.namespace, companion.name, {"spec": {AIM: aim_at(aim)}})
+            raise WorldChanged(f"{sentence(auxiliary_object, app)} is gone")
+        self._client.merge_patch(kind, app.namespace, auxiliary_object.name, {"spec": {AIM: aim_at(aim)}})
 
-    def _view(self, app: AppKey, app_uid: str, companion: AuxiliaryObject, given: Given | None) -> AuxiliaryView | None:
+    def _view(
+        self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None
+    ) -> AuxiliaryView | None:
         version = given["apiVersion"] if given is not None else ""
         try:
-            kind = self._kinds.kind(companion.kind, version)
-            live = self._get(kind, app, companion) if kind is not None else None
+            kind = self._kinds.kind(auxiliary_object.kind, version)
+            live = self._get(kind, app, auxiliary_object) if kind is not None else None
         except Refused as error:
-            return AuxiliaryView(companion, trouble=_with_remedy(app, companion, error))
+            return AuxiliaryView(auxiliary_object, trouble=_with_remedy(app, auxiliary_object, error))
         if kind is None:
-            why = f"{sentence(companion, app)}: {why_unserved(companion.kind, version)}"
-            return AuxiliaryView(companion, trouble=why) if given is not None else None
+            why = f"{sentence(auxiliary_object, app)}: {why_unserved(auxiliary_object.kind, version)}"
+            return AuxiliaryView(auxiliary_object, trouble=why) if given is not None else None
         if live is None:
             return None
         meta = meta_of(live)
         owner = owner_of(kind, meta, app)
         aim = aim_of(live)
-        drifted = given is not None and not owner and self._drifted(app, app_uid, kind, companion, given, live)
-        return AuxiliaryView(companion, owner, drifted, aim, meta.deleting)
+        drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
+        return AuxiliaryView(auxiliary_object, owner, drifted, aim, meta.deleting)
 
     def _drifted(
-        self, app: AppKey, app_uid: str, kind: Kind, companion: AuxiliaryObject, given: Given, live: Object
+        self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
         """Whether it is not what Git says; what the server made of that when it was applied last is no drift (I5)."""
-        manifest = auxiliary_manifest(app, app_uid, kind, companion.name, given, aim_of(live))
-        settled = is_as_given(live, manifest) or self._settled.get((app, companion)) == _content(live)
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, aim_of(live))
+        settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 
-    def _get(self, kind: Kind, app: AppKey, companion: AuxiliaryObject) -> Object | None:
+    def _get(self, kind: Kind, app: AppKey, auxiliary_object: AuxiliaryObject) -> Object | None:
         try:
-            return self._client.get(kind, app.namespace, companion.name)
+            return self._client.get(kind, app.namespace, auxiliary_object.name)
         except NotFound:
-            self._kinds.forget(companion.kind)
+            self._kinds.forget(auxiliary_object.kind)
             raise
 
-    def _kind(self, companion: AuxiliaryObject, given: Given | None) -> Kind:
+    def _kind(self, auxiliary_object: AuxiliaryObject, given: Given | None) -> Kind:
         version = given["apiVersion"] if given is not None else ""
-        kind = self._kinds.kind(companion.kind, version)
+        kind = self._kinds.kind(auxiliary_object.kind, version)
         if kind is None:
-            raise NotFound(f"{companion}: {why_unserved(companion.kind, version)}")
+            raise NotFound(f"{auxiliary_object}: {why_unserved(auxiliary_object.kind, version)}")
         return kind
 
     def _own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
@@ -139,11 +141,11 @@ class AuxiliaryObjects:
         return live
 
 
-def _with_remedy(app: AppKey, companion: AuxiliaryObject, error: Refused) -> str:
+def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:
     """Why an auxiliary object cannot be looked at; of a Secret also who is to grant the right."""
-    if companion.kind != SECRETS.name or not isinstance(error, Forbidden):
+    if auxiliary_object.kind != SECRETS.name or not isinstance(error, Forbidden):
         return str(error)
-    return f"the agent may not apply {sentence(companion, app)}: {grant_for_secrets(app.namespace)}; {error}"
+    return f"the agent may not apply {sentence(auxiliary_object, app)}: {grant_for_secrets(app.namespace)}; {error}"
 
 
 def _content(live: Object) -> tuple[str, str]:

@@ -82,7 +82,7 @@ class Executor:
         writer: Writer,
         settled: AppliedStates,
         pods: Pods,
-        companions: AuxiliaryObjects,
+        auxiliary_objects: AuxiliaryObjects,
         us: Allegiance = NOBODYS,
     ) -> None:
         self._us = us
@@ -92,7 +92,7 @@ class Executor:
         self._settled = settled
         self._pods = pods
         self.copies = Copies(reader, writer, self._own, self._uid)
-        self._companions = companions
+        self._auxiliary_objects = auxiliary_objects
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str = "") -> None:
         """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
@@ -122,7 +122,7 @@ class Executor:
             case SwitchTraffic() | MarkService():
                 self._change_traffic(app, config, action, decided_on)
             case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
-                self._companions.carry_out(app, self._uid(app), config, action)
+                self._auxiliary_objects.carry_out(app, self._uid(app), config, action)
             case _:
                 assert_never(action)
 
@@ -168,7 +168,7 @@ class Executor:
             if action.replicas < existing["spec"]["replicas"]:
                 self._refuse_if_serving(app, config, existing)
             before = replica_set_state(existing)
-            action = replace(action, apart=anti_affinity.read(before.apart))
+            action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
         manifest = replica_set_manifest(app, self._uid(app), action, worn)
         state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))

@@ -8,37 +8,37 @@ import json
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.core import names
-from gitops_bg.core.model.version import AppKey, KeepApart
+from gitops_bg.core.model.version import AntiAffinityTerm, AppKey
 from gitops_bg.core.text.foreign_json import read_json
 
 TOPOLOGY = "kubernetes.io/hostname"
 
 
-def written(apart: KeepApart | None) -> str:
+def written(given: AntiAffinityTerm | None) -> str:
     """The value of the annotation; empty where there is nothing to keep apart from."""
-    return "" if apart is None else json.dumps({"digest": apart.digest, "weight": apart.weight})
+    return "" if given is None else json.dumps({"digest": given.digest, "weight": given.weight})
 
 
-def read(text: str) -> KeepApart | None:
+def read(text: str) -> AntiAffinityTerm | None:
     """What an annotation says; None where there is none, or somebody made it unreadable.
 
-    >>> read(written(KeepApart("v1:3f9c", 50)))
-    KeepApart(digest='v1:3f9c', weight=50)
+    >>> read(written(AntiAffinityTerm("v1:3f9c", 50)))
+    AntiAffinityTerm(digest='v1:3f9c', weight=50)
     """
     try:
         value = read_json(text)
-        return KeepApart(str(value["digest"]), None if value["weight"] is None else int(value["weight"]))
+        return AntiAffinityTerm(str(value["digest"]), None if value["weight"] is None else int(value["weight"]))
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def keep_apart(template: Object, app: AppKey, apart: KeepApart | None) -> Object:
+def add(template: Object, app: AppKey, given: AntiAffinityTerm | None) -> Object:
     """A pod template with one more anti-affinity term, after those of its own (argo-rollouts.md §1.1)."""
-    if apart is None:
+    if given is None:
         return template
     affinity = template.setdefault("spec", {}).setdefault("affinity", {}).setdefault("podAntiAffinity", {})
-    term = {"labelSelector": {"matchLabels": names.selector(app, apart.digest)}, "topologyKey": TOPOLOGY}
-    kind = "required" if apart.weight is None else "preferred"
-    item = term if apart.weight is None else {"weight": apart.weight, "podAffinityTerm": term}
+    term = {"labelSelector": {"matchLabels": names.selector(app, given.digest)}, "topologyKey": TOPOLOGY}
+    kind = "required" if given.weight is None else "preferred"
+    item = term if given.weight is None else {"weight": given.weight, "podAffinityTerm": term}
     affinity.setdefault(f"{kind}DuringSchedulingIgnoredDuringExecution", []).append(item)
     return template

@@ -87,9 +87,9 @@ def content_of(live: Mapping[str, Any]) -> str:
     return json.dumps([spec, rest], sort_keys=True)
 
 
-def sentence(companion: AuxiliaryObject, app: AppKey) -> str:
+def sentence(auxiliary_object: AuxiliaryObject, app: AppKey) -> str:
     """How messages name it."""
-    return f"{companion.kind} {app.namespace}/{companion.name}"
+    return f"{auxiliary_object.kind} {app.namespace}/{auxiliary_object.name}"
 
 
 def _plain(given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -50,7 +50,7 @@ def replica_set_manifest(
             names.FULL_DIGEST: digest,
             names.SNAPSHOT: action.snapshot.text,
             **_unless_empty(names.CONFIGURATION, text_of(action.snapshot.configuration)),
-            **_unless_empty(names.APART, anti_affinity.written(action.apart)),
+            **_unless_empty(names.ANTI_AFFINITY, anti_affinity.written(action.anti_affinity)),
             **_unless_empty(
                 names.POD_METADATA,
                 ephemeral_metadata.written(worn or ephemeral_metadata.EphemeralMetadata(action.metadata)),
@@ -63,7 +63,7 @@ def replica_set_manifest(
         "replicas": action.replicas,
         "minReadySeconds": action.min_ready_seconds,
         "selector": {"matchLabels": names.selector(app, digest)},
-        "template": anti_affinity.keep_apart(template, app, action.apart),
+        "template": anti_affinity.add(template, app, action.anti_affinity),
     }
     return manifest
 

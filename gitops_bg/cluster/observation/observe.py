@@ -64,7 +64,7 @@ class Contents:
     replica_sets: tuple[ReplicaSetState, ...] = ()
     services: Mapping[str, ServiceState] = field(default_factory=dict)
     slices: tuple[SliceState, ...] = ()
-    companions: tuple[AuxiliaryView, ...] = ()
+    auxiliary_objects: tuple[AuxiliaryView, ...] = ()
     pods: tuple[PodView, ...] | None = None
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
@@ -78,7 +78,7 @@ class Sources:
 
     reader: Reader
     pods: Pods
-    companions: AuxiliaryObjects
+    auxiliary_objects: AuxiliaryObjects
     anchors: Anchors
 
 
@@ -91,7 +91,7 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     services = {name: service for name, service in found.items() if service is not None}
     copies = reader.copies(app, in_use=_uses_configuration(config, record))
     uid = state.meta.uid if state is not None else ""
-    beside, anchor = sources.companions.views(app, uid, config, record), sources.anchors.uid(app.namespace, uid)
+    beside, anchor = sources.auxiliary_objects.views(app, uid, config, record), sources.anchors.uid(app.namespace, uid)
     sets, slices = reader.replica_sets(app), reader.slices(app)
     contents = Contents(state, sets, services, slices, beside, copies=copies, namespace_uid=anchor)
     return _with_pods(contents, sources.pods, app) if record.restart and record.restart.begun else contents
@@ -136,7 +136,7 @@ def observe(
             view for name in former_names(config, contents.app, record) if (view := look.service(name))
         ),
         preview_service=look.service(wanted.preview),
-        companions=contents.companions,
+        auxiliary_objects=contents.auxiliary_objects,
         pods=contents.pods,
         pods_refused=contents.pods_refused,
         request=request_of(contents.app.request) if contents.app is not None else None,

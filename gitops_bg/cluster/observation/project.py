@@ -47,7 +47,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
         min_ready_seconds=spec.get("minReadySeconds", 0),
         intact=labels.get(names.DIGEST) == short(annotations.get(names.FULL_DIGEST, "")),
         configuration=annotations.get(names.CONFIGURATION, ""),
-        apart=annotations.get(names.APART, ""),
+        anti_affinity=annotations.get(names.ANTI_AFFINITY) or annotations.get(names.APART_FROM, ""),
         worn=annotations.get(names.POD_METADATA, ""),
         pods=status.get("replicas", 0),
         ready=status.get("readyReplicas", 0),
@@ -126,7 +126,7 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
         state.color,
         state.number,
         state.configuration,
-        state.apart,
+        state.anti_affinity,
         state.worn,
     )
 
@@ -146,7 +146,7 @@ def _is_intact(state: ReplicaSetState, template: Object) -> bool:
     rendered = ephemeral_metadata.dress(
         pod_template(app, snapshot, labels), ephemeral_metadata.read(state.worn).metadata, labels
     )
-    return contains(template, anti_affinity.keep_apart(rendered, app, anti_affinity.read(state.apart)))
+    return contains(template, anti_affinity.add(rendered, app, anti_affinity.read(state.anti_affinity)))
 
 
 def _is_ready(endpoint: Object) -> bool:

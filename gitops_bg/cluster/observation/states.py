@@ -68,7 +68,7 @@ class ReplicaSetState:
     """Whether its template and labels are what its own snapshot renders to."""
     configuration: str = ""
     """The annotation that says what configuration it uses (``spec.manifests.configuration``)."""
-    apart: str = ""
+    anti_affinity: str = ""
     """The annotation that says what its pods are kept off (``cluster.manifests.anti_affinity``)."""
     worn: str = ""
     """The annotation that says what its pods carry by their role (``cluster.manifests.ephemeral_metadata``)."""

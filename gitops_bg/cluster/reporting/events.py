@@ -172,7 +172,7 @@ def reason_of(action: ClusterAction) -> str:
         case ApplyService():
             reason = "ServiceApplied"
         case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
-            reason = "CompanionApplied" if isinstance(action, ApplyAuxiliaryObject) else "CompanionDeleted"
+            reason = "AuxiliaryObjectApplied" if isinstance(action, ApplyAuxiliaryObject) else "AuxiliaryObjectDeleted"
         case ApplyApp() | DeleteApp() | MarkService():
             reason = ""
         case _:

@@ -6,7 +6,7 @@ from gitops_bg.core.world import World
 
 def auxiliary_trouble(world: World) -> str:
     """Why one of them is not what Git says it should be; empty where all are, or will be at once."""
-    views = (world.companion(one) for one in world.record.companions)
+    views = (world.auxiliary_object(one) for one in world.record.auxiliary_objects)
     return next((view.trouble for view in views if view and view.trouble), "")
 
 

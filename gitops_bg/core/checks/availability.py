@@ -13,7 +13,7 @@ DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 def is_in_flight(world: World, version: Version) -> bool:
     """Whether a version is on its way to live traffic: the candidate, or what ``primary.yaml`` names."""
     on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
-    return version.digest != world.record.traffic and (on_its_way or version.digest == world.goal)
+    return version.digest != world.record.traffic and (on_its_way or version.digest == world.desired_digest)
 
 
 def is_available(world: World, version: Version) -> bool:
@@ -24,7 +24,7 @@ def is_available(world: World, version: Version) -> bool:
     """
     view, needed = world.replica_set(version.digest), wanted_size(world, version)
     autoscaler = world.record.autoscaler
-    if autoscaler and version.available_since and version.digest != world.goal:
+    if autoscaler and version.available_since and version.digest != world.desired_digest:
         needed = min(needed, max(1, autoscaler.minimum))
     return view is not None and view.available >= needed
 

@@ -66,7 +66,7 @@ def shut_after_commit(world: World, version: Version) -> tuple[Gate, ...]:
 @answered_once
 def gates_to_show(world: World) -> tuple[Gate, ...]:
     """The gates of the version that is next: the one traffic is on its way to, else the target's."""
-    coming = world.moving_to
+    coming = world.incoming
     if coming:
         return gates_before_switch(world, coming)
     version = world.record.version(world.target_digest)

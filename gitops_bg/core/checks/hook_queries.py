@@ -41,7 +41,7 @@ def goes_forward(world: World, version: Version) -> bool:
     """Whether hooks are asked about a version: on its way, and neither the first nor a way back (DESIGN §4.5, §4.6)."""
     if not world.record.traffic or version.digest == world.record.traffic or world.record.held(version.digest):
         return False
-    if version.digest == world.goal:
+    if version.digest == world.desired_digest:
         return world.lane is SwitchKind.PROMOTION
     is_target = version.digest == world.target_digest or not world.target
     return version.stage is Stage.CANDIDATE and not version.retiring and is_target
@@ -58,7 +58,7 @@ def is_judged_live(world: World, version: Version) -> bool:
     """Whether it serves, and the analysis after its promotion is not over: rollback hooks are still asked."""
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and (run.running or run.paused) and run.digest == version.digest
-    return judged and version.digest == world.record.traffic == world.goal
+    return judged and version.digest == world.record.traffic == world.desired_digest
 
 
 def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:

@@ -43,7 +43,7 @@ def asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
 def _is_watched(world: World, version: Version, run: HookRun) -> bool:
     if run.type is ROLLBACK:
         return goes_forward(world, version) or is_judged_live(world, version)
-    answered = run.type is CONFIRM_PROMOTION and not run.final and world.moving_to == version
+    answered = run.type is CONFIRM_PROMOTION and not run.final and world.incoming == version
     if answered or is_skipped(world, version, run.type):
         return False
     return goes_forward(world, version) and not world.frozen

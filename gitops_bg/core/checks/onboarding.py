@@ -45,7 +45,7 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
         return False
     if not view.ours:
         return True
-    first = world.goal or world.target_digest
+    first = world.desired_digest or world.target_digest
     return not (world.record.traffic or version.digest == first)
 
 

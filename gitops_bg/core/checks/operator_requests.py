@@ -22,7 +22,7 @@ def destination(world: World, number: int | None, *, forced: bool = False) -> Ve
     ``forced``: to one that is on hold or came forward later, too. One that never served is never gone back to.
     """
     if number is None:
-        return world.last_good
+        return world.rollback_target
     version = world.record.numbered(number)
     if version is None or not world.snapshot(version).text:
         return None

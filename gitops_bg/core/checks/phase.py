@@ -53,7 +53,7 @@ def phase_of(world: World) -> Phase:
 
 
 def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
-    coming, candidate = world.moving_to, world.candidate
+    coming, candidate = world.incoming, world.candidate
     yield Phase.INVALID, bool(world.desired.problems)
     yield Phase.SUSPENDED, world.suspended
     yield Phase.ROLLING_BACK, coming is not None and world.lane is SwitchKind.ROLLBACK
@@ -82,7 +82,7 @@ def _is_checked(world: World, candidate: Version) -> bool:
 
 def _judged(world: World, finding: AnalysisPhase) -> bool:
     """Whether a run of what serves, or of what is to serve next, stands there."""
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     concerned = {world.record.traffic, coming.digest if coming else ""}
     return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
 
@@ -106,7 +106,7 @@ def refusal(world: World) -> str:
 
 
 def _failure(world: World) -> str:
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     return f"{coming.failure}: {version_name(coming)} did not become available" if coming and coming.failure else ""
 
 
@@ -147,7 +147,7 @@ def foreign_object(world: World) -> str:
     whose = (view.owner or f"{view.name} is not ours" for view in views if view and not view.ours)
     first, leak = next(whose, ""), leaks(world)
     return (f"{first}; {leak}" if first and leak else first) or next(
-        (view.owner for view in observed.companions if view.owner), ""
+        (view.owner for view in observed.auxiliary_objects if view.owner), ""
     )
 
 

@@ -90,4 +90,4 @@ def is_old(restart: Restart, pod: PodView) -> bool:
 
 def may_go_on(world: World) -> bool:
     """Whether pods may be evicted now: nothing else moves or is frozen."""
-    return not (world.frozen or world.moving_to or world.record.switch)
+    return not (world.frozen or world.incoming or world.record.switch)

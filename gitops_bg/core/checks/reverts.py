@@ -60,7 +60,7 @@ def _says_nothing(_: World, told: Provenance) -> str:
 
 
 def _says_something_else(world: World, told: Provenance) -> str:
-    leaving = world.record.version(world.goal)
+    leaving = world.record.version(world.desired_digest)
     if leaving and leaving.digest in {resolve(world.record, snapshot) for snapshot in told.taken_back}:
         return ""
     said = f"{_commit(told)} says that it reverts {', '.join(told.named)}"

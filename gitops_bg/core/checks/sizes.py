@@ -20,7 +20,7 @@ def _wanted(world: World, version: Version) -> int:
         return max(full, live) if world.record.autoscaler else full
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
-    if version.digest == world.goal and not held_back:
+    if version.digest == world.desired_digest and not held_back:
         return max(full, _live(world, world.record.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
@@ -46,7 +46,7 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
 def _shown(world: World, version: Version, full: int) -> int:
     """What never served, or is promoted again, shows that it runs: with one pod also where an autoscaler leaves live
     traffic with none."""
-    is_promoted = version.digest == world.goal and world.lane is SwitchKind.PROMOTION
+    is_promoted = version.digest == world.desired_digest and world.lane is SwitchKind.PROMOTION
     is_known = version.was_active and not is_promoted
     return full if is_known or world.record.autoscaler is None else max(1, full)
 
@@ -54,7 +54,7 @@ def _shown(world: World, version: Version, full: int) -> int:
 def _is_being_scaled(world: World, version: Version) -> bool:
     """Whether the autoscaler still aims at a version that traffic has left: two would scale it else (I5)."""
     autoscaler = world.record.autoscaler
-    view = world.companion(autoscaler.copy) if autoscaler else None
+    view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
     return view is not None and view.aim == replica_set_name(world.spec.app, version.digest)
 
 

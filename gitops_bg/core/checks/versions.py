@@ -9,12 +9,12 @@ def is_live(world: World, digest: str) -> bool:
     """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
     switch = world.record.switch
     decided = switch is not None and digest == switch.to_digest
-    return world.is_selected(digest) or decided or digest in (world.record.traffic, world.goal)
+    return world.is_selected(digest) or decided or digest in (world.record.traffic, world.desired_digest)
 
 
 def next_color(world: World) -> Color:
     """The colour that the active version does not have; blue for the first (DESIGN §2)."""
-    serving = world.active or world.record.version(world.goal)
+    serving = world.active or world.record.version(world.desired_digest)
     return serving.color.other if serving else Color.BLUE
 
 

@@ -11,9 +11,9 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
 from gitops_bg.core.model.version import (
     NO_METADATA,
+    AntiAffinityTerm,
     Color,
     ConfigurationRef,
-    KeepApart,
     PodMetadata,
     ServicePorts,
     Snapshot,
@@ -50,7 +50,7 @@ class DeleteApp:
 class CreateReplicaSet:
     """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's.
 
-    ``apart`` counts where it is created only: a repair keeps what the live object was created with.
+    ``anti_affinity`` counts where it is created only: a repair keeps what the live object was created with.
     """
 
     number: int
@@ -59,14 +59,14 @@ class CreateReplicaSet:
     replicas: int
     min_ready_seconds: int = 0
     repair: bool = False
-    apart: KeepApart | None = None
+    anti_affinity: AntiAffinityTerm | None = None
     metadata: PodMetadata = NO_METADATA
     """What new pods get beside the snapshot; `SyncPodMetadata` brings it to those that are there."""
     reason: str = ""
 
     def __str__(self) -> str:
         verb = "repair" if self.repair else "create"
-        apart = f", apart from {short(self.apart.digest)}" if self.apart else ""
+        apart = f", apart from {short(self.anti_affinity.digest)}" if self.anti_affinity else ""
         version = label(self.number, self.snapshot.digest)
         why = f": {self.reason}" if self.reason else ""
         return f"{verb} the {self.color} ReplicaSet of {version} at {self.replicas}{apart}{why}"
@@ -244,25 +244,25 @@ class MarkService:
 class ApplyAuxiliaryObject:
     """Create an auxiliary object, or make it again what Git says. An autoscaler scales the version of ``digest``."""
 
-    companion: AuxiliaryObject
+    auxiliary_object: AuxiliaryObject
     reason: str
     digest: str = ""
     number: int | None = None
 
     def __str__(self) -> str:
         aim = f" -> {label(self.number, self.digest)}" if self.digest else ""
-        return f"apply {self.companion}{aim}: {self.reason}"
+        return f"apply {self.auxiliary_object}{aim}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteAuxiliaryObject:
     """Delete an auxiliary object that was made before."""
 
-    companion: AuxiliaryObject
+    auxiliary_object: AuxiliaryObject
     reason: str
 
     def __str__(self) -> str:
-        return f"delete {self.companion}: {self.reason}"
+        return f"delete {self.auxiliary_object}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

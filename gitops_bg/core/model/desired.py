@@ -138,7 +138,7 @@ class Desired:
     history_lasts: bool = True
     """Whether it has been so for a while; a remote that lags for a moment is nothing for the ledger."""
     memory: LedgerMemory | None = None
-    companions: tuple[AuxiliaryObject, ...] = ()
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
     """What is to be live beside the versions, the copy of the autoscaler with it."""
     autoscaler: Autoscaler | None = None
     whole: bool = True
@@ -170,7 +170,9 @@ class Desired:
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        return replace(nothing, companions=(), autoscaler=None, whole=False, ports=(), provenance=None, looks=NO_LOOKS)
+        return replace(
+            nothing, auxiliary_objects=(), autoscaler=None, whole=False, ports=(), provenance=None, looks=NO_LOOKS
+        )
 
     @property
     def seen(self) -> bool:

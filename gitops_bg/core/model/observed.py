@@ -97,7 +97,7 @@ class ServiceView:
 class AuxiliaryView:
     """An auxiliary object that is live, or of which nobody can say whether it is."""
 
-    companion: AuxiliaryObject
+    auxiliary_object: AuxiliaryObject
     owner: str = ""
     """Whose it is, where it is not ours."""
     drifted: bool = False
@@ -194,7 +194,7 @@ class Observed:
     former_services: tuple[ServiceView, ...] = ()
     """Those that the live BlueGreenDeployment or the record names as active, and Git no longer names."""
     preview_service: ServiceView | None = None
-    companions: tuple[AuxiliaryView, ...] = ()
+    auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={"stored as": "companions"})
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun: nobody else looks at them."""
     pods_refused: str = ""

@@ -4,7 +4,7 @@ It is the status of the BlueGreenDeployment, saved before the actions it leads t
 resourceVersion. Whatever can be seen in the cluster or in Git is not in it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -312,7 +312,7 @@ class Record:
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
-    companions: tuple[AuxiliaryObject, ...] = ()
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={"stored as": "companions"})
     """Those that Git names, and those that it named and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
     """Who decides how many pods the live version has; None: the target's ``replicas``."""

@@ -93,7 +93,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepApart:
+class AntiAffinityTerm:
     """The version whose nodes new pods keep off: strictly, or, with a ``weight`` of 1 to 100, where possible."""
 
     digest: str

@@ -18,48 +18,50 @@ from gitops_bg.core.world import World
 
 def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
     """Delete what left Git, then bring the rest to what Git says; while suspended only where the autoscaler aims."""
-    return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.companions else ()
+    return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.auxiliary_objects else ()
 
 
 def _departures(world: World) -> Iterator[ClusterAction]:
-    for one in world.record.companions if world.desired.whole and not world.suspended else ():
-        view = world.companion(one)
-        if one in world.desired.companions or view is None or view.trouble or not may_be_live(view):
+    for one in world.record.auxiliary_objects if world.desired.whole and not world.suspended else ():
+        view = world.auxiliary_object(one)
+        if one in world.desired.auxiliary_objects or view is None or view.trouble or not may_be_live(view):
             continue
         if not _is_in_use(world, one):
             yield DeleteAuxiliaryObject(one, "it left Git")
 
 
-def _is_in_use(world: World, companion: AuxiliaryObject) -> bool:
+def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
     """Whether pods of a version that is remembered may ask for it by its name: then it stays, or there is no way back.
 
     Read off the text of the template, which may say so once too often, never once too seldom.
     """
-    if companion.kind not in CONFIGURATION:
+    if auxiliary_object.kind not in CONFIGURATION:
         return False
     snapshots = (world.snapshot(version) for version in world.record.versions)
-    return any(_refers(snapshot, companion) for snapshot in snapshots)
+    return any(_refers(snapshot, auxiliary_object) for snapshot in snapshots)
 
 
-def _refers(snapshot: Snapshot, companion: AuxiliaryObject) -> bool:
-    copied = any((ref.kind, ref.name) == (companion.kind, companion.name) for ref in snapshot.configuration)
-    return not copied and f'"{companion.name}"' in snapshot.text
+def _refers(snapshot: Snapshot, auxiliary_object: AuxiliaryObject) -> bool:
+    copied = any(
+        (ref.kind, ref.name) == (auxiliary_object.kind, auxiliary_object.name) for ref in snapshot.configuration
+    )
+    return not copied and f'"{auxiliary_object.name}"' in snapshot.text
 
 
 def _arrivals(world: World) -> Iterator[ClusterAction]:
-    for one in world.record.companions:
-        view = world.companion(one)
+    for one in world.record.auxiliary_objects:
+        view = world.auxiliary_object(one)
         if view and (view.owner or view.trouble or view.deleting):
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one:
             yield from _aimed(world, one, view)
-        elif one in world.desired.companions and not world.suspended and (reason := _difference(view)):
+        elif one in world.desired.auxiliary_objects and not world.suspended and (reason := _difference(view)):
             yield ApplyAuxiliaryObject(one, reason)
 
 
 def _aimed(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> Iterator[ClusterAction]:
     """None is made before anything serves; one that Git does not describe just now can still be aimed anew."""
-    active, described = world.active, copy in world.desired.companions
+    active, described = world.active, copy in world.desired.auxiliary_objects
     if active is None or (view is None and not described) or (not described and world.desired.whole):
         return
     reason = _difference(view) if described and not world.suspended else ""

@@ -82,7 +82,7 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
 
 def _waits_its_turn(world: World) -> bool:
     """What ``primary.yaml`` names goes through first (DESIGN §4), unless it has failed to arrive."""
-    return world.moving_to is not None and not world.moving_to.failure
+    return world.incoming is not None and not world.incoming.failure
 
 
 def _promotes_on_expiry(world: World, candidate: Version) -> bool:

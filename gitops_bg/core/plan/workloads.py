@@ -11,7 +11,7 @@ from gitops_bg.core.checks.versions import is_live
 from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import SwitchKind
-from gitops_bg.core.model.version import KeepApart, Stage, Version
+from gitops_bg.core.model.version import AntiAffinityTerm, Stage, Version
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.world import World
 
@@ -27,7 +27,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
     Traffic needs the version that it goes back to, if it does, and then the one that serves. In a rebuilt cluster all
     begin anew, whatever served in the one before.
     """
-    versions, back = manageable(world), world.moving_to if world.lane is SwitchKind.ROLLBACK else None
+    versions, back = manageable(world), world.incoming if world.lane is SwitchKind.ROLLBACK else None
     wanted = (back.digest if back else "", world.record.traffic)
     needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
     others = tuple(version for version in versions if version.digest not in wanted)
@@ -49,7 +49,7 @@ def manageable(world: World) -> tuple[Version, ...]:
     """The versions to care for now: while suspended, only the one that traffic goes back to."""
     if not world.suspended:
         return world.record.versions
-    coming = world.moving_to
+    coming = world.incoming
     return (coming,) if coming and world.lane is not SwitchKind.PROMOTION else ()
 
 
@@ -69,21 +69,23 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
     """A new candidate begins at 0 (DESIGN §4.1); what served before comes back at its size at once."""
     snapshot = world.snapshot(version)
     gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
-    if not snapshot.text or (gone_for_good and version.digest != world.goal):
+    if not snapshot.text or (gone_for_good and version.digest != world.desired_digest):
         return ()
     ready, color, metadata = world.spec.min_ready_seconds, version.color, metadata_for(world, version)
     if version.was_active:
         return (CreateReplicaSet(version.number, snapshot, color, size, ready, metadata=metadata),)
-    created = CreateReplicaSet(version.number, snapshot, color, 0, ready, apart=_apart(world), metadata=metadata)
+    created = CreateReplicaSet(
+        version.number, snapshot, color, 0, ready, anti_affinity=_anti_affinity(world), metadata=metadata
+    )
     if size == 0:
         return (created,)
     return created, ScaleReplicaSet(version.digest, version.number, 0, size, "a new candidate")
 
 
-def _apart(world: World) -> KeepApart | None:
+def _anti_affinity(world: World) -> AntiAffinityTerm | None:
     """What a new version is kept off. Never what served before: nothing may stand in the way back (I6)."""
     anti, active = world.spec.strategy.anti_affinity, world.active
-    return KeepApart(active.digest, anti.weight) if anti and active else None
+    return AntiAffinityTerm(active.digest, anti.weight) if anti and active else None
 
 
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:

@@ -113,7 +113,7 @@ def _healthy(world: World, phase: Phase) -> Condition:
 def _story(world: World) -> str:
     if is_scaled_to_zero(world):
         return _AT_ZERO
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     if coming:
         return f"{version_name(coming)} is on its way"
     if world.record.restart and world.record.restart.begun:
@@ -171,7 +171,7 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
 def _analysis(world: World) -> Condition:
     """The run of what is on its way, else the last there was."""
     run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     if coming and world.record.in_full == coming.digest:
         return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
     is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None

@@ -26,7 +26,7 @@ def progress_conditions(world: World, gates: tuple[Gate, ...]) -> tuple[Conditio
 
 def _progressing(world: World, paused: Condition) -> Condition:
     """True while it goes on by itself, and when it has arrived; False where it does not go on; else Unknown."""
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     if coming is None:
         return _at_rest(world)
     if coming.failure:
@@ -51,7 +51,7 @@ def _completed(world: World) -> Condition:
     active, run = world.active, world.record.run(AnalysisStage.POST)
     if active is None:
         return Condition("Completed", False, "NothingServes", "no version was deployed yet")
-    if world.moving_to or world.target_digest != active.digest:
+    if world.incoming or world.target_digest != active.digest:
         return Condition("Completed", False, "RolloutNotCompleted", f"{_name(active)} is live, and not the target")
     if run and run.digest == active.digest and (run.running or run.paused):
         return Condition("Completed", False, "AwaitingVerdict", f"{_name(active)} is live, and not yet judged")
@@ -67,7 +67,7 @@ def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
         return Condition("Paused", True, "InconclusiveAnalysis", reason)
     if world.suspended and world.spec.suspend:
         return Condition("Paused", True, "Suspended", f"suspended: {world.spec.suspend.reason}")
-    coming = world.moving_to or world.candidate
+    coming = world.incoming or world.candidate
     if coming and awaits_confirmation(world, coming):
         return Condition("Paused", True, "AwaitingConfirmation", _unconfirmed(shut))
     kind = next((kind for kind in _PAUSES if kind in shut), None)

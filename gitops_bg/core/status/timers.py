@@ -64,5 +64,5 @@ def _of_analyses(world: World) -> Iterator[datetime]:
 
 def _gates_behind(world: World) -> tuple[Gate, ...]:
     """Those of a candidate that waits behind a version on its way."""
-    behind = world.candidate if world.moving_to else None
+    behind = world.candidate if world.incoming else None
     return gates_before_commit(world, behind) if behind else ()

@@ -22,7 +22,7 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 
 def waits_of(world: World, gates: tuple[Gate, ...]) -> tuple[Wait, ...]:
     """All waits, those in the way of the next version first; ``gates`` are those that are shown."""
-    concerned = world.moving_to or world.record.version(world.target_digest) or world.active
+    concerned = world.incoming or world.record.version(world.target_digest) or world.active
     shut = [gate for gate in gates if not gate.open]
     ahead = (_shut(world, concerned, gate) for gate in shut) if concerned else ()
     return (*ahead, *_standing(world, {gate.kind for gate in shut}), *_behind(world))
@@ -38,7 +38,7 @@ def _shut(world: World, version: Version, gate: Gate) -> Wait:
 def _standing(world: World, shown: set[GateKind]) -> Iterator[Wait]:
     """What stops the app as a whole, where no version on its way says so; none of it stops the way back."""
     active, away = world.active, world.observed.git.unreachable
-    if active is None or world.moving_to:
+    if active is None or world.incoming:
         return
     for gate in standing_gates(world, world.target_digest):
         if gate.kind not in shown:

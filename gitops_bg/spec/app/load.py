@@ -27,7 +27,7 @@ from gitops_bg.spec.app.layout import (
 from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.app.to_core import NO_ALERTING, spec_from_live, to_core, without_nulls
 from gitops_bg.spec.app.validation import validate
-from gitops_bg.spec.manifests.auxiliary import NO_COMPANIONS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
+from gitops_bg.spec.manifests.auxiliary import NO_AUXILIARY_OBJECTS, UNKNOWN, AuxiliaryObjects, Folder, auxiliary_of
 from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, check_place, check_supported
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
@@ -70,7 +70,7 @@ class AppConfig:
     """The same of AlertProviders."""
     configuration: tuple[Configuration, ...] = ()
     """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
-    companions: AuxiliaryObjects = NO_COMPANIONS
+    auxiliary_objects: AuxiliaryObjects = NO_AUXILIARY_OBJECTS
     """What belongs to the app and not to a version."""
 
     @property
@@ -94,7 +94,7 @@ def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_AL
     """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
     spec, problems = spec_from_live(app, live, alerting)
     body = without_nulls(live.get("spec") or {}) if spec else {}
-    return AppConfig(app, spec, body, None, None, problems=problems, whole=False, companions=UNKNOWN)
+    return AppConfig(app, spec, body, None, None, problems=problems, whole=False, auxiliary_objects=UNKNOWN)
 
 
 class _Folder:
@@ -122,7 +122,7 @@ class _Folder:
         primary = self._primary(source)
         manifests, readable = self._manifests(target_file)
         usable = target_document if target else None
-        companions = self._companions(Folder(self.app, app_document, model, usable, manifests, readable))
+        auxiliary_objects = self._auxiliary_objects(Folder(self.app, app_document, model, usable, manifests, readable))
         services = {name: document for (kind, name), document in manifests.items() if kind == "Service"}
         services = self._serving(spec, services, target_file, target)
         tracked = self._track(target_document, manifests, readable) if target_document and target else None
@@ -139,7 +139,7 @@ class _Folder:
             templates=self.templates,
             providers=self.providers,
             configuration=tuple(self.configuration.values()),
-            companions=companions,
+            auxiliary_objects=auxiliary_objects,
         )
 
     def _check_folder(self) -> None:
@@ -250,10 +250,10 @@ class _Folder:
         self.configuration |= {each.ref: each for each in tracked.configuration}
         return tracked
 
-    def _companions(self, folder: Folder) -> AuxiliaryObjects:
-        companions, problems = auxiliary_of(folder)
+    def _auxiliary_objects(self, folder: Folder) -> AuxiliaryObjects:
+        auxiliary_objects, problems = auxiliary_of(folder)
         self.problems.extend(problems)
-        return companions
+        return auxiliary_objects
 
     def _objects(self, filename: str) -> list[tuple[Document, Object]]:
         content = self.files[filename]

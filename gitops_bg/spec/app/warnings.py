@@ -62,7 +62,7 @@ def _without_effect(document: Document, services: set[str], config: AppConfig) -
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     if kind in AUTOSCALERS:
         yield from _one_of_several(document, config)
-    elif AuxiliaryObject(kind, name) in config.companions.manifests:
+    elif AuxiliaryObject(kind, name) in config.auxiliary_objects.manifests:
         yield from _used_by_nothing(document)
     elif _is_tracked(kind, name, config):
         return
@@ -77,7 +77,7 @@ def _without_effect(document: Document, services: set[str], config: AppConfig) -
 def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
     """An autoscaler that app.yaml does not name."""
     kind, name = document.value["kind"], document.value["metadata"]["name"]
-    chosen = config.companions
+    chosen = config.auxiliary_objects
     if chosen.autoscaler and (chosen.autoscaler.copy.kind, chosen.scaled_by) != (kind, name):
         message = f"{kind} {name} is only checked: autoscalerRef in {APP_FILE} names another"
         yield document.problem(("metadata", "name"), message, "remove it")

@@ -42,7 +42,7 @@ class AuxiliaryObjects:
     whole: bool = True
 
 
-NO_COMPANIONS = AuxiliaryObjects()
+NO_AUXILIARY_OBJECTS = AuxiliaryObjects()
 UNKNOWN = AuxiliaryObjects(whole=False)
 
 
@@ -76,7 +76,7 @@ class Folder:
 def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
     """The auxiliary objects without the wrong ones, and what is wrong. Folders that have none share a value."""
     found, problems = _Reading(folder).read()
-    return next((each for each in (NO_COMPANIONS, UNKNOWN) if each == found), found), problems
+    return next((each for each in (NO_AUXILIARY_OBJECTS, UNKNOWN) if each == found), found), problems
 
 
 class _Reading:

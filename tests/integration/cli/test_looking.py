@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.companions import hpa, publish
+from tests.support.auxiliary_objects import hpa, publish
 from tests.support.scenario import STATE_BRANCH, App, Scenario
 
 

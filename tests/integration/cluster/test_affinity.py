@@ -11,7 +11,7 @@ from gitops_bg.cluster.manifests import anti_affinity
 from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.digest import snapshot_of
-from gitops_bg.core.model.version import KeepApart
+from gitops_bg.core.model.version import AntiAffinityTerm
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.support.paths import replica_sets
 from tests.support.rawapi import MERGE
@@ -26,9 +26,9 @@ def test_annotation_that_says_nothing_keeps_nothing_apart(text: str) -> None:
     assert anti_affinity.read(text) is None
 
 
-@pytest.mark.parametrize("apart", [KeepApart("v1:3f9c"), KeepApart("v1:3f9c", 1)])
-def test_annotation_comes_back_as_it_was_written(apart: KeepApart) -> None:
-    assert anti_affinity.read(anti_affinity.written(apart)) == apart
+@pytest.mark.parametrize("term", [AntiAffinityTerm("v1:3f9c"), AntiAffinityTerm("v1:3f9c", 1)])
+def test_annotation_comes_back_as_it_was_written(term: AntiAffinityTerm) -> None:
+    assert anti_affinity.read(anti_affinity.written(term)) == term
 
 
 def own_term(required: bool) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_new_pods_keep_off_the_live_ones_without_drift_and_a_repair_keeps_it_so(
     if with_own:
         template["spec"]["affinity"] = own_term(weight is None)
     two = snapshot_of(template)
-    scene.do(ApplyApp(), create(two, apart=KeepApart(one.digest, weight)))
+    scene.do(ApplyApp(), create(two, anti_affinity=AntiAffinityTerm(one.digest, weight)))
     name = names.replica_set_name(scene.app, two.digest)
 
     def rules() -> list[dict[str, Any]]:
@@ -70,3 +70,22 @@ def test_new_pods_keep_off_the_live_ones_without_drift_and_a_repair_keeps_it_so(
 
     assert rules() == [*own, added]
     scene.until(lambda seen: not seen.replica_sets[0].drifted)
+
+
+def test_replica_set_made_before_the_annotation_had_its_name_is_no_drift_and_gets_it_with_a_repair(
+    scene: Scene,
+) -> None:
+    one, two = snapshot("v1"), snapshot("v2")
+    scene.do(ApplyApp(), create(two, anti_affinity=AntiAffinityTerm(one.digest, 9)))
+    name = names.replica_set_name(scene.app, two.digest)
+    written = scene.live("replicasets", name)["metadata"]["annotations"][names.ANTI_AFFINITY]
+    before = {names.ANTI_AFFINITY: None, names.APART_FROM: written}
+    scene.cluster.patch(f"{replica_sets(scene.app.namespace)}/{name}", {"metadata": {"annotations": before}}, MERGE)
+    scene.until(lambda seen: seen.replica_sets and not seen.replica_sets[0].drifted)
+    affinity = scene.live("replicasets", name)["spec"]["template"]["spec"]["affinity"]
+
+    scene.do(create(two, repair=True))
+
+    live = scene.live("replicasets", name)
+    assert live["spec"]["template"]["spec"]["affinity"] == affinity
+    assert live["metadata"]["annotations"][names.ANTI_AFFINITY] == written

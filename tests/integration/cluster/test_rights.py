@@ -36,8 +36,8 @@ from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
+from tests.support.auxiliary_objects import budget, hpa, untracked
 from tests.support.clusters import ControlPlaneCluster
-from tests.support.companions import budget, hpa, untracked
 from tests.support.paths import collection
 from tests.support.rawapi import RawApi
 from tests.support.waiting import eventually
@@ -130,7 +130,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     assert agent.subject.troubles() == []
 
 
-def test_companions_are_made_read_and_deleted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
+def test_auxiliary_objects_are_made_read_and_deleted(agent: Scene, control_plane_cluster: ControlPlaneCluster) -> None:
     """Autoscaler, budget and ConfigMap; of a Secret it is said which right is missing, until somebody grants it."""
     one = snapshot("v1")
     agent.do(ApplyApp(), create(one))
@@ -139,21 +139,21 @@ def test_companions_are_made_read_and_deleted(agent: Scene, control_plane_cluste
         for each in (hpa(), budget(), untracked(level="1"))
     }
     secret = AuxiliaryObject("Secret", "flags")
-    written = replace(agent.config, companions=AuxiliaryObjects({**given, secret: untracked("Secret")}))
-    for companion in given:
-        aim = (one.digest, 1) if companion.kind == "HorizontalPodAutoscaler" else ("", None)
-        agent.do(ApplyAuxiliaryObject(companion, "told to", *aim), config=written)
-    seen = {view.companion.kind: view for view in agent.observe(written).companions}
+    written = replace(agent.config, auxiliary_objects=AuxiliaryObjects({**given, secret: untracked("Secret")}))
+    for auxiliary_object in given:
+        aim = (one.digest, 1) if auxiliary_object.kind == "HorizontalPodAutoscaler" else ("", None)
+        agent.do(ApplyAuxiliaryObject(auxiliary_object, "told to", *aim), config=written)
+    seen = {view.auxiliary_object.kind: view for view in agent.observe(written).auxiliary_objects}
     assert [kind for kind, view in seen.items() if view.trouble or view.drifted] == ["Secret"]
     assert f"gitops-bg-app-secrets to the agent in namespace {agent.app.namespace}" in seen["Secret"].trouble
 
     path = f"/apis/rbac.authorization.k8s.io/v1/namespaces/{agent.app.namespace}/rolebindings"
     control_plane_cluster.create(path, binding("gitops-bg-app-secrets"))
-    eventually(lambda: len(agent.observe(written).companions) == len(given), what="the right has arrived")
+    eventually(lambda: len(agent.observe(written).auxiliary_objects) == len(given), what="the right has arrived")
     agent.do(ApplyAuxiliaryObject(secret, "told to"), config=written)
-    for companion in (*given, secret):
-        agent.do(DeleteAuxiliaryObject(companion, "told to"), config=written)
-    assert agent.observe(written).companions == ()
+    for auxiliary_object in (*given, secret):
+        agent.do(DeleteAuxiliaryObject(auxiliary_object, "told to"), config=written)
+    assert agent.observe(written).auxiliary_objects == ()
 
 
 def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:

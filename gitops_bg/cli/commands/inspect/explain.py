@@ -68,7 +68,7 @@ def _look(session: Session, facts: Facts) -> _Findings:
     now = session.now
     decision = facts.decide(now)
     world = facts.world(now).with_record(decision.record)
-    coming = world.moving_to or world.record.version(world.target_digest)
+    coming = world.incoming or world.record.version(world.target_digest)
     waited_for = any(not gate.open and gate.kind in _OF_PODS for gate in decision.gates)
     wanted = waited_for and coming and _pods(facts, coming)
     troubles = troubles_of(session.cluster, facts.app, coming.snapshot) if wanted and coming else ()

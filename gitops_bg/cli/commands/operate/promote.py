@@ -89,7 +89,7 @@ def _is_judged_live(world: World) -> bool:
     """Whether nothing is to be promoted, and what serves is still being judged."""
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == world.record.traffic and (run.running or run.paused)
-    return judged and world.candidate is None and world.moving_to is None
+    return judged and world.candidate is None and world.incoming is None
 
 
 def _ask(session: Session, world: World, verb: OperatorCommand, by: str, reason: str) -> World:

@@ -143,7 +143,7 @@ def _not_good(world: World, version: Version, why: str) -> str:
 
 def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
     """Without --to, "back" is unclear while traffic is on its way forward."""
-    coming = world.moving_to
+    coming = world.incoming
     if to is None and coming and world.active and world.lane is SwitchKind.PROMOTION:
         shown = label(coming.number, coming.digest)
         raise CommandFailed(

@@ -55,7 +55,7 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
     version = world.record.version(named)
     if version is None:
         return register(world, primary.snapshot, primary.source, primary.version)
-    if named == world.record.traffic or world.goal != named:
+    if named == world.record.traffic or world.desired_digest != named:
         return world
     if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
         return world

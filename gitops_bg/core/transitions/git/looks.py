@@ -28,7 +28,7 @@ def resume_emergency(world: World) -> World:
         holds = tuple(replace(hold, awaits=None) for hold in world.record.holds)
         return world.with_record(replace(world.record, holds=holds))
     left, named = world.record.held(active.digest), world.record.held(world.primary_digest)
-    hold, back = (left, world.last_good) if left else (named, active)
+    hold, back = (left, world.rollback_target) if left else (named, active)
     if hold is None or back is None or hold.cause in (Cause.EXPIRED, Cause.CLOSED):
         return world
     if memory.primary_by != primary.changed_by.commit:

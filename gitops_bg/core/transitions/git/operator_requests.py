@@ -36,7 +36,7 @@ def _abort(world: World, request: Request) -> World:
     abort asks for: it goes on, now also where main names something else that nobody had seen (decision 17).
     """
     reason, active = request.reason or "aborted", world.active
-    coming, candidate = world.moving_to, world.candidate or _candidate_seen_last(world)
+    coming, candidate = world.incoming, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is SwitchKind.ROLLBACK:
         pending = world.record.override
         known = pending is not None and (pending.awaits or pending.by)
@@ -115,7 +115,7 @@ def _close_gate(world: World, request: Request) -> World:
 
 def _note_gate(world: World, event: Event, request: Request) -> World:
     reason = f"{request.gate}: {request.reason}" if request.reason else request.gate
-    return world.noting(event, to=world.moving_to or world.candidate, by=request.by, reason=reason)
+    return world.noting(event, to=world.incoming or world.candidate, by=request.by, reason=reason)
 
 
 _ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {

@@ -23,7 +23,7 @@ def follow_target_revert(world: World) -> World:
     unless that served before: nothing speaks against going back there (I6). A way back that has not begun is cancelled
     only where the very push was reverted that ``primary.yaml`` comes from: not the revert of a promotion.
     """
-    told, leaving, back = world.desired.provenance, world.record.version(world.goal), named_by_target(world)
+    told, leaving, back = world.desired.provenance, world.record.version(world.desired_digest), named_by_target(world)
     if told is None or leaving is None or back is None or back == leaving or revert_objection(world, told):
         return world
     returns = leaving.was_active and leaving.digest != world.record.traffic

@@ -152,7 +152,7 @@ def _queue_phase(world: World) -> World:
     hooks = tuple(hooks_of(world, HookType.EVENT))
     if not hooks or phase == before:
         return world
-    version = world.moving_to or world.candidate or world.active
+    version = world.incoming or world.candidate or world.active
     message = f"phase {before} → {phase}" if before else f"phase {phase}"
     for hook in hooks:
         digest = version.digest if version else ""

@@ -18,7 +18,7 @@ def abort_rollout(world: World, version: Version, *, cause: Cause, reason: str, 
     """Abort a version on its way: hold it, and have ``primary.yaml`` name live traffic again where it named it."""
     waits, active = awaited(world.desired.looks), world.active
     world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)
-    if active is None or world.goal != version.digest:
+    if active is None or world.desired_digest != version.digest:
         return world
     return override(world, active, cause=cause, reason=reason, by=by)
 
@@ -38,7 +38,7 @@ def abort_late(world: World) -> World:
 
 
 def _is_late(world: World, version: Version) -> bool:
-    goes_back = version.digest == world.goal and world.lane is SwitchKind.ROLLBACK
+    goes_back = version.digest == world.desired_digest and world.lane is SwitchKind.ROLLBACK
     late = bool(version.failure) and is_in_flight(world, version) and not goes_back
     return late and not world.record.held(version.digest)
 
@@ -48,7 +48,7 @@ def abort_expired(world: World) -> World:
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or strategy.on_expire is not OnExpire.ABORT or not is_expired(world, candidate):
         return world
-    if world.frozen or world.moving_to or world.record.override or world.observed.git.unreachable:
+    if world.frozen or world.incoming or world.record.override or world.observed.git.unreachable:
         return world
     reason = f"nobody promoted it within {strategy.expire_after_seconds} s (expireAfterSeconds)"
     return abort_rollout(world, candidate, cause=Cause.EXPIRED, reason=reason)

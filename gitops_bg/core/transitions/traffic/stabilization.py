@@ -33,7 +33,7 @@ def watch_active(world: World) -> World:
 def _is_being_left(world: World) -> bool:
     """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
     switch = world.record.switch
-    return world.moving_to is not None and (
+    return world.incoming is not None and (
         world.lane is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
     )
 
@@ -53,7 +53,7 @@ def _prove(world: World, active: Version) -> World:
 
 def _fail(world: World, active: Version, probation: Stabilization) -> World:
     """Go back, if there is anything to go back to; the hold comes with the movement (``switching``)."""
-    good = world.last_good
+    good = world.rollback_target
     if good is None:
         return world
     seconds, ready = world.spec.progress_deadline_seconds, world.available(active.digest)

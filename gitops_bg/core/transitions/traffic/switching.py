@@ -113,7 +113,7 @@ def _left(world: World, version: Version) -> Version:
 
 def decide_switch(world: World) -> World:
     """Decide to move traffic if it is not where it should be and every gate on its way is open."""
-    coming = world.moving_to
+    coming = world.incoming
     if coming is None:
         coming = _first_deployment(world)
     if coming is None:
@@ -191,7 +191,7 @@ def _decided_by(world: World) -> tuple[str, str, str]:
     override, primary = world.record.override, world.desired.primary
     if override:
         return "", override.by, override.reason
-    if primary and world.goal == world.primary_digest:
+    if primary and world.desired_digest == world.primary_digest:
         return primary.changed_by.commit, primary.changed_by.author, primary.changed_by.subject
     if world.named:
         return "", "", "primary.yaml named it when it was read last"

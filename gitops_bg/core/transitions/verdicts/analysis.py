@@ -78,7 +78,7 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if not (run.running or run.paused):
         return False
     if run.stage is POST:
-        leaves = world.record.traffic != run.digest or (world.moving_to and world.lane is SwitchKind.ROLLBACK)
+        leaves = world.record.traffic != run.digest or (world.incoming and world.lane is SwitchKind.ROLLBACK)
         return bool(leaves) or plan_of(world, POST) is None
     ended = world.record.traffic == run.digest or version.retiring
     return ended or plan_of(world, PRE) is None or world.record.in_full == run.digest
@@ -105,7 +105,7 @@ def _next_forward(world: World) -> Version | None:
     """The version whose promotion is to be judged next; the way back is never judged."""
     if not world.record.traffic:
         return None
-    coming = world.moving_to
+    coming = world.incoming
     if coming:
         return coming if world.lane is SwitchKind.PROMOTION else None
     candidate = world.candidate
@@ -196,7 +196,7 @@ def _way_back(world: World, run: AnalysisRun) -> Version | None:
     """To the version that traffic left for this one, kept warm for it (DESIGN §4.5); never where traffic may not go."""
     fallback = world.record.version(run.fallback)
     usable = fallback and world.snapshot(fallback).text and may_return_without_gates(world.record, fallback)
-    return fallback if usable else world.last_good
+    return fallback if usable else world.rollback_target
 
 
 def _with_run(world: World, run: AnalysisRun) -> World:

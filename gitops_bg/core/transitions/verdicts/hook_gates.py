@@ -132,7 +132,7 @@ def _begin(world: World) -> World:
 
 
 def _begin_type(world: World, version: Version, asked: HookType) -> World:
-    final = asked is CONFIRM_PROMOTION and world.moving_to == version
+    final = asked is CONFIRM_PROMOTION and world.incoming == version
     for hook in hooks_of(world, asked):
         if run_of(world, hook, version, final=final) is None and _may_begin(world, version, asked):
             run = HookRun(hook.name, asked, version.digest, version.rollout, world.now, final)
@@ -149,14 +149,14 @@ def _may_begin(world: World, version: Version, asked: HookType) -> bool:
         return is_in_preview(world, version)
     if asked is ROLLOUT:
         return is_in_preview(world, version) and has_passed(world, version, PRE_ROLLOUT)
-    if world.moving_to == version:
+    if world.incoming == version:
         return _is_about_to_move(world, version)
     return has_passed(world, version, PRE_ROLLOUT, ROLLOUT) and has_passed_analysis(world, version)
 
 
 def _is_about_to_move(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to it."""
-    if world.moving_to != version:
+    if world.incoming != version:
         return False
     return all(
         gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)

@@ -12,14 +12,14 @@ def remember_auxiliary(world: World) -> World:
     Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is gone.
     """
     desired, record = world.desired, world.record
-    if not (desired.companions or record.companions):
+    if not (desired.auxiliary_objects or record.auxiliary_objects):
         return world
-    left = (one for one in record.companions if one not in desired.companions)
-    staying = (one for one in left if not desired.whole or may_be_live(world.companion(one)))
-    companions = tuple(sorted((*desired.companions, *staying)))
+    left = (one for one in record.auxiliary_objects if one not in desired.auxiliary_objects)
+    staying = (one for one in left if not desired.whole or may_be_live(world.auxiliary_object(one)))
+    auxiliary_objects = tuple(sorted((*desired.auxiliary_objects, *staying)))
     autoscaler = desired.autoscaler
-    if autoscaler is None and record.autoscaler and record.autoscaler.copy in companions:
+    if autoscaler is None and record.autoscaler and record.autoscaler.copy in auxiliary_objects:
         autoscaler = record.autoscaler
-    if (companions, autoscaler) == (record.companions, record.autoscaler):
+    if (auxiliary_objects, autoscaler) == (record.auxiliary_objects, record.autoscaler):
         return world
-    return world.with_record(replace(record, companions=companions, autoscaler=autoscaler))
+    return world.with_record(replace(record, auxiliary_objects=auxiliary_objects, autoscaler=autoscaler))

@@ -93,7 +93,7 @@ def _follow_target(world: World) -> World:
     if not target or digest == world.record.traffic or world.record.held(digest):
         return world
     version, objection = world.record.version(digest), world.record.objection(digest)
-    if version and (digest == world.goal or (version.stage is Stage.CANDIDATE and not version.retiring)):
+    if version and (digest == world.desired_digest or (version.stage is Stage.CANDIDATE and not version.retiring)):
         return world
     if objection and objection.lifted is Lift.PASSED_OVER:
         return _hold_again(world, target, objection)
@@ -130,7 +130,7 @@ def _release_unwanted(world: World) -> World:
 
 
 def _is_wanted(world: World, version: Version) -> bool:
-    if version.digest in (world.record.traffic, world.goal):
+    if version.digest in (world.record.traffic, world.desired_digest):
         return True
     if world.record.held(version.digest):
         return False
@@ -171,9 +171,9 @@ def forget(world: World) -> World:
 
 
 def _needed(world: World) -> set[str]:
-    good = world.last_good
+    good = world.rollback_target
     named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
-    return {world.record.traffic, world.goal, *named, good.digest if good else ""}
+    return {world.record.traffic, world.desired_digest, *named, good.digest if good else ""}
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:

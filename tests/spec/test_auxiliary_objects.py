@@ -55,8 +55,8 @@ def complaints(config: AppConfig) -> list[str]:
 def the_copy(config: AppConfig) -> Any:
     """The manifest of the autoscaler's copy."""
     assert config.problems == ()
-    assert config.companions.autoscaler is not None
-    return config.companions.manifests[config.companions.autoscaler.copy]
+    assert config.auxiliary_objects.autoscaler is not None
+    return config.auxiliary_objects.manifests[config.auxiliary_objects.autoscaler.copy]
 
 
 def copy_named(kind: str, minimum: int, maximum: int, name: str = "web-primary") -> Autoscaler:
@@ -92,7 +92,7 @@ BOUNDS = {
 @pytest.mark.parametrize("name", BOUNDS)
 def test_bounds_of_the_live_version(name: str) -> None:
     (app, scaler), expected = BOUNDS[name]
-    assert load(app, scaler=scaler).companions.autoscaler == copy_named(*expected)
+    assert load(app, scaler=scaler).auxiliary_objects.autoscaler == copy_named(*expected)
 
 
 def test_the_copy_is_what_git_says_under_another_name() -> None:
@@ -111,9 +111,9 @@ def test_the_copy_has_the_bounds_of_its_own() -> None:
 
 def test_a_long_name_is_cut_and_hashed() -> None:
     long = "w" * 60
-    (companion,) = load(scaler=hpa("maxReplicas: 9", name=long)).companions.manifests
-    assert len(companion.name) == 63
-    assert companion.name.startswith("w" * 50)
+    (auxiliary_object,) = load(scaler=hpa("maxReplicas: 9", name=long)).auxiliary_objects.manifests
+    assert len(auxiliary_object.name) == 63
+    assert auxiliary_object.name.startswith("w" * 50)
 
 
 QUERIES = {
@@ -201,7 +201,7 @@ def test_an_autoscaler_that_is_wrong(name: str) -> None:
     app, scaler, complaint = WRONG_SCALERS[name]
     config = load(app, scaler=scaler)
     assert complaints(config) == [complaint]
-    assert (config.companions.autoscaler, config.companions.whole) == (None, False)
+    assert (config.auxiliary_objects.autoscaler, config.auxiliary_objects.whole) == (None, False)
 
 
 def test_two_autoscalers_are_an_error_of_the_second() -> None:
@@ -210,7 +210,7 @@ def test_two_autoscalers_are_an_error_of_the_second() -> None:
         "second.yaml:3: metadata.name: the folder has another autoscaler, HorizontalPodAutoscaler web in first.yaml "
         "(keep one, or name one as spec.autoscalerRef in app.yaml)"
     ]
-    assert config.companions.manifests == {}
+    assert config.auxiliary_objects.manifests == {}
 
 
 def test_of_two_autoscalers_app_yaml_may_name_one() -> None:
@@ -269,7 +269,9 @@ def test_budget(name: str) -> None:
     text, expected = BUDGETS[name]
     config = load(budget=text)
     assert complaints(config) == expected
-    assert list(config.companions.manifests) == ([] if expected else [AuxiliaryObject("PodDisruptionBudget", "web")])
+    assert list(config.auxiliary_objects.manifests) == (
+        [] if expected else [AuxiliaryObject("PodDisruptionBudget", "web")]
+    )
 
 
 def test_a_budget_may_select_by_what_pods_carry_while_they_are_live() -> None:
@@ -291,9 +293,9 @@ CONFIGURATION = {
 
 @pytest.mark.parametrize("name", CONFIGURATION)
 def test_configuration_that_is_no_part_of_a_version(name: str) -> None:
-    target, annotations, is_companion = CONFIGURATION[name]
+    target, annotations, is_auxiliary_object = CONFIGURATION[name]
     config = load(target=target, flags=config_map(annotations=annotations))
-    assert (AuxiliaryObject("ConfigMap", "flags") in config.companions.manifests) is is_companion
+    assert (AuxiliaryObject("ConfigMap", "flags") in config.auxiliary_objects.manifests) is is_auxiliary_object
 
 
 _OFF = "annotations: {gitops-bg.dev/config-tracking: disabled}"
@@ -319,16 +321,16 @@ def test_broken_configuration_that_is_no_part_of_a_version_is_an_error_as_well(n
     text, complaint = BROKEN_CONFIGURATION[name]
     config = load(broken=text)
     assert [each[: len(complaint)] for each in complaints(config)] == [complaint]
-    assert not config.companions.manifests
-    assert not config.companions.whole  # What the cluster has of it stays.
+    assert not config.auxiliary_objects.manifests
+    assert not config.auxiliary_objects.whole  # What the cluster has of it stays.
     assert config.target is not None
 
 
-def test_where_the_target_is_broken_nothing_becomes_a_companion_that_may_be_part_of_it() -> None:
+def test_where_the_target_is_broken_nothing_becomes_an_auxiliary_object_that_may_be_part_of_it() -> None:
     marked = config_map("marked", '{gitops-bg.dev/config-tracking: "disabled"}')
     config = load(target="a: [1", flags=config_map(), marked=marked)
-    assert list(config.companions.manifests) == [AuxiliaryObject("ConfigMap", "marked")]
-    assert not config.companions.whole
+    assert list(config.auxiliary_objects.manifests) == [AuxiliaryObject("ConfigMap", "marked")]
+    assert not config.auxiliary_objects.whole
 
 
 # --- what is known of a folder that is broken ---
@@ -338,9 +340,9 @@ def test_where_the_target_is_broken_nothing_becomes_a_companion_that_may_be_part
 def test_nothing_has_left_a_folder_that_cannot_be_read_whole(broken: str) -> None:
     files = {"scaler": hpa("maxReplicas: 9"), broken: "a: [1"}
     config = load(**files)
-    assert not config.companions.whole
-    assert (config.companions.autoscaler is None) is (broken == "app"), "app.yaml may name another one"
+    assert not config.auxiliary_objects.whole
+    assert (config.auxiliary_objects.autoscaler is None) is (broken == "app"), "app.yaml may name another one"
 
 
-def test_folders_without_companions_share_that_they_have_none() -> None:
-    assert load().companions is load().companions
+def test_folders_without_auxiliary_objects_share_that_they_have_none() -> None:
+    assert load().auxiliary_objects is load().auxiliary_objects

@@ -4,16 +4,16 @@ import pytest
 
 from gitops_bg.core.model.actions import CreateReplicaSet
 from gitops_bg.core.model.spec import AntiAffinity
-from gitops_bg.core.model.version import KeepApart
+from gitops_bg.core.model.version import AntiAffinityTerm
 from tests.core.simulation import manual
 from tests.core.worlds import active, decided, digest, legacy, pods, rising, world
 
 STRICT, SOFT = manual(anti_affinity=AntiAffinity()), manual(anti_affinity=AntiAffinity(50))
-APART = {
-    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), KeepApart(digest(1))),
+KEPT_OFF = {
+    "a new version, strictly": (world(active(1), rising(2), spec=STRICT, sets=(pods(1),)), AntiAffinityTerm(digest(1))),
     "a new version, where possible": (
         world(active(1), rising(2), spec=SOFT, sets=(pods(1),)),
-        KeepApart(digest(1), 50),
+        AntiAffinityTerm(digest(1), 50),
     ),
     "not where it is not asked for": (world(active(1), rising(2), sets=(pods(1),)), None),
     "not the first version": (world(rising(1), spec=STRICT, sets=()), None),
@@ -26,9 +26,9 @@ APART = {
 }
 
 
-@pytest.mark.parametrize("name", APART)
-def test_kept_apart_is(name):
-    state, apart = APART[name]
+@pytest.mark.parametrize("name", KEPT_OFF)
+def test_new_pods_are_kept_off_the_live_ones(name):
+    state, term = KEPT_OFF[name]
     (action,) = [action for action in decided(state).actions if isinstance(action, CreateReplicaSet)]
-    assert action.apart == apart
-    assert ("apart from" in str(action)) is (apart is not None)
+    assert action.anti_affinity == term
+    assert ("apart from" in str(action)) is (term is not None)

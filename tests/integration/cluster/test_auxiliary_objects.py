@@ -1,4 +1,4 @@
-"""Companions of an app on both clusters: made, recognised, repaired, aimed, deleted; what is not ours is left alone."""
+"""Auxiliary objects on both clusters: made, recognised, repaired, aimed, deleted; what is not ours is left alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gitops_bg.core.names import replica_set_name
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN, AuxiliaryObjects
 from tests.integration.cluster.scene import Scene, create, snapshot
-from tests.support.companions import BUDGET, HPA, SCALED_OBJECT, budget, hpa, keda, scaled_object, untracked
+from tests.support.auxiliary_objects import BUDGET, HPA, SCALED_OBJECT, budget, hpa, keda, scaled_object, untracked
 from tests.support.paths import collection
 from tests.support.rawapi import Json
 
@@ -33,34 +33,34 @@ PATHS = {
 
 
 def written(scene: Scene, *manifests: Json) -> AppConfig:
-    """What the folder says, with these companions."""
-    given = {companion_of(each): each for each in manifests}
-    return replace(scene.config, companions=AuxiliaryObjects(given))
+    """What the folder says, with these auxiliary objects."""
+    given = {auxiliary_object_of(each): each for each in manifests}
+    return replace(scene.config, auxiliary_objects=AuxiliaryObjects(given))
 
 
-def companion_of(manifest: Json) -> AuxiliaryObject:
+def auxiliary_object_of(manifest: Json) -> AuxiliaryObject:
     return AuxiliaryObject(manifest["kind"], manifest["metadata"]["name"])
 
 
-def path(scene: Scene, companion: AuxiliaryObject) -> str:
+def path(scene: Scene, auxiliary_object: AuxiliaryObject) -> str:
     """Where this cluster has it."""
-    found = [collection(each, companion.kind, scene.app.namespace) for each in PATHS[companion.kind]]
+    found = [collection(each, auxiliary_object.kind, scene.app.namespace) for each in PATHS[auxiliary_object.kind]]
     served = next(each for each in found if scene.cluster.request("GET", each)[0] == 200)
-    return f"{served}/{companion.name}"
+    return f"{served}/{auxiliary_object.name}"
 
 
 def live(scene: Scene, manifest: Json) -> Any:
-    return scene.cluster.find(path(scene, companion_of(manifest)))
+    return scene.cluster.find(path(scene, auxiliary_object_of(manifest)))
 
 
 def apply(scene: Scene, manifest: Json, of: str = "") -> None:
     """Have the code under test apply it; an autoscaler aimed at the version of a digest."""
-    action = ApplyAuxiliaryObject(companion_of(manifest), "told to", of, 1 if of else None)
+    action = ApplyAuxiliaryObject(auxiliary_object_of(manifest), "told to", of, 1 if of else None)
     scene.do(action, config=written(scene, manifest))
 
 
 def seen(scene: Scene, manifest: Json) -> AuxiliaryView | None:
-    views = scene.observe(written(scene, manifest)).companions
+    views = scene.observe(written(scene, manifest)).auxiliary_objects
     return next(iter(views), None)
 
 
@@ -85,7 +85,7 @@ def test_what_was_applied_is_as_git_says_also_for_an_agent_that_has_just_begun(s
     apply(scene, manifest, V1.digest if manifest["kind"] == HPA else "")
     view = seen(scene, manifest)
     aim = replica_set_name(scene.app, V1.digest) if manifest["kind"] == HPA else ""
-    assert view == AuxiliaryView(companion_of(manifest), aim=aim)
+    assert view == AuxiliaryView(auxiliary_object_of(manifest), aim=aim)
     owner = live(scene, manifest)["metadata"]["ownerReferences"][0]
     assert (owner["kind"], owner["name"], owner["controller"]) == ("BlueGreenDeployment", "web", True)
 
@@ -137,7 +137,7 @@ def test_what_somebody_changed_is_repaired(scene: Scene, name: str, change: Call
     scene.do(ApplyApp())
     apply(scene, manifest, aim)
     before = live(scene, manifest)
-    scene.cluster.patch(path(scene, companion_of(manifest)), change(before))
+    scene.cluster.patch(path(scene, auxiliary_object_of(manifest)), change(before))
     view = seen(scene, manifest)
     assert view is not None
     assert view.drifted
@@ -166,13 +166,17 @@ def test_an_autoscaler_that_git_does_not_describe_just_now_is_only_aimed_anew(sc
     scene.do(ApplyApp(), create(V1), create(V2, number=2))
     apply(scene, DETAILED, V2.digest)
     before = live(scene, DETAILED)
-    copy = companion_of(DETAILED)
-    scene.do(ApplyAuxiliaryObject(copy, "told to", V1.digest, 1), config=replace(scene.config, companions=UNKNOWN))
+    copy = auxiliary_object_of(DETAILED)
+    scene.do(
+        ApplyAuxiliaryObject(copy, "told to", V1.digest, 1), config=replace(scene.config, auxiliary_objects=UNKNOWN)
+    )
     after = live(scene, DETAILED)
     assert after["spec"].pop("scaleTargetRef")["name"] == replica_set_name(scene.app, V1.digest)
     before["spec"].pop("scaleTargetRef")
     assert after["spec"] == before["spec"]
-    views = scene.observe(replace(scene.config, companions=UNKNOWN), Record(companions=(copy,))).companions
+    views = scene.observe(
+        replace(scene.config, auxiliary_objects=UNKNOWN), Record(auxiliary_objects=(copy,))
+    ).auxiliary_objects
     assert views == (AuxiliaryView(copy, aim=replica_set_name(scene.app, V1.digest)),)
 
 
@@ -187,16 +191,16 @@ def test_what_is_not_ours_is_neither_overwritten_nor_deleted(scene: Scene) -> No
     with pytest.raises(ForeignObject, match=whose):
         apply(scene, ours)
     with pytest.raises(ForeignObject, match=whose):
-        scene.do(DeleteAuxiliaryObject(companion_of(ours), "told to"))
+        scene.do(DeleteAuxiliaryObject(auxiliary_object_of(ours), "told to"))
     assert live(scene, ours)["data"] == {"level": "theirs"}
 
 
 def test_what_is_deleted_is_gone_and_may_be_deleted_again(scene: Scene) -> None:
     scene.do(ApplyApp())
     apply(scene, budget())
-    scene.do(DeleteAuxiliaryObject(companion_of(budget()), "it left Git"))
+    scene.do(DeleteAuxiliaryObject(auxiliary_object_of(budget()), "it left Git"))
     assert live(scene, budget()) is None
-    scene.do(DeleteAuxiliaryObject(companion_of(budget()), "it left Git"))
+    scene.do(DeleteAuxiliaryObject(auxiliary_object_of(budget()), "it left Git"))
 
 
 def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Scene) -> None:
@@ -213,4 +217,6 @@ def test_a_kind_that_the_server_does_not_have_is_named_until_it_has_it(scene: Sc
         assert (view.trouble, view.drifted, view.aim) == ("", False, replica_set_name(scene.app, V1.digest))
     assert seen(scene, scaled_object()).trouble
     assert missing in seen(scene, scaled_object()).trouble
-    assert scene.observe(record=Record(companions=(companion_of(scaled_object()),))).companions == ()
+    assert (
+        scene.observe(record=Record(auxiliary_objects=(auxiliary_object_of(scaled_object()),))).auxiliary_objects == ()
+    )

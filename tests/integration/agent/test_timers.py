@@ -1,4 +1,4 @@
-"""Alarms and backoff, with clocks and dice in the test's hand: one job for the earliest moment of all apps."""
+"""Timers and backoff, with clocks and dice in the test's hand: one job for the earliest moment of all apps."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ class Night:
         self.due: datetime | None = None
         self.jobs = 0
         self.woken: list[AppKey] = []
-        self.alarms = Timers(self, lambda: self.now, self.woken.append)
+        self.timers = Timers(self, lambda: self.now, self.woken.append)
 
     def add_job(self, func: Callable[[], None], **options: Any) -> None:
         assert options["replace_existing"]
@@ -33,7 +33,7 @@ class Night:
         end = NOON + timedelta(seconds=seconds)
         while self.due is not None and self.due <= end:
             self.now, self.due = self.due, None
-            self.alarms.ring()
+            self.timers.fire()
         self.now = end
 
 
@@ -43,52 +43,52 @@ def at(seconds: float) -> datetime:
 
 def test_each_app_is_woken_at_its_moment() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(20), "wake")
-    night.alarms.arrange(API, at(10), "wake")
+    night.timers.schedule(WEB, at(20), "wake")
+    night.timers.schedule(API, at(10), "wake")
     night.pass_until(15)
     assert night.woken == [API]
     night.pass_until(25)
     assert night.woken == [API, WEB]
 
 
-def test_alarm_that_is_set_again_moves() -> None:
+def test_timer_that_is_set_again_moves() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(10), "wake")
-    night.alarms.arrange(WEB, at(30), "wake")
+    night.timers.schedule(WEB, at(10), "wake")
+    night.timers.schedule(WEB, at(30), "wake")
     night.pass_until(20)
     assert not night.woken
     night.pass_until(30)
     assert night.woken == [WEB]
 
 
-def test_alarm_that_is_taken_back_does_not_ring() -> None:
+def test_timer_that_is_taken_back_does_not_fire() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(10), "wake")
-    night.alarms.arrange(WEB, None, "wake")
+    night.timers.schedule(WEB, at(10), "wake")
+    night.timers.schedule(WEB, None, "wake")
     night.pass_until(60)
     assert not night.woken
 
 
 def test_purposes_of_one_app_do_not_disturb_each_other() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(10), "retry")
-    night.alarms.arrange(WEB, None, "wake")
+    night.timers.schedule(WEB, at(10), "retry")
+    night.timers.schedule(WEB, None, "wake")
     night.pass_until(60)
     assert night.woken == [WEB]
 
 
-def test_alarm_set_to_the_moment_it_has_schedules_nothing() -> None:
+def test_timer_set_to_the_moment_it_has_schedules_nothing() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(10), "wake")
-    night.alarms.arrange(WEB, at(10), "wake")
+    night.timers.schedule(WEB, at(10), "wake")
+    night.timers.schedule(WEB, at(10), "wake")
     assert night.jobs == 1
 
 
-def test_ten_thousand_alarms_are_one_job() -> None:
+def test_ten_thousand_timers_are_one_job() -> None:
     night = Night()
-    night.alarms.arrange(WEB, at(1), "wake")
+    night.timers.schedule(WEB, at(1), "wake")
     for number in range(10_000):
-        night.alarms.arrange(AppKey("shop", f"app-{number}"), at(100 + number), "wake")
+        night.timers.schedule(AppKey("shop", f"app-{number}"), at(100 + number), "wake")
     assert night.jobs == 1
     night.pass_until(99)
     assert (night.woken, night.due) == ([WEB], at(100))

@@ -1,4 +1,4 @@
-"""Companions of an app, with a running agent: they follow Git at once, and hold up nothing."""
+"""Auxiliary objects of an app, with a running agent: they follow Git at once, and hold up nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import yaml
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import sizes, wait_sizes
-from tests.support.clusters import SandboxCluster
-from tests.support.companions import (
+from tests.support.auxiliary_objects import (
     BUDGET,
     HPA,
     SCALED_OBJECT,
@@ -28,6 +27,7 @@ from tests.support.companions import (
     untracked,
     wait_aim,
 )
+from tests.support.clusters import SandboxCluster
 from tests.support.mortality import Mortals
 from tests.support.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
@@ -115,7 +115,7 @@ def test_what_somebody_changes_is_repaired_when_the_agent_looks_again(scaled: Ap
     scaled.scenario.cluster.patch(path(scaled, HPA, COPY), {"spec": {"maxReplicas": 3}})
     look(scaled)
     scaled.wait(lambda: live(scaled, HPA, COPY)["spec"]["maxReplicas"] == 99, "the copy is repaired")
-    events = {event["message"] for event in scaled.scenario.events() if event["reason"] == "CompanionApplied"}
+    events = {event["message"] for event in scaled.scenario.events() if event["reason"] == "AuxiliaryObjectApplied"}
     assert any(message.endswith("it differs from what Git says") for message in events), events
 
 
@@ -189,7 +189,7 @@ def test_without_keda_its_condition_names_the_definition_and_traffic_moves_on(we
 
 
 @pytest.mark.parametrize("verb", ["get", "patch"])
-def test_a_refusal_of_one_companion_holds_up_neither_traffic_nor_the_others(
+def test_a_refusal_of_one_auxiliary_object_holds_up_neither_traffic_nor_the_others(
     world: Scenario, web: App, verb: str
 ) -> None:
     world.cluster.sandbox.faults.refuse(verb, "horizontalpodautoscalers", world.namespace)
@@ -205,7 +205,9 @@ def test_a_refusal_of_one_companion_holds_up_neither_traffic_nor_the_others(
     web.wait_condition("Refused", "False")
 
 
-def test_a_companion_that_fails_for_a_while_holds_up_no_switch(scaled: App, own_sandbox: SandboxCluster) -> None:
+def test_an_auxiliary_object_that_fails_for_a_while_holds_up_no_switch(
+    scaled: App, own_sandbox: SandboxCluster
+) -> None:
     """The admission hook of an autoscaler is down; traffic moves as fast as ever, and the copy follows later."""
     own_sandbox.sandbox.faults.refuse("patch", "horizontalpodautoscalers", scaled.key.namespace, status=500)
     scaled.promote("v2")

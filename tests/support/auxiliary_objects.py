@@ -48,19 +48,19 @@ def untracked(kind: str = "ConfigMap", **data: str) -> Json:
     return {"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": data}
 
 
-def publish(app: App, file: str, manifest: Json | None, message: str = "companions") -> str:
+def publish(app: App, file: str, manifest: Json | None, message: str = "auxiliary_objects") -> str:
     """Push a file of the app's folder, or delete it. Returns the commit."""
     text = yaml.safe_dump(manifest) if manifest is not None else None
     return app.scenario.publish(f"{message}: {file}", {f"{app.folder}/{file}.yaml": text})
 
 
 def live(app: App, kind: str, name: str) -> Json | None:
-    """A live companion, in the version that this cluster prefers."""
+    """A live auxiliary object, in the version that this cluster prefers."""
     return app.scenario.cluster.find(path(app, kind, name))
 
 
 def path(app: App, kind: str, name: str) -> str:
-    """The path of a companion."""
+    """The path of an auxiliary object."""
     version = app.scenario.cluster.preferred(_GROUPS[kind]) if kind in _GROUPS else "v1"
     if kind == HPA and version == "autoscaling/v1":  # 1.20 prefers what knows no metrics
         version = "autoscaling/v2beta2"
