@@ -32,6 +32,7 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model.actions import ClusterAction
 from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementResult
+from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Condition, Decision
 from gitops_bg.core.model.observed import Observed, Request
 from gitops_bg.core.model.record import Record
@@ -202,9 +203,9 @@ class Cluster:
         """What the live copy of a ConfigMap or Secret holds. Raises `NotFound` where there is none that holds it."""
         return self._actor.copies.held(app, ref)
 
-    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> None:
-        """Carry out one action of the decision that was saved last, see `Actor.carry_out`."""
-        self._actor.carry_out(app, config, action, self._decided.get(app, ""))
+    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
+        """Carry out one action of the decision that was saved last, see `Executor.carry_out`."""
+        return self._actor.carry_out(app, config, action, self._decided.get(app, ""))
 
     def save(
         self,

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, TextIO
 
+from gitops_bg.core.model.change_set import NOTHING, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
@@ -59,10 +60,12 @@ def fields(
     return {_FIELDS: {key: value for key, value in named.items() if value is not None and value != ""}}
 
 
-def log_decision(app: AppKey, decision: Decision, commit: str, logger: logging.Logger = _log) -> None:
+def log_decision(
+    app: AppKey, decision: Decision, commit: str, changes: ChangeSet = NOTHING, logger: logging.Logger = _log
+) -> None:
     """The one line of a decision: its sentences and where it leads; at DEBUG where there is nothing to do.
 
-    ``commit`` is the commit of main that was decided on.
+    ``commit`` is the commit of main that was decided on, ``changes`` what became of the actions on the cluster.
     """
     record = decision.record
     extra = fields(
@@ -72,6 +75,8 @@ def log_decision(app: AppKey, decision: Decision, commit: str, logger: logging.L
         commit=commit,
         phase=decision.phase.value,
         actions=[type(action).__name__ for action in decision.actions] or None,
+        changes=[str(entry) for entry in changes.entries] or None,
+        refused=[type(result.action).__name__ for result in changes.refused] or None,
         wake_at=decision.wake_at and rfc3339(decision.wake_at),
     )
     sentence = "; ".join(map(str, decision.actions)) or "nothing to do"

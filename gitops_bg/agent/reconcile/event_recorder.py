@@ -8,16 +8,15 @@ from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.reporting.events import reason_of
 from gitops_bg.core.checks.event_text import severity_of
 from gitops_bg.core.checks.milestones import passed
-from gitops_bg.core.errors import GitopsBgError
-from gitops_bg.core.model.actions import ClusterAction, CreateReplicaSet
+from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
 from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, waited
 
@@ -42,16 +41,13 @@ class EventRecorder:
             self.event(app, one.reason, one.message, warning=one.warning)
         self._measure(app, before, after)
 
-    def did(self, app: AppKey, action: ClusterAction) -> None:
-        """An action was carried out."""
-        self._metrics.acted(app, type(action).__name__)
-        if reason_of(action):
-            self.event(app, reason_of(action), str(action))
-
-    def refused(self, app: AppKey, action: ClusterAction, error: GitopsBgError) -> None:
-        """An action was refused, for the first time."""
-        reason = "ReplicaSetCreateError" if isinstance(action, CreateReplicaSet) else "WriteRefused"
-        self.event(app, reason, f"{action}: {error}", warning=True)
+    def acted(self, app: AppKey, result: ActionResult) -> None:
+        """An action was carried out, or refused for the first time."""
+        if not result.refused:
+            self._metrics.acted(app, type(result.action).__name__)
+        said = event_of(result)
+        if said is not None:
+            self.event(app, said.reason, said.message, warning=said.warning)
 
     def stands(self, app: AppKey, decision: Decision) -> None:
         """Where the app is now."""

@@ -8,20 +8,22 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from types import TracebackType
 
+from gitops_bg.agent.reconcile.act import FOR_AUXILIARY_OBJECTS, REFUSALS, act
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.agent.reconcile.reconciler import GIT_ACTIONS
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.cluster.reporting.events import reason_of
 from gitops_bg.core.errors import Transient, WorldChanged
+from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView, Request
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.status.action_events import event_of
 from gitops_bg.spec.app.load import app_config_from_live
 
 NOT_ASKED = "an operator acts on the cluster alone; Git was not asked"
@@ -54,6 +56,7 @@ class Offline:
         self.app = app
         self._clock = clock
         self._woken = threading.Event()
+        self._refused: set[str] = set()
         self._cluster = Cluster.watching(access, self._heard, [app.namespace])
 
     def __enter__(self) -> "Offline":
@@ -121,17 +124,29 @@ class Offline:
             raise WorldChanged(f"the BlueGreenDeployment {self.app} is gone")
         decision = facts.decide(self._clock())
         try:
-            return self._carry_out(facts, decision, tell), decision.wake_at
+            return self._act(facts, decision, tell), decision.wake_at
         except WorldChanged:  # an agent was faster, or the caches are a moment behind
             return False, self._clock() + timedelta(seconds=_AGAIN_SECONDS)
 
-    def _carry_out(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
-        wrote = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
-        for action in decision.actions:
-            if not isinstance(action, GIT_ACTIONS):
-                self._cluster.carry_out(self.app, facts.config, action)
-                tell(str(action))
-                wrote = True
-                if reason_of(action):
-                    self._cluster.record_event(self.app, reason_of(action), str(action), self._clock())
-        return wrote
+    def _act(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
+        """Save the record, then act as the agent does; whether anything was written."""
+        saved = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
+        acted = act(self._cluster, self.app, facts.config, decision, partial(self._hear, tell))
+        if acted.stopped is not None:
+            raise acted.stopped
+        wrote = saved or acted.moved_on
+        if acted.troubled is not None and not wrote and not isinstance(acted.troubled, REFUSALS):
+            raise acted.troubled
+        return saved or bool(acted.changes.carried_out)
+
+    def _hear(self, tell: Callable[[str], None], result: ActionResult) -> None:
+        """Each refusal once. One of versions or traffic is raised; of an auxiliary object, it is only told."""
+        if result.refused and str(result) in self._refused:
+            return
+        if result.refused:
+            self._refused.add(str(result))
+        if not result.refused or isinstance(result.action, FOR_AUXILIARY_OBJECTS):
+            tell(str(result))
+        said = event_of(result)
+        if said is not None:
+            self._cluster.record_event(self.app, said.reason, said.message, self._clock(), warning=said.warning)

@@ -4,7 +4,7 @@ The three never share a function: `gather` only reads, `decide` is pure, `_act` 
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -15,6 +15,7 @@ from gitops_bg.agent.desired.git_loop import GitLoop
 from gitops_bg.agent.desired.git_writes import GitChange
 from gitops_bg.agent.observability.logs import fields, log_decision
 from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.act import GIT_ACTIONS, REFUSALS, Acted, act
 from gitops_bg.agent.reconcile.background import Background
 from gitops_bg.agent.reconcile.configuration_content import contents_for
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
@@ -22,22 +23,13 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.errors import GitopsBgError, InternalError, InvalidInput, Refused, guarded
-from gitops_bg.core.model.actions import (
-    ApplyAuxiliaryObject,
-    ClusterAction,
-    CommitPrimary,
-    DeleteAuxiliaryObject,
-    OfferPromotion,
-    PublishLedger,
-    WithdrawPromotion,
-)
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
-from gitops_bg.spec.app.load import AppConfig
 
 LOGGER = logging.getLogger(__name__)
 
@@ -46,9 +38,6 @@ MOST_PASSES = 12
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long what another process contradicts is not said again: to begin with, and at most."""
-
-FOR_AUXILIARY_OBJECTS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
-GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 
 
 class Reconciler:
@@ -150,15 +139,14 @@ class Reconciler:
         self._teller.saved(facts.app, facts.record, decision.record)
         self._timers.schedule(facts.app, decision.wake_at, "wake")
         self._beside.take(facts, decision, self._clock())
+        acted = Acted()
         try:
-            wrote = self._write(facts, decision, saved=saved)
+            acted = act(self._cluster, facts.app, facts.config, decision, partial(self._heard, facts.app))
         finally:
             # Git hears what the record says, whether Kubernetes goes along or not.
-            git_actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
-            contents = contents_for(facts, git_actions, self._cluster)
-            wish = GitChange(git_actions, decision.record, facts.decided_from, contents)
-            is_new = self._git.submit(facts.app, wish)
-            self._log(facts, decision, is_new)
+            is_new = self._submit(facts, decision)
+            self._log(facts, decision, acted.changes, is_new)
+        wrote = self._look_again(facts.app, acted, saved=saved)
         if not decision.silent:
             self._teller.stands(facts.app, decision)
         return saved or wrote
@@ -175,63 +163,44 @@ class Reconciler:
         self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
         return saved
 
-    def _write(self, facts: Facts, decision: Decision, *, saved: bool) -> bool:
-        """Carry out the actions on the cluster; whether there is another look to take.
+    def _submit(self, facts: Facts, decision: Decision) -> bool:
+        """Hand Git's part to the Git thread; whether it is new."""
+        actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
+        contents = contents_for(facts, actions, self._cluster)
+        return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
 
-        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What a
+    def _heard(self, app: AppKey, result: ActionResult) -> None:
+        """An action was carried out or refused; a refusal that goes on is told once."""
+        if not result.refused or app not in self._refused:
+            self._teller.acted(app, result)
+
+    def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
+        """Whether there is another look to take, after what came of the actions on the cluster.
+
+        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What an
         auxiliary object fails with is raised only where nothing else was done: it holds up nothing else.
         """
-        actions = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
-        first = [action for action in actions if not isinstance(action, FOR_AUXILIARY_OBJECTS)]
-        refused = self._carry_out_all(facts, first)
-        troubled = self._accompany(facts, [action for action in actions if isinstance(action, FOR_AUXILIARY_OBJECTS)])
-        error = refused or troubled
+        if acted.stopped is not None and not isinstance(acted.stopped, REFUSALS):
+            raise acted.stopped
+        error = acted.stopped or acted.troubled
         if error is None:
-            return self._refused.pop(facts.app, None) is not None or bool(actions)
-        if self._is_news(facts.app, error) or (refused is None and (saved or first)):
+            return self._refused.pop(app, None) is not None or bool(acted.changes.results)
+        if self._is_news(app, error) or (acted.stopped is None and (saved or acted.moved_on)):
             return True
         raise error
 
-    def _carry_out_all(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
-        """In their order, up to the first that is refused; why it was."""
-        try:
-            for action in actions:
-                self._carry_out(facts.app, facts.config, action)
-        except (Refused, InvalidInput) as error:
-            return error
-        return None
-
-    def _accompany(self, facts: Facts, actions: Sequence[ClusterAction]) -> GitopsBgError | None:
-        """Each of them, whatever became of the others, and of all that came before; the first error."""
-        failed: GitopsBgError | None = None
-        for action in actions:
-            try:
-                self._carry_out(facts.app, facts.config, action)
-            except GitopsBgError as error:
-                failed = failed or error
-        return failed
-
     def _is_news(self, app: AppKey, error: GitopsBgError) -> bool:
         """Whether it is a refusal, and the first after a time without any."""
-        if not isinstance(error, Refused | InvalidInput):
+        if not isinstance(error, REFUSALS):
             return False
         is_known = app in self._refused
         self._refused[app] = str(error)
         return not is_known
 
-    def _log(self, facts: Facts, decision: Decision, is_new_for_git: bool) -> None:
+    def _log(self, facts: Facts, decision: Decision, changes: ChangeSet, is_new_for_git: bool) -> None:
         """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""
         said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
-        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit)
-
-    def _carry_out(self, app: AppKey, config: AppConfig, action: ClusterAction) -> None:
-        try:
-            self._cluster.carry_out(app, config, action)
-        except (Refused, InvalidInput) as error:
-            if app not in self._refused:
-                self._teller.refused(app, action, error)
-            raise
-        self._teller.did(app, action)
+        log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit, changes)
 
     def _forget(self, app: AppKey) -> None:
         self._timers.schedule(app, None, "wake")

@@ -11,6 +11,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.errors import Forbidden, ForeignObject, NotFound, grant_for_secrets
 from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
 from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
+from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.auxiliary import (
     AIM,
     additions,
@@ -28,6 +29,7 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import Refused, WorldChanged
 from gitops_bg.core.model.actions import ApplyAuxiliaryObject, DeleteAuxiliaryObject
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import AuxiliaryView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
@@ -55,14 +57,15 @@ class AuxiliaryObjects:
 
     def carry_out(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject | DeleteAuxiliaryObject
-    ) -> None:
+    ) -> tuple[ChangeSetEntry, ...]:
         """Do it. Raises `ForeignObject` where it is not ours, `NotFound` where the server does not have its kind."""
         if isinstance(action, ApplyAuxiliaryObject):
-            self._apply(app, app_uid, config, action)
-        else:
-            self._delete(app, action.auxiliary_object)
+            return (self._apply(app, app_uid, config, action),)
+        return self._delete(app, action.auxiliary_object)
 
-    def _apply(self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject) -> None:
+    def _apply(
+        self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject
+    ) -> ChangeSetEntry:
         """Make it what Git says, and aim it; one that Git does not describe just now is only aimed anew."""
         auxiliary_object = action.auxiliary_object
         given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
@@ -70,26 +73,31 @@ class AuxiliaryObjects:
         live = self._own(kind, app, auxiliary_object.name)
         aim = names.replica_set_name(app, action.digest) if action.digest else ""
         if given is None:
-            self._aim(kind, app, live, auxiliary_object, aim)
-            return
+            return self._aim(kind, app, live, auxiliary_object, aim)
         manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, aim)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
             answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, extra)
         self._settled[app, auxiliary_object] = _content(answer)
+        return entry_between(kind, live, answer)
 
-    def _delete(self, app: AppKey, auxiliary_object: AuxiliaryObject) -> None:
+    def _delete(self, app: AppKey, auxiliary_object: AuxiliaryObject) -> tuple[ChangeSetEntry, ...]:
         kind = self._kind(auxiliary_object, None)
         live = self._own(kind, app, auxiliary_object.name)
         self._settled.pop((app, auxiliary_object), None)
-        if live is not None:
-            self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])
+        if live is None:
+            return ()
+        self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])
+        return (entry_of(kind, live, Change.DELETED),)
 
-    def _aim(self, kind: Kind, app: AppKey, live: Object | None, auxiliary_object: AuxiliaryObject, aim: str) -> None:
+    def _aim(
+        self, kind: Kind, app: AppKey, live: Object | None, auxiliary_object: AuxiliaryObject, aim: str
+    ) -> ChangeSetEntry:
         if live is None:
             raise WorldChanged(f"{sentence(auxiliary_object, app)} is gone")
-        self._client.merge_patch(kind, app.namespace, auxiliary_object.name, {"spec": {AIM: aim_at(aim)}})
+        answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, {"spec": {AIM: aim_at(aim)}})
+        return entry_between(kind, live, answer)
 
     def _view(
         self, app: AppKey, app_uid: str, auxiliary_object: AuxiliaryObject, given: Given | None

@@ -15,6 +15,7 @@ from gitops_bg.cluster.observation.reader import Reader
 from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyConfiguration, DeleteConfiguration
+from gitops_bg.core.model.change_set import ChangeSetEntry
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of, find
@@ -37,23 +38,22 @@ class Copies:
 
     def carry_out(
         self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration | DeleteConfiguration
-    ) -> None:
-        """Do it, or raise as `Actor.carry_out`; a refusal to touch Secrets says who grants that."""
+    ) -> tuple[ChangeSetEntry, ...]:
+        """Do it, or raise as `Executor.carry_out`; a refusal to touch Secrets says who grants that."""
         try:
             match action:
                 case ApplyConfiguration():
-                    self._apply(app, config, action)
+                    return self._apply(app, config, action)
                 case DeleteConfiguration():
-                    self._delete(app, action)
-                case _:
-                    assert_never(action)
+                    return self._delete(app, action)
+            assert_never(action)
         except Forbidden as error:
             if SECRETS.plural not in str(error):
                 raise
             grant = grant_for_secrets(app.namespace)
             raise Forbidden(f"the agent may not copy the Secrets of {app}: {grant}; {error}") from error
 
-    def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> None:
+    def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> tuple[ChangeSetEntry, ...]:
         """What holds something else is made anew: nobody can change what is immutable."""
         held = find(config.configuration if config else (), action.ref)
         if held is None:
@@ -62,27 +62,27 @@ class Copies:
         existing = self._own(kind, app, action.name)
         if existing is not None and "deletionTimestamp" in existing["metadata"]:
             raise WorldChanged(f"{kind.name} {action.name} is still being deleted")
+        gone: tuple[ChangeSetEntry, ...] = ()
         if existing is not None and content_of(action.ref, existing).ref != action.ref:
-            self._make_room(kind, existing)
-            existing = None
-        self._writer.apply(kind, configuration_manifest(app, self._uid(app), held), force=existing is not None)
+            gone, existing = (self._make_room(kind, existing),), None
+        return (*gone, self._writer.apply(kind, configuration_manifest(app, self._uid(app), held), existing).entry)
 
-    def _make_room(self, kind: Kind, existing: Object) -> None:
-        self._writer.delete(kind, existing)
+    def _make_room(self, kind: Kind, existing: Object) -> ChangeSetEntry:
+        deleted = self._writer.delete(kind, existing)
         if existing["metadata"].get("finalizers"):
             raise WorldChanged(f"{kind.name} {existing['metadata']['name']} is kept by a finalizer")
+        return deleted
 
-    def _delete(self, app: AppKey, action: DeleteConfiguration) -> None:
+    def _delete(self, app: AppKey, action: DeleteConfiguration) -> tuple[ChangeSetEntry, ...]:
         used = (ref for state in self._reader.replica_sets(app) for ref in snapshot_in(state).configuration)
         if (action.kind, action.name) in {(ref.kind, names.configuration_name(app, ref)) for ref in used}:
             raise WorldChanged(f"a ReplicaSet uses {action.kind} {action.name}")
         kind = CONFIGURATION[action.kind]
         body = self._own(kind, app, action.name)
-        if body is not None:
-            self._writer.delete(kind, body)
+        return (self._writer.delete(kind, body),) if body is not None else ()
 
     def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
-        """What a live copy holds, where that is what ``ref`` says. Raises `NotFound`, and as `Actor.carry_out`."""
+        """What a live copy holds, where that is what ``ref`` says. Raises `NotFound`, and as `Executor.carry_out`."""
         name = names.configuration_name(app, ref)
         body = self._writer.get(CONFIGURATION[ref.kind], app.namespace, name)
         held = content_of(ref, body) if body is not None else None

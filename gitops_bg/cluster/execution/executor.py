@@ -13,7 +13,7 @@ from gitops_bg.cluster.api.kinds import APPS, CONFIGURATION, REPLICA_SETS, SERVI
 from gitops_bg.cluster.execution.anchors import let_go
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
 from gitops_bg.cluster.execution.configuration_copies import Copies
-from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.execution.writer import Writer, entry_between
 from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
 from gitops_bg.cluster.manifests.patches import (
     adopt_service,
@@ -66,10 +66,14 @@ from gitops_bg.core.model.actions import (
     SwitchTraffic,
     SyncPodMetadata,
 )
+from gitops_bg.core.model.change_set import ActionResult, ChangeSetEntry
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import reread_json
 from gitops_bg.spec.app.load import AppConfig
+
+Entries = tuple[ChangeSetEntry, ...]
+"""What an action wrote to, in that order; empty where there was nothing left to write to."""
 
 
 class Executor:
@@ -94,61 +98,67 @@ class Executor:
         self.copies = Copies(reader, writer, self._own, self._uid)
         self._auxiliary_objects = auxiliary_objects
 
-    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str = "") -> None:
-        """Do it, or raise: `WorldChanged`, `Transient`, `Refused` (`ForeignObject`), `InvalidInput`.
+    def carry_out(
+        self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str = ""
+    ) -> ActionResult:
+        """Do it and say what was written to, or raise: `WorldChanged`, `Transient`, `Refused`, `InvalidInput`.
 
         ``config`` is None once the folder of the app has left main. Where ``decided_on`` is given, traffic moves only
         while the BlueGreenDeployment is still at that resourceVersion: another agent may have decided otherwise since.
         """
+        return ActionResult(action, self._written(app, config, action, decided_on))
+
+    def _written(self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str) -> Entries:
         match action:
             case ApplyApp() | DeleteApp():
-                self._change_app(app, config, action)
+                written = self._change_app(app, config, action)
             case ApplyConfiguration() | DeleteConfiguration():
-                self.copies.carry_out(app, config, action)
+                written = self.copies.carry_out(app, config, action)
             case CreateReplicaSet():
-                self._create_replica_set(app, config, action)
+                written = self._create_replica_set(app, config, action)
             case ScaleReplicaSet():
-                self._scale(app, config, action)
+                written = self._scale(app, config, action)
             case SyncPodMetadata():
-                self._dress_pods(app, action)
+                written = self._sync_pod_metadata(app, action)
             case EvictPod():
-                self._pods.evict(app.namespace, action.name, action.uid)
+                written = self._pods.evict(app.namespace, action.name, action.uid)
             case DeleteReplicaSet():
-                self._delete_replica_set(app, config, action)
+                written = self._delete_replica_set(app, config, action)
             case ApplyService():
-                self._apply_service(app, config, action, decided_on)
+                written = self._apply_service(app, config, action, decided_on)
             case PointPreview():
-                self._point(app, action)
+                written = self._point(app, action)
             case SwitchTraffic() | MarkService():
-                self._change_traffic(app, config, action, decided_on)
+                written = self._change_traffic(app, config, action, decided_on)
             case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
-                self._auxiliary_objects.carry_out(app, self._uid(app), config, action)
+                written = self._auxiliary_objects.carry_out(app, self._uid(app), config, action)
             case _:
                 assert_never(action)
+        return written
 
-    def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> None:
-        if isinstance(action, ApplyApp):
-            self._apply_app(app, config)
-        else:
-            self._delete_app(app)
+    def _change_app(self, app: AppKey, config: AppConfig | None, action: ApplyApp | DeleteApp) -> Entries:
+        return self._apply_app(app, config) if isinstance(action, ApplyApp) else self._delete_app(app)
 
-    def _apply_app(self, app: AppKey, config: AppConfig | None) -> None:
+    def _apply_app(self, app: AppKey, config: AppConfig | None) -> Entries:
         manifest = app_manifest(app, _known(config).body, self._us)
-        self._own(APPS, app, app.name)
-        state = app_state(self._writer.apply(APPS, manifest, force=True))
+        live = self._own(APPS, app, app.name)
+        written = self._writer.apply(APPS, manifest, live, force=True)
+        state = app_state(written.body)
         if app_drifted(state, manifest):
             self._settled.add(state, intent_of(manifest))
+        return (written.entry,)
 
-    def _delete_app(self, app: AppKey) -> None:
+    def _delete_app(self, app: AppKey) -> Entries:
         body = self._own(APPS, app, app.name)
         if body is None:
-            return
-        for kind, state in self._kept_beyond(app):
-            live = self._own(kind, app, state.meta.name)
-            operations = let_go(live) if live is not None else []
-            if operations:
-                self._writer.json_patch(kind, app.namespace, state.meta.name, operations)
-        self._writer.delete(APPS, body)
+            return ()
+        freed = [entry for kind, state in self._kept_beyond(app) for entry in self._let_go(app, kind, state)]
+        return (*freed, self._writer.delete(APPS, body))
+
+    def _let_go(self, app: AppKey, kind: Kind, state: State) -> Entries:
+        live = self._own(kind, app, state.meta.name)
+        operations = let_go(live) if live is not None else []
+        return (self._writer.json_patch(kind, app.namespace, state.meta.name, operations).entry,) if operations else ()
 
     def _kept_beyond(self, app: AppKey) -> Iterator[tuple[Kind, State]]:
         """What would outlive the BlueGreenDeployment: let go of before that is deleted on purpose."""
@@ -160,7 +170,7 @@ class Executor:
         found += [(CONFIGURATION[each.kind], each) for each in self._reader.copies(app, in_use=True).states]
         return ((kind, each) for kind, each in found if uid in each.meta.owners)
 
-    def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> None:
+    def _create_replica_set(self, app: AppKey, config: AppConfig | None, action: CreateReplicaSet) -> Entries:
         existing = self._own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         worn = None
         if existing is not None:
@@ -171,78 +181,83 @@ class Executor:
             action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
             worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
         manifest = replica_set_manifest(app, self._uid(app), action, worn)
-        state = replica_set_state(self._writer.apply(REPLICA_SETS, manifest, force=existing is not None))
+        written = self._writer.apply(REPLICA_SETS, manifest, existing)
+        state = replica_set_state(written.body)
         if not state.intact:
             self._settled.add(state, ())
+        return (written.entry,)
 
-    def _scale(self, app: AppKey, config: AppConfig | None, action: ScaleReplicaSet) -> None:
+    def _scale(self, app: AppKey, config: AppConfig | None, action: ScaleReplicaSet) -> Entries:
         name = names.replica_set_name(app, action.digest)
         if action.replicas < action.current and not action.serving:
             self._refuse_if_serving(app, config, self._existing(REPLICA_SETS, app, name))
-        self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action))
+        return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
 
-    def _dress_pods(self, app: AppKey, action: SyncPodMetadata) -> None:
+    def _sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
         """Only once the controller has seen the template: it makes no more pods of the old one then."""
         body = self._existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
         state = replica_set_state(body)
         worn = ephemeral_metadata.read(state.worn)
         if worn.metadata != action.metadata or not state.seen:
             raise WorldChanged(f"ReplicaSet {state.meta.name} does not give {action.metadata} to its pods yet")
+        changed = []
         for pod in self._pods.of(app, action.digest):
             change = ephemeral_metadata.change_of(pod, body["spec"]["template"], worn)
             if change is not None:
-                self._pods.change(pod, change)
+                changed.append(self._pods.change(pod, change))
         done = change_annotation(app, names.POD_METADATA, state.worn, ephemeral_metadata.written(worn.settled()))
-        self._writer.json_patch(REPLICA_SETS, app.namespace, state.meta.name, done)
+        return (*changed, self._writer.json_patch(REPLICA_SETS, app.namespace, state.meta.name, done).entry)
 
-    def _delete_replica_set(self, app: AppKey, config: AppConfig | None, action: DeleteReplicaSet) -> None:
+    def _delete_replica_set(self, app: AppKey, config: AppConfig | None, action: DeleteReplicaSet) -> Entries:
         body = self._own(REPLICA_SETS, app, action.name)
-        if body is not None:
-            self._refuse_if_serving(app, config, body)
-            self._writer.delete(REPLICA_SETS, body)
+        if body is None:
+            return ()
+        self._refuse_if_serving(app, config, body)
+        return (self._writer.delete(REPLICA_SETS, body),)
 
-    def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> None:
+    def _apply_service(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
         existing = self._own(SERVICES, app, action.name)
         self._refuse_if_overtaken(app, decided_on)
         if existing is not None and not git_says(config, action.name):
             uid = self._uid(app)
             as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
             as_it_is = self._writer.anchors.anchored(SERVICES, as_it_is)
-            self._writer.json_patch(SERVICES, app.namespace, action.name, adopt_service(existing, as_it_is))
-            return
-        manifest = self._service(app, config, action)
+            adopted = adopt_service(existing, as_it_is)
+            return (self._writer.json_patch(SERVICES, app.namespace, action.name, adopted).entry,)
+        manifest, before = self._service(app, config, action), existing
         if existing is not None:
             existing = self._with_ports(app, existing, manifest)
             # A lock: whoever moves the selector meanwhile is not overruled.
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
-        answer = self._writer.apply(SERVICES, manifest, force=existing is not None)
+        answer = self._writer.apply(SERVICES, manifest, existing).body
         if answer["spec"].get("selector") != manifest["spec"]["selector"]:
             # Kubernetes before 1.22 merges selectors by key: what somebody else added is still there.
             whole = replace_selector(app, answer, manifest)
-            answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole)
+            answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
         self._settle_service(answer, manifest)
+        return (entry_between(SERVICES, before, answer),)
 
     def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
         """A Service with the ports and the selector of its manifest, in one write where it has others."""
         change = replace_ports(live, manifest)
         name = live["metadata"]["name"]
-        return self._writer.json_patch(SERVICES, app.namespace, name, change) if change else live
+        return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
 
-    def _point(self, app: AppKey, action: SwitchTraffic | PointPreview) -> None:
+    def _point(self, app: AppKey, action: PointPreview) -> Entries:
         state = self._reader.service(app.namespace, action.name)
         live = reread_json(state.content)["spec"] if state is not None else {}
-        self._writer.json_patch(SERVICES, app.namespace, action.name, change_selector(app, action, live))
+        change = change_selector(app, action, live)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def _change_traffic(
         self, app: AppKey, config: AppConfig | None, action: SwitchTraffic | MarkService, decided_on: str
-    ) -> None:
+    ) -> Entries:
         if isinstance(action, SwitchTraffic):
-            self._switch(app, config, action, decided_on)
-        else:
-            self._mark(app, action, decided_on)
+            return self._switch(app, config, action, decided_on)
+        return self._mark(app, action, decided_on)
 
-    def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> None:
+    def _switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
         """The Service is read before the record, and may be no other one when it is written.
 
         Who moved it meanwhile, there and back, has changed the record first: no selector tells that.
@@ -251,23 +266,23 @@ class Executor:
         live = self._writer.get(SERVICES, app.namespace, action.name)
         self._refuse_if_overtaken(app, decided_on)
         if not action.create:
-            self._move(app, action, live)
-            return
+            return self._move(app, action, live)
         if self._own(SERVICES, app, action.name) is not None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
-        self._writer.apply(SERVICES, self._service(app, config, action), force=False)
+        return (self._writer.apply(SERVICES, self._service(app, config, action), None).entry,)
 
-    def _move(self, app: AppKey, action: SwitchTraffic, live: Object | None) -> None:
+    def _move(self, app: AppKey, action: SwitchTraffic, live: Object | None) -> Entries:
         if live is None:
             raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
         lock = unchanged(live["metadata"]["resourceVersion"])
         change = [*lock, *change_selector(app, action, live["spec"])]
-        self._writer.json_patch(SERVICES, app.namespace, action.name, change)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
-    def _mark(self, app: AppKey, action: MarkService, decided_on: str) -> None:
+    def _mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
         live = self._existing(SERVICES, app, action.name)
         self._refuse_if_overtaken(app, decided_on)
-        self._writer.json_patch(SERVICES, app.namespace, action.name, mark_service(app, action, live))
+        change = mark_service(app, action, live)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def _refuse_if_overtaken(self, app: AppKey, decided_on: str) -> None:
         if not decided_on:

@@ -1,11 +1,39 @@
-"""Writes that the caches learn of at once: `client`'s verbs, each with the answer handed to a `reader.Memory`."""
+"""Writes that the caches learn of at once: `client`'s verbs, each with the answer handed to a `reader.WriteThrough`.
+
+Each says what became of its object, for the change set.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import Kind, Object, name_of
 from gitops_bg.cluster.execution.anchors import Anchors
 from gitops_bg.cluster.observation.reader import WriteThrough
+from gitops_bg.core.model.change_set import Change, ChangeSetEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The server's answer to a write, and what the write did."""
+
+    body: Object
+    entry: ChangeSetEntry
+
+
+def entry_of(kind: Kind, body: Object, change: Change) -> ChangeSetEntry:
+    """What happened to an object."""
+    return ChangeSetEntry(kind.name, *name_of(body), change)
+
+
+def entry_between(kind: Kind, before: Object | None, after: Object) -> ChangeSetEntry:
+    """What happened to an object between two reads; ``before`` None: there was none."""
+    return entry_of(kind, after, _change(before["metadata"]["resourceVersion"], after) if before else Change.CREATED)
+
+
+def _change(before: str, after: Object) -> Change:
+    """What a write did to an object of version ``before``: the server keeps the version of what it need not change."""
+    return Change.UNCHANGED if after["metadata"].get("resourceVersion") == before else Change.CONFIGURED
 
 
 class Writer:
@@ -20,19 +48,21 @@ class Writer:
         """One object as it is now, never from a cache."""
         return self._client.get(kind, namespace, name)
 
-    def create(self, kind: Kind, body: Object) -> Object:
-        """POST, see `Client.create`."""
-        return self._remembered(kind, name_of(body), lambda: self._client.create(kind, body))
+    def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> Written:
+        """Server-side apply, see `Client.apply`; what is to outlive its controller gets its second owner.
 
-    def apply(self, kind: Kind, body: Object, *, force: bool) -> Object:
-        """Server-side apply, see `Client.apply`; what is to outlive its controller gets its second owner."""
-        anchored = self.anchors.anchored(kind, body)
-        return self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=force))
+        ``live`` is what was read just before; None: there was nothing, and nothing of others is taken over.
+        """
+        anchored, by_force = self.anchors.anchored(kind, body), live is not None if force is None else force
+        answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))
+        return Written(answer, entry_between(kind, live, answer))
 
-    def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Object:
+    def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Written:
         """JSON patch, see `Client.json_patch`."""
+        held = self._memory.version(kind, namespace, name)
         write = lambda: self._client.json_patch(kind, namespace, name, operations)  # noqa: E731
-        return self._remembered(kind, (namespace, name), write)
+        answer = self._remembered(kind, (namespace, name), write)
+        return Written(answer, entry_of(kind, answer, _change(held, answer)))
 
     def merge_patch(self, kind: Kind, namespace: str, name: str, body: Object) -> Object:
         """JSON merge patch, see `Client.merge_patch`."""
@@ -48,13 +78,13 @@ class Writer:
         """PUT of the status, see `Client.put_status`."""
         return self._remembered(kind, name_of(body), lambda: self._client.put_status(kind, body))
 
-    def delete(self, kind: Kind, body: Object, *, unchanged: bool = False) -> None:
-        """Delete exactly the object that was read; with ``unchanged`` only if nobody wrote to it since."""
+    def delete(self, kind: Kind, body: Object) -> ChangeSetEntry:
+        """Delete exactly the object that was read."""
         metadata, (namespace, name) = body["metadata"], name_of(body)
-        version = metadata["resourceVersion"] if unchanged else ""
-        self._client.delete(kind, namespace, name, metadata["uid"], version)
+        self._client.delete(kind, namespace, name, metadata["uid"])
         if not metadata.get("finalizers"):
             self._memory.forget(kind, namespace, name, metadata["uid"])
+        return entry_of(kind, body, Change.DELETED)
 
     def _remembered(self, kind: Kind, what: tuple[str, str], write: Callable[[], Object]) -> Object:
         held = self._memory.version(kind, *what)

@@ -5,6 +5,7 @@ from datetime import datetime
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import PODS, Object
 from gitops_bg.core import names
+from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 from gitops_bg.core.model.observed import PodView
 from gitops_bg.core.model.version import AppKey
 
@@ -24,7 +25,7 @@ class Pods:
         found = self._client.list(PODS, app.namespace, f"{names.APP}={names.app_label(app)}")
         return tuple(_view(pod) for pod in found if (pod.get("status") or {}).get("phase") not in _ENDED)
 
-    def evict(self, namespace: str, name: str, uid: str) -> None:
+    def evict(self, namespace: str, name: str, uid: str) -> tuple[ChangeSetEntry, ...]:
         """Evict exactly this pod. Raises `Transient` where a PodDisruptionBudget refuses; one that is gone is fine.
 
         https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
@@ -36,6 +37,7 @@ class Pods:
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
         self._client.evict(PODS, eviction)
+        return (ChangeSetEntry(PODS.name, namespace, name, Change.DELETED),)
 
     def _version(self) -> str:
         """The version of Evictions that the server takes: v1, or v1beta1 before Kubernetes 1.22; asked once."""
@@ -51,10 +53,11 @@ class Pods:
         found = self._client.list(PODS, app.namespace, labels)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
-    def change(self, pod: Object, change: Object) -> None:
+    def change(self, pod: Object, change: Object) -> ChangeSetEntry:
         """Merge a change into one pod. Raises `WorldChanged` where it is gone."""
         metadata = pod["metadata"]
         self._client.merge_patch(PODS, metadata["namespace"], metadata["name"], change)
+        return ChangeSetEntry(PODS.name, metadata["namespace"], metadata["name"], Change.CONFIGURED)
 
 
 def _view(pod: Object) -> PodView:

@@ -12,31 +12,11 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime
-from typing import assert_never
 
 from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.kinds import APPS, EVENTS, Object
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
-from gitops_bg.core.model.actions import (
-    ApplyApp,
-    ApplyAuxiliaryObject,
-    ApplyConfiguration,
-    ApplyService,
-    ClusterAction,
-    CreateReplicaSet,
-    DeleteApp,
-    DeleteAuxiliaryObject,
-    DeleteConfiguration,
-    DeleteReplicaSet,
-    EvictPod,
-    MarkService,
-    PointPreview,
-    ScaleReplicaSet,
-    SwitchTraffic,
-    SyncPodMetadata,
-)
-from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import AppKey
 
 _LOG = logging.getLogger(__name__)
@@ -145,45 +125,6 @@ def event_name(happening: KubernetesEvent) -> str:
     """The name of an Event: the same for the same words about the same object."""
     what = "\0".join((happening.uid, happening.reason, happening.message))
     return f"{happening.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
-
-
-def reason_of(action: ClusterAction) -> str:
-    """The reason of the Event for an action that was carried out; empty where it is not worth one.
-
-    Argo's words where it has one (argo-rollouts.md §4).
-    """
-    match action:
-        case SwitchTraffic():
-            reason = "RolledBack" if action.lane is SwitchKind.ROLLBACK else "TrafficSwitched"
-        case CreateReplicaSet():
-            reason = "ReplicaSetRepaired" if action.repair else "NewReplicaSetCreated"
-        case ScaleReplicaSet():
-            reason = "ScalingReplicaSet"
-        case SyncPodMetadata():
-            reason = "PodMetadataChanged"
-        case EvictPod():
-            reason = "PodEvicted"
-        case ApplyConfiguration() | DeleteConfiguration():
-            reason = _reason_of_copy(action)
-        case DeleteReplicaSet():
-            reason = "ReplicaSetDeleted"
-        case PointPreview():
-            reason = "PreviewSwitched"
-        case ApplyService():
-            reason = "ServiceApplied"
-        case ApplyAuxiliaryObject() | DeleteAuxiliaryObject():
-            reason = "AuxiliaryObjectApplied" if isinstance(action, ApplyAuxiliaryObject) else "AuxiliaryObjectDeleted"
-        case ApplyApp() | DeleteApp() | MarkService():
-            reason = ""
-        case _:
-            assert_never(action)
-    return reason
-
-
-def _reason_of_copy(action: ApplyConfiguration | DeleteConfiguration) -> str:
-    if isinstance(action, DeleteConfiguration):
-        return "ConfigurationDeleted"
-    return "ConfigurationRepaired" if action.repair else "ConfigurationCopied"
 
 
 def _time(moment: datetime) -> str:

@@ -26,6 +26,7 @@ from gitops_bg.agent.observability.logs import (
     masked,
 )
 from gitops_bg.core.model.actions import SwitchTraffic
+from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.record import Record, Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey
@@ -164,6 +165,13 @@ def test_a_decision_is_one_line_with_app_rollout_digest_and_commit(as_json: io.S
     assert (line["app"], line["rollout"], line["digest"], line["commit"]) == ("shop/web", 4, DIGEST, COMMIT)
     assert (line["phase"], line["actions"]) == ("Promoting", ["SwitchTraffic", "SwitchTraffic"])
     assert (line["level"], line["wake_at"]) == ("info", "2026-03-01T12:00:00.000Z")
+
+
+def test_the_line_of_a_decision_says_what_was_written_and_what_was_refused(as_json: io.StringIO) -> None:
+    wrote = ActionResult(SWITCH, (ChangeSetEntry("Service", "shop", "web", Change.CONFIGURED),))
+    log_decision(WEB, decision(SWITCH), COMMIT, ChangeSet((wrote, ActionResult(SWITCH, refused="no rights"))))
+    (line,) = lines(as_json)
+    assert (line["changes"], line["refused"]) == (["Service/shop/web configured"], ["SwitchTraffic"])
 
 
 def test_a_decision_to_do_nothing_is_no_line_at_info(out: io.StringIO) -> None:

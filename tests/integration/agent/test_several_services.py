@@ -68,7 +68,7 @@ def test_agent_that_dies_between_the_two_writes_is_followed_by_one_that_finishes
         def dying(app, config, action):  # type: ignore[no-untyped-def]
             if isinstance(action, SwitchTraffic) and action.name == NAMES[1]:
                 raise Transient("the agent is gone")
-            carry_out(app, config, action)
+            return carry_out(app, config, action)
 
         agent.cluster.carry_out = dying  # type: ignore[method-assign]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.clusters import TestCluster
+from tests.support.auxiliary_objects import hpa, publish
+from tests.support.clusters import SandboxCluster, TestCluster
 from tests.support.scenario import App, Scenario
 
 ALONE = ("--grace", "0s")
@@ -103,6 +104,27 @@ def test_an_offline_rollback_to_a_version_at_zero_scales_it_up_first(cli: Cli, w
     assert "scale v1" in shown
     assert web.live_tag() == "v1"
     assert web.versions()["v1"].available == 2
+
+
+def test_an_offline_rollback_goes_on_where_an_autoscaler_may_not_be_written_to_and_says_so(cli: Cli, web: App) -> None:
+    publish(web, "hpa", hpa())
+    web.promote("v2")
+    web.wait(lambda: web.record.auxiliary_objects, "the autoscaler is the agent's")
+    world = web.scenario
+    world.wait_idle()
+    world.stop()
+    assert isinstance(world.cluster, SandboxCluster)
+    faults = world.cluster.sandbox.faults
+    faults.refuse("patch", "horizontalpodautoscalers", web.key.namespace)
+    try:
+        shown = cli("rollback", str(web.key), "--offline", *ALONE)
+    finally:
+        faults.clear()
+    assert "roll live traffic back from v2" in shown
+    assert shown.count("cannot patch") == 1, "it is told once"
+    assert web.live_tag() == "v1"
+    refused = [each for each in world.events() if each["reason"] == "WriteRefused"]
+    assert ["cannot patch" in each["message"] for each in refused] == [True]
 
 
 def test_an_offline_rollback_beside_a_running_agent_moves_traffic_once(cli: Cli, promoted: App) -> None:

@@ -1,0 +1,85 @@
+"""What was done of a decision: a change set, read by Events, metrics, logs and `rollback --offline` alike.
+
+The words are those of Flux's ``ssa.ChangeSet``. Values only: who carries actions out fills it, nobody decides by it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gitops_bg.core.model.actions import ClusterAction
+
+
+class Change(StrEnum):
+    """What a write did to one object."""
+
+    CREATED = "created"
+    CONFIGURED = "configured"
+    """It existed, and is different now."""
+    UNCHANGED = "unchanged"
+    """The server says that it was so before."""
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSetEntry:
+    """One object that was written to."""
+
+    kind: str
+    namespace: str
+    name: str
+    change: Change
+
+    @property
+    def subject(self) -> str:
+        """Which object, as Flux writes it.
+
+        >>> ChangeSetEntry("Service", "shop", "web", Change.CONFIGURED).subject
+        'Service/shop/web'
+        """
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.change}"
+
+
+@dataclass(frozen=True, slots=True)
+class ActionResult:
+    """What came of one action: what it wrote to, in that order, or why it was refused."""
+
+    action: ClusterAction
+    entries: tuple[ChangeSetEntry, ...] = ()
+    refused: str = ""
+    """Why, in one sentence: missing rights, somebody else's object, an invalid one. Empty where it was carried out."""
+
+    def __str__(self) -> str:
+        return f"{self.action}: {self.refused}" if self.refused else str(self.action)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """What came of the actions that were tried, in their order; an action that is not here was not tried to the end."""
+
+    results: tuple[ActionResult, ...] = ()
+
+    @property
+    def entries(self) -> tuple[ChangeSetEntry, ...]:
+        """Every object that was written to."""
+        return tuple(entry for result in self.results for entry in result.entries)
+
+    @property
+    def refused(self) -> tuple[ActionResult, ...]:
+        """The actions that were refused."""
+        return tuple(result for result in self.results if result.refused)
+
+    @property
+    def carried_out(self) -> tuple[ActionResult, ...]:
+        """The actions that were not."""
+        return tuple(result for result in self.results if not result.refused)
+
+    def __iter__(self) -> Iterator[ActionResult]:
+        return iter(self.results)
+
+
+NOTHING = ChangeSet()
+"""No action was tried."""

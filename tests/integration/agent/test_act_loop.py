@@ -1,0 +1,86 @@
+"""The one act loop of agent and command line: what it tries, in which order, and what a failure stops."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from gitops_bg.agent.reconcile.act import Acted, act
+from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.phase import Phase
+from gitops_bg.core.errors import GitopsBgError, LostLeadership, Refused, Transient, WorldChanged
+from gitops_bg.core.model.actions import (
+    Action,
+    ApplyApp,
+    ApplyAuxiliaryObject,
+    ClusterAction,
+    DeleteAuxiliaryObject,
+    MarkService,
+    WithdrawPromotion,
+)
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSetEntry
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import AppConfig
+
+WEB = AppKey("shop", "web")
+FIRST, SECOND = ApplyApp(), MarkService("web", (), "x")
+HPA = ApplyAuxiliaryObject(AuxiliaryObject("HorizontalPodAutoscaler", "web"), "told to")
+BUDGET = DeleteAuxiliaryObject(AuxiliaryObject("PodDisruptionBudget", "web"), "told to")
+GIT = WithdrawPromotion("merged")
+ALL: tuple[Action, ...] = (HPA, FIRST, GIT, SECOND, BUDGET)
+
+
+class Scripted:
+    """A cluster that fails where it is told to."""
+
+    def __init__(self, failures: dict[ClusterAction, GitopsBgError]) -> None:
+        self.failures = failures
+        self.tried: list[ClusterAction] = []
+
+    def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
+        self.tried.append(action)
+        if action in self.failures:
+            raise self.failures[action]
+        return ActionResult(action, (ChangeSetEntry("Thing", app.namespace, app.name, Change.CREATED),))
+
+
+def run(failures: dict[ClusterAction, GitopsBgError]) -> tuple[list[ClusterAction], Acted]:
+    cluster, heard = Scripted(failures), list[ActionResult]()
+    acted = act(cast(Cluster, cluster), WEB, None, Decision(ALL, Record(), Phase.HEALTHY), heard.append)
+    assert tuple(heard) == acted.changes.results, "each is heard as it is there"
+    return cluster.tried, acted
+
+
+def test_versions_and_traffic_go_first_and_git_is_not_the_loops() -> None:
+    tried, acted = run({})
+    assert tried == [FIRST, SECOND, HPA, BUDGET]
+    assert [result.action for result in acted.changes.carried_out] == tried
+    assert (acted.stopped, acted.troubled, acted.moved_on) == (None, None, True)
+
+
+def test_a_refusal_stops_what_builds_on_it_and_no_auxiliary_object() -> None:
+    refused = Refused("no rights")
+    tried, acted = run({FIRST: refused})
+    assert tried == [FIRST, HPA, BUDGET]
+    assert acted.stopped is refused
+    assert [(each.action, each.refused) for each in acted.changes.refused] == [(FIRST, "no rights")]
+    assert not acted.moved_on
+
+
+@pytest.mark.parametrize("error", [WorldChanged("gone"), Transient("busy"), LostLeadership("lost")])
+def test_something_passing_ends_the_pass(error: GitopsBgError) -> None:
+    tried, acted = run({SECOND: error})
+    assert tried == [FIRST, SECOND]
+    assert acted.stopped is error
+    assert [result.action for result in acted.changes] == [FIRST], "what was not done to the end is no result"
+
+
+@pytest.mark.parametrize("error", [Refused("no rights"), WorldChanged("gone"), Transient("busy")])
+def test_an_auxiliary_object_holds_up_nothing_else(error: GitopsBgError) -> None:
+    tried, acted = run({HPA: error, BUDGET: Refused("another")})
+    assert tried == [FIRST, SECOND, HPA, BUDGET]
+    assert (acted.stopped, acted.troubled, acted.moved_on) == (None, error, True)
