@@ -32,6 +32,10 @@ TAG = "action"
 STORED_AS = "stored as"
 """In the metadata of a field of a dataclass: the name that its key is made from, where that is not the field's."""
 
+INLINED_WHERE = "inlined where"
+"""In the metadata of a field that is a dataclass or None: its fields are stored beside those of what it is in, and one
+of this name says whether it is there."""
+
 _MISSING: Any = object()
 
 
@@ -89,17 +93,19 @@ def _encoder(kind: Any) -> Encode:
 
 
 def _dataclass_encoder(kind: Any) -> Encode:
-    fields: list[tuple[str, str, Encode, Any]] | None = None
+    fields: list[tuple[str, str, Encode, Any, bool]] | None = None
 
     def encode(value: Any) -> dict[str, Any]:
         nonlocal fields
         if fields is None:  # on first use, so that types may contain themselves
-            fields = [(name, key, _encoder(hint), default) for name, key, hint, default in _fields(kind)]
+            fields = [(one.name, one.key, _encoder(one.kind), one.default, one.inlined) for one in _fields(kind)]
         result: dict[str, Any] = {}
-        for name, key, encode_field, default in fields:
+        for name, key, encode_field, default, inlined in fields:
             item = getattr(value, name)
             if item != default:
-                result[key] = encode_field(item)
+                result[key] = True if inlined else encode_field(item)
+                if inlined:
+                    result |= encode_field(item)
         return result
 
     return encode
@@ -155,19 +161,22 @@ def _decoder(kind: Any) -> Decode:
 
 
 def _dataclass_decoder(kind: Any) -> Decode:
-    fields: list[tuple[str, str, Decode, bool]] | None = None
+    fields: list[tuple[str, str, Decode, bool, bool]] | None = None
 
     def decode(data: Any) -> Any:
         nonlocal fields
         if fields is None:
-            hints = _fields(kind)
-            fields = [(name, key, _decoder(hint), default is _MISSING) for name, key, hint, default in hints]
+            found = _fields(kind)
+            fields = [(one.name, one.key, _decoder(one.kind), one.default is _MISSING, one.inlined) for one in found]
         if not isinstance(data, Mapping):
             raise _Wrong(f"expected a mapping, found {kind_of(data)}")
         values: dict[str, Any] = {}
-        for name, key, decode_field, required in fields:
+        for name, key, decode_field, required, inlined in fields:
             if key in data:
-                values[name] = _at(key, decode_field, data[key])
+                if not inlined:
+                    values[name] = _at(key, decode_field, data[key])
+                elif _at(key, _decoder(bool), data[key]):
+                    values[name] = decode_field(data)
             elif required:
                 raise _Wrong(f"{key} is required")
         return kind(**values)
@@ -262,15 +271,28 @@ def _decode_moment(data: Any) -> datetime:
 # --- both ---
 
 
-def _fields(kind: Any) -> list[tuple[str, str, Any, Any]]:
-    """Of each field of a dataclass: name, key, type and default (or `_MISSING`)."""
+class _Field(typing.NamedTuple):
+    """One field of a dataclass, as it is stored."""
+
+    name: str
+    key: str
+    kind: Any
+    default: Any
+    inlined: bool
+
+
+def _fields(kind: Any) -> list[_Field]:
+    """The fields of a dataclass; without a default, that is `_MISSING`."""
     hints = typing.get_type_hints(kind)
-    return [(field.name, _key(field), hints[field.name], _default(field)) for field in dataclasses.fields(kind)]
+    return [
+        _Field(one.name, _key(one), hints[one.name], _default(one), INLINED_WHERE in one.metadata)
+        for one in dataclasses.fields(kind)
+    ]
 
 
 def _key(field: dataclasses.Field[Any]) -> str:
     """That of a field with another name than before stays: the releases on both sides read each other's records."""
-    return to_camel(field.metadata.get(STORED_AS, field.name))
+    return to_camel(field.metadata.get(STORED_AS) or field.metadata.get(INLINED_WHERE) or field.name)
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

@@ -15,7 +15,7 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import Color, Source, Stage, Version
+from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.consistency import contradictions
 from tests.core.simulation import APP, manual, template
@@ -47,7 +47,14 @@ def version(number: int, stage: Stage, **changes: Any) -> Version:
         activated_at=served,
         left_at=served if stage is Stage.LEGACY else None,
     )
-    return replace(made, **changes)
+    return replace(made, **_on_its_way_out(changes))
+
+
+def _on_its_way_out(changes: dict[str, Any]) -> dict[str, Any]:
+    """``retiring``, ``retired_at``, ``scale_down_at`` and ``aborted`` are said as if they were the version's own."""
+    since, until = changes.pop("retired_at", None), changes.pop("scale_down_at", None)
+    retirement = Retirement(since, until, changes.pop("aborted", False))
+    return changes | ({"retirement": retirement} if changes.pop("retiring", False) else {})
 
 
 def candidate(number: int, **changes: Any) -> Version:

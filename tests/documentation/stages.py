@@ -1,7 +1,7 @@
-"""The stages of a version as a table: from where to where, by which steps of `decide`, and what makes it so.
+"""The stages of a version for people: the table of the engine (`core.model.stages`) with the steps that use each way.
 
-The engine has no such table: each step says what it changes. So this one is pinned, and compared with what the steps
-really do (`observed`) in every world that exploration comes to. docs/architecture/stages.md is made from it.
+Which step goes which way is compared with what the steps really do (`observed`) in every world that exploration comes
+to. docs/architecture/stages.md is made from it.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from gitops_bg.core import engine
+from gitops_bg.core.model.stages import NEXT, StageEvent
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 from tests.exploration.passes import FOR_PEOPLE
@@ -39,13 +40,25 @@ class Row(NamedTuple):
     steps: tuple[str, ...]
     when: str
     """In words, for people."""
-    label: str
-    """In two or three words, for the picture."""
+
+    @property
+    def events(self) -> tuple[StageEvent, ...]:
+        """What happens to the version, by the table of the engine."""
+        return tuple(event for (origin, event), goal in NEXT.items() if (_shown(origin), _shown(goal)) == self[:2])
 
     @property
     def changes(self) -> frozenset[Change]:
         """What exploration may see of it."""
         return frozenset(Change(self.origin, self.goal, step) for step in self.steps)
+
+
+def _shown(stage: Stage | None) -> str:
+    return NOWHERE if stage is None else str(stage)
+
+
+def ways() -> frozenset[tuple[str, str]]:
+    """From where to where the engine lets a version go."""
+    return frozenset((_shown(origin), _shown(goal)) for (origin, _), goal in NEXT.items() if origin is not goal)
 
 
 TABLE = (
@@ -55,14 +68,12 @@ TABLE = (
         ("choose_candidate", "follow_primary", "restore_memory"),
         "The target names a new snapshot, or `primary.yaml` names one that the record does not know, or a ReplicaSet "
         "of a lost record is found that never served. It gets a number, a colour and a rollout.",
-        "pushed",
     ),
     Row(
         NOWHERE,
         Stage.LEGACY,
         ("restore_memory",),
         "The record is gone, and a ReplicaSet is found of which the ledger knows that it served.",
-        "found again",
     ),
     Row(
         Stage.CANDIDATE,
@@ -70,21 +81,18 @@ TABLE = (
         ("settle_switch", "take_up"),
         "Every active Service shows it, after a switch that was decided; or, where the record is gone, showed it all "
         "along.",
-        "promoted",
     ),
     Row(
         Stage.CANDIDATE,
         Stage.ARCHIVED,
         ("archive",),
         "It was superseded, cancelled or aborted, and its delay is over. One whose pods never came up goes at once.",
-        "not wanted",
     ),
     Row(
         Stage.ACTIVE,
         Stage.LEGACY,
         ("settle_switch",),
         "Live traffic left it: another version was promoted, or traffic went back. It stays warm.",
-        "left by traffic",
     ),
     Row(
         Stage.LEGACY,
@@ -92,7 +100,6 @@ TABLE = (
         ("settle_switch", "take_up"),
         "Traffic came back to it, through no gate but pods where nothing speaks against it; or, where the record is "
         "gone, was there.",
-        "rolled back to",
     ),
     Row(
         Stage.LEGACY,
@@ -100,7 +107,6 @@ TABLE = (
         ("choose_candidate", "follow_primary", "answer_retry", "answer_older_retry"),
         "Git names it again, and no way back leads there: an old tag is pushed, a bad version is named, somebody "
         "retries it. A new rollout, through every gate.",
-        "wanted again",
     ),
     Row(
         Stage.LEGACY,
@@ -108,7 +114,6 @@ TABLE = (
         ("archive",),
         "Its `scaleDownDelaySeconds` are over and requests cannot reach it any more, or it is beyond "
         "`scaleDownDelayRevisionLimit`. Its ReplicaSet stays, at 0 pods.",
-        "delay is over",
     ),
     Row(
         Stage.ARCHIVED,
@@ -123,14 +128,12 @@ TABLE = (
             "decide_switch",
         ),
         "Traffic is to go back to it: it is scaled up first.",
-        "to go back to",
     ),
     Row(
         Stage.ARCHIVED,
         Stage.CANDIDATE,
         ("choose_candidate", "follow_primary", "answer_retry", "answer_older_retry"),
         "As from legacy: Git names it again, and no way back leads there.",
-        "wanted again",
     ),
     Row(
         Stage.ARCHIVED,
@@ -138,7 +141,6 @@ TABLE = (
         ("forget",),
         "It is one of the oldest beyond `revisionHistoryLimit`, and nothing names it: its ReplicaSet is deleted. That "
         "it served, or was bad, is still known by its digest.",
-        "forgotten",
     ),
 )
 

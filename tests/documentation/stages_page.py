@@ -23,10 +23,11 @@ _MEANS = {
 _HEAD = f"""\
 # The stages of a version, and the steps of a decision
 
-Written by `{COMMAND}` (`make docs`). The first table is
-[`stages.TABLE`](../../tests/documentation/stages.py): a test runs the engine through every world that exploration comes
-to, and fails where a step changes a stage in a way that the table does not have, or a row of it never happens. The
-second is `STEPS` of [`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
+Written by `{COMMAND}` (`make docs`). The ways are those of `NEXT` in
+[`core/model/stages.py`](../../gitops_bg/core/model/stages.py): the engine goes no other, a step that tries raises. A
+test runs it through every world that exploration comes to, and fails where a step goes a way that the table below does
+not have for it, or a row of it never happens. The steps are `STEPS` of
+[`core/engine.py`](../../gitops_bg/core/engine.py), with its comments.
 """
 
 
@@ -42,8 +43,12 @@ def _meanings() -> str:
 
 
 def _picture() -> str:
-    lines = [f"    {_node(row.origin)} --> {_node(row.goal)}: {row.label}" for row in TABLE]
+    lines = [f"    {_node(row.origin)} --> {_node(row.goal)}: {_label(row)}" for row in TABLE]
     return "```mermaid\nstateDiagram-v2\n" + "\n".join(lines) + "\n```\n"
+
+
+def _label(row: Row) -> str:
+    return ", ".join(row.events)
 
 
 def _node(stage: str) -> str:
@@ -51,12 +56,12 @@ def _node(stage: str) -> str:
 
 
 def _transitions() -> str:
-    return _table(("From", "To", "When", "In the steps"), [_cells(row) for row in TABLE])
+    return _table(("From", "To", "What happens", "When", "In the steps"), [_cells(row) for row in TABLE])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     steps = ", ".join(f"`{step}`" for step in row.steps)
-    return (_named(row.origin), _named(row.goal), row.when, steps)
+    return (_named(row.origin), _named(row.goal), _label(row), row.when, steps)
 
 
 def _named(stage: str) -> str:

@@ -2,7 +2,7 @@
 
 from gitops_bg.core import engine
 from gitops_bg.core.model.version import Stage
-from tests.documentation.stages import NOWHERE, TABLE, observed
+from tests.documentation.stages import NOWHERE, TABLE, observed, ways
 from tests.documentation.stages_page import COMMAND, PAGE, page
 
 
@@ -20,9 +20,10 @@ def test_every_step_that_the_table_names_is_one():
 
 
 def test_each_way_has_one_row_and_every_stage_is_left_and_come_to():
-    ways = [(row.origin, row.goal) for row in TABLE]
-    assert len(set(ways)) == len(ways)
-    assert {origin for origin, _ in ways} == {goal for _, goal in ways} == {NOWHERE, *Stage}
+    rows = [(row.origin, row.goal) for row in TABLE]
+    assert len(set(rows)) == len(rows)
+    assert set(rows) == ways(), "the rows are the ways of core.model.stages"
+    assert {origin for origin, _ in rows} == {goal for _, goal in rows} == {NOWHERE, *Stage}
 
 
 def test_page_is_as_the_table_and_the_steps_are():

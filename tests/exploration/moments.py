@@ -45,8 +45,8 @@ def _mapped(value: Any, change: Callable[[datetime], datetime]) -> Any:
 @lru_cache(maxsize=200_000)
 def _times(part: Any) -> frozenset[datetime]:
     """The times of a part of a record that are older than anything that counts."""
-    if isinstance(part, Version) and part.retired_at:
-        part = replace(part, scale_down_at=None)  # It follows from that and the spec.
+    if isinstance(part, Version) and part.retirement and part.retirement.since:
+        part = replace(part, retirement=replace(part.retirement, until=None))  # It follows from that and the spec.
     old: set[datetime] = set()
     _mapped(part, lambda moment: old.add(moment) or moment if moment < LONG_AGO else moment)  # type: ignore[func-returns-value]
     return frozenset(old)
@@ -80,10 +80,6 @@ def canonical(record: Record) -> Record:
         record = replace(record, ledger=tuple(map(_told, record.ledger)))
     if record.switch and record.switch.commit:
         record = replace(record, switch=replace(record.switch, commit=""))
-    if any(entry.at != LONG_AGO for entry in record.ledger):
-        record = replace(record, ledger=tuple(map(_told, record.ledger)))
-    if record.switch and record.switch.commit:
-        record = replace(record, switch=replace(record.switch, commit=""))
     parts = _parts(record)
     old: set[datetime] = set()
     for value in parts.values():
@@ -102,19 +98,15 @@ def canonical(record: Record) -> Record:
 
 
 def _told(entry: LedgerEntry) -> LedgerEntry:
-    """What happened, without when, why and by whom."""
-    return replace(entry, at=LONG_AGO, commit="", source_commit="", by="", reason="")
-
-
-def _told(entry: LedgerEntry) -> LedgerEntry:
     """What happened, without when, why and by whom: that is for people."""
     return replace(entry, at=LONG_AGO, commit="", source_commit="", by="", reason="")
 
 
 def _with_deadline(before: Version, after: Version) -> Version:
-    if not before.retired_at or not before.scale_down_at or not after.retired_at:
+    was, way_out = before.retirement, after.retirement
+    if not (was and was.since and was.until and way_out and way_out.since):
         return after
-    return replace(after, scale_down_at=after.retired_at + (before.scale_down_at - before.retired_at))
+    return replace(after, retirement=replace(way_out, until=way_out.since + (was.until - was.since)))
 
 
 _TIMELESS = ("ledger", *DROPPED)

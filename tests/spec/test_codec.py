@@ -20,7 +20,7 @@ from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, P
 from gitops_bg.core.model.observed import Observed
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
 
 st.register_type_strategy(datetime, st.datetimes(timezones=st.just(UTC)))
@@ -120,6 +120,28 @@ def test_what_does_not_fit_is_named(kind: type[Any], data: Any, complaint: str) 
 def test_the_file_is_named_where_there_is_one() -> None:
     with pytest.raises(InvalidInput, match=r"^observed.json: appUid: expected text, found a number$"):
         from_json(Observed, {"appUid": 5}, "observed.json")
+
+
+WAY_OUT = {
+    "retiring": True,
+    "retiredAt": "2026-03-01T12:00:00Z",
+    "scaleDownAt": "2026-03-01T12:05:00Z",
+    "aborted": True,
+}
+
+
+def test_way_out_of_a_version_is_stored_as_the_releases_before_stored_it() -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    retirement = Retirement(noon, noon + timedelta(minutes=5), aborted=True)
+    leaving = from_json(Version, {**VERSION, **WAY_OUT})
+    assert leaving.retirement == retirement
+    assert to_json(leaving).items() >= WAY_OUT.items()
+    assert to_json(leaving).keys() == to_json(from_json(Version, VERSION)).keys() | WAY_OUT.keys()
+
+
+@pytest.mark.parametrize("nothing", [{}, {"retiring": False}, {"retiredAt": "2026-03-01T12:00:00Z"}])
+def test_version_that_is_wanted_has_no_way_out(nothing: dict[str, Any]) -> None:
+    assert from_json(Version, {**VERSION, **nothing}).retirement is None
 
 
 def test_renamed_field_is_stored_as_the_releases_before_stored_it() -> None:

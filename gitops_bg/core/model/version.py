@@ -1,6 +1,6 @@
 """The nouns of DESIGN §2: app, colour, stage, snapshot, version. Frozen data, no behaviour that decides."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -134,11 +134,22 @@ class Stabilization:
 
 
 @dataclass(frozen=True, slots=True)
+class Retirement:
+    """The way out of a version that nothing wants: its pods stay for a while, then it goes to the archive."""
+
+    since: datetime | None = field(default=None, metadata={"stored as": "retired_at"})
+    """With the delay that the spec says, this gives ``until``. None: an older release did not write it down."""
+    until: datetime | None = field(default=None, metadata={"stored as": "scale_down_at"})
+    """None: without a deadline."""
+    aborted: bool = False
+    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
+
+
+@dataclass(frozen=True, slots=True)
 class Version:
     """A snapshot with a number and a life. What the record remembers of it; times are UTC.
 
     ``activated_at`` is None as long as the version never carried live traffic.
-    ``scale_down_at`` is set while the version is on its way out; None means no deadline.
     """
 
     number: int
@@ -155,13 +166,8 @@ class Version:
     routed_at: datetime | None = None
     """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
     left_at: datetime | None = None
-    retired_at: datetime | None = None
-    """When it was let go; with the delay that the spec says, this gives ``scale_down_at``."""
-    aborted: bool = False
-    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
-    scale_down_at: datetime | None = None
-    retiring: bool = False
-    """No longer wanted: superseded, cancelled, aborted or left by traffic; goes to 0 at ``scale_down_at``."""
+    retirement: Retirement | None = field(default=None, metadata={"inlined where": "retiring"})
+    """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
     """Which movement of live traffic (``Record.moves``) brought it here last; 0 where that is not known."""
     rolled_back: bool = False
@@ -179,6 +185,21 @@ class Version:
     def digest(self) -> str:
         """The full digest; what decides."""
         return self.snapshot.digest
+
+    @property
+    def retiring(self) -> bool:
+        """Whether it is on its way out."""
+        return self.retirement is not None
+
+    @property
+    def aborted(self) -> bool:
+        """Whether an abort sent it on its way out."""
+        return self.retirement is not None and self.retirement.aborted
+
+    @property
+    def scale_down_at(self) -> datetime | None:
+        """When it goes to 0; None while it is not on its way out, or without a deadline."""
+        return self.retirement.until if self.retirement else None
 
     @property
     def was_active(self) -> bool:

@@ -24,7 +24,7 @@ from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.observed import ServiceView
 from gitops_bg.core.model.record import Hold, Record
 from gitops_bg.core.model.spec import Strategy
-from gitops_bg.core.model.version import Color, Source, Stage, Version
+from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -44,7 +44,7 @@ def version(number: int, stage: Stage, **more: object) -> Version:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-OLD = version(6, Stage.LEGACY, retiring=True, scale_down_at=NOW + timedelta(seconds=21))
+OLD = version(6, Stage.LEGACY, retirement=Retirement(until=NOW + timedelta(seconds=21)))
 LIVE = version(7, Stage.ACTIVE)
 NEXT = version(8, Stage.CANDIDATE)
 
@@ -152,8 +152,8 @@ def of_version(changed: Version, **record: object) -> Branch:
     ("changed", "said"),
     [
         (NEXT, "candidate"),
-        (replace(NEXT, retiring=True), "withdrawn"),
-        (replace(NEXT, retiring=True, aborted=True), "aborted"),
+        (replace(NEXT, retirement=Retirement()), "withdrawn"),
+        (replace(NEXT, retirement=Retirement(aborted=True)), "aborted"),
         (LIVE, "active"),
         (OLD, "legacy"),
         (replace(OLD, stage=Stage.ARCHIVED), "archived"),
@@ -188,7 +188,7 @@ def test_the_status_of_a_replica_set_is_in_argo_s_words(desired: int, available:
 
 
 def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
-    branch = of_version(replace(OLD, scale_down_at=None))
+    branch = of_version(replace(OLD, retirement=Retirement()))
     assert branch.children[0].info.endswith("delay:none")
 
 

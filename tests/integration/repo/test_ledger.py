@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record
-from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source, Stage, Version
+from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch, Position, VersionState, parse, render, state_of
@@ -356,7 +356,7 @@ class TestMemory:
             versions=(
                 version(1, Stage.LEGACY, activated_at=NOON),
                 version(2, Stage.ACTIVE, activated_at=NOON + timedelta(hours=1)),
-                version(3, Stage.CANDIDATE, retiring=True),
+                version(3, Stage.CANDIDATE, retirement=Retirement()),
                 version(4, Stage.CANDIDATE),
             ),
             holds=(Hold("v1:3", "bad", NOON),),

@@ -12,10 +12,10 @@ from typing import TypeVar
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.hooks import HookRun, OutboxMessage
 from gitops_bg.core.model.record import Record, Restart
-from gitops_bg.core.model.version import Stabilization, Version
+from gitops_bg.core.model.version import Retirement, Stabilization, Version
 from gitops_bg.core.world import World
 
-_Part = TypeVar("_Part", Version, Stabilization, AnalysisRun, MetricRun, HookRun, OutboxMessage, Restart)
+_Part = TypeVar("_Part", Version, Stabilization, Retirement, AnalysisRun, MetricRun, HookRun, OutboxMessage, Restart)
 
 _HAPPENED: dict[type, tuple[str, ...]] = {
     Version: (
@@ -25,9 +25,9 @@ _HAPPENED: dict[type, tuple[str, ...]] = {
         "activated_at",
         "routed_at",
         "left_at",
-        "retired_at",
     ),
     Stabilization: ("since",),
+    Retirement: ("since",),
     AnalysisRun: ("started_at",),
     MetricRun: ("last_at",),
     HookRun: ("since", "unanswered_since", "last_at"),
@@ -58,8 +58,7 @@ def trust_no_future(world: World) -> World:
 def _parts(record: Record) -> Iterator[object]:
     for version in record.versions:
         yield version
-        if version.probation:
-            yield version.probation
+        yield from filter(None, (version.probation, version.retirement))
     for run in record.analysis:
         yield run
         yield from run.metrics
@@ -85,7 +84,12 @@ def _by_now(part: _Part, now: datetime) -> _Part:
 
 def _version(version: Version, now: datetime) -> Version:
     version = _by_now(version, now)
-    return replace(version, probation=_by_now(version.probation, now)) if version.probation else version
+    probation, retirement = version.probation, version.retirement
+    return replace(
+        version,
+        probation=_by_now(probation, now) if probation else None,
+        retirement=_by_now(retirement, now) if retirement else None,
+    )
 
 
 def _run(run: AnalysisRun, now: datetime) -> AnalysisRun:

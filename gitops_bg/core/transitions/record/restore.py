@@ -6,7 +6,8 @@ from gitops_bg.core.checks.versions import next_color
 from gitops_bg.core.model.digest import is_genuine
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.record import Record
-from gitops_bg.core.model.version import Source, Stage, Version
+from gitops_bg.core.model.stages import UNKNOWN, StageEvent, stage_after
+from gitops_bg.core.model.version import Source, Version
 from gitops_bg.core.transitions.record.upgrade import upgraded
 from gitops_bg.core.world import World
 
@@ -90,7 +91,7 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
         number=view.number,
         snapshot=view.snapshot,
         color=view.color or next_color(world),
-        stage=Stage.LEGACY if served else Stage.CANDIDATE,
+        stage=stage_after(UNKNOWN, StageEvent.FOUND_AGAIN if served else StageEvent.FOUND),
         source=_source(world, view.snapshot.digest),
         rollout=record.rollout,
         rollout_started_at=world.now,

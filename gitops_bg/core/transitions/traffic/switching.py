@@ -10,7 +10,8 @@ from gitops_bg.core.checks.gates import all_open, gates_before_switch
 from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
-from gitops_bg.core.model.version import Stabilization, Stage, Version
+from gitops_bg.core.model.stages import StageEvent, stage_after
+from gitops_bg.core.model.version import Stabilization, Version
 from gitops_bg.core.transitions.traffic.holds import overrule_retry, put_hold, without_objection
 from gitops_bg.core.transitions.verdicts.analysis import await_verdict
 from gitops_bg.core.transitions.versions.retention import retire
@@ -82,9 +83,10 @@ def take_up(world: World) -> World:
 
 def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
     probation = Stabilization(world.available(version.digest), world.now) if lane is SwitchKind.PROMOTION else None
+    kept = retain(world, version)
     return replace(
-        retain(world, version),
-        stage=Stage.ACTIVE,
+        kept,
+        stage=stage_after(kept.stage, StageEvent.TRAFFIC_CAME),
         activated_at=world.now,
         routed_at=None,
         arrived=world.record.moves + 1,
@@ -108,7 +110,8 @@ def _moved(record: Record, digest: str, lane: SwitchKind) -> Record:
 
 def _left(world: World, version: Version) -> Version:
     unproven = world.unproven and version.digest == world.record.traffic
-    return replace(retire(world, version), stage=Stage.LEGACY, left_at=world.now, probation=None, unproven=unproven)
+    stage = stage_after(version.stage, StageEvent.TRAFFIC_LEFT)
+    return replace(retire(world, version), stage=stage, left_at=world.now, probation=None, unproven=unproven)
 
 
 def decide_switch(world: World) -> World:

@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 
 from gitops_bg.core.checks.draining import may_still_serve
 from gitops_bg.core.checks.versions import is_live
-from gitops_bg.core.model.version import Stage, Version
+from gitops_bg.core.model.stages import StageEvent, stage_after
+from gitops_bg.core.model.version import Retirement, Version
 from gitops_bg.core.world import World
 
 
 def retire(world: World, version: Version, *, aborted: bool = False) -> Version:
     """``version`` no longer wanted: warm for the delay of its way out, then to be archived."""
-    leaving = replace(version, retiring=True, retired_at=world.now, aborted=aborted, waiting_since=None)
-    return replace(leaving, scale_down_at=_deadline(world, leaving, world.now))
+    way_out = Retirement(world.now, _deadline(world, version, world.now, aborted=aborted), aborted)
+    return replace(version, retirement=way_out, waiting_since=None)
 
 
 def follow_delays(world: World) -> World:
@@ -25,24 +26,25 @@ def follow_delays(world: World) -> World:
     One that an older release let go keeps the deadline of then: when that was is not known.
     """
     for version in world.record.versions:
-        if version.retiring and version.retired_at:
-            deadline = _deadline(world, version, version.retired_at)
-            if deadline != version.scale_down_at:
-                world = world.with_version(replace(version, scale_down_at=deadline))
+        way_out = version.retirement
+        if way_out and way_out.since:
+            deadline = _deadline(world, version, way_out.since, aborted=way_out.aborted)
+            if deadline != way_out.until:
+                world = world.with_version(replace(version, retirement=replace(way_out, until=deadline)))
     return world
 
 
-def _deadline(world: World, version: Version, since: datetime) -> datetime | None:
+def _deadline(world: World, version: Version, since: datetime, *, aborted: bool) -> datetime | None:
     """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once.
 
     So goes a candidate whose pods did not come up: nobody goes back to it. One that was aborted stays to be looked at.
     """
     if world.record.keeps_warm(version.digest):
         return None
-    if not (version.was_active or version.aborted or version.available_since):
+    if not (version.was_active or aborted or version.available_since):
         return since
     strategy = world.spec.strategy
-    seconds = strategy.abort_scale_down_delay_seconds if version.aborted else strategy.scale_down_delay_seconds
+    seconds = strategy.abort_scale_down_delay_seconds if aborted else strategy.scale_down_delay_seconds
     return None if seconds is None else since + timedelta(seconds=seconds)
 
 
@@ -74,11 +76,8 @@ def _archive(world: World, version: Version) -> World:
         return world
     archived = replace(
         version,
-        stage=Stage.ARCHIVED,
-        retiring=False,
-        retired_at=None,
-        aborted=False,
-        scale_down_at=None,
+        stage=stage_after(version.stage, StageEvent.EXPIRED),
+        retirement=None,
         available_since=None,
         waiting_since=None,
     )

@@ -6,6 +6,7 @@ from gitops_bg.core.checks.versions import next_color
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.record import Event, Hold, Lift
+from gitops_bg.core.model.stages import UNKNOWN, StageEvent, can, stage_after
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.transitions.traffic.holds import lift_all, put_hold
 from gitops_bg.core.transitions.versions.retention import retire
@@ -32,7 +33,7 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
         number=number,
         snapshot=snapshot,
         color=next_color(world),
-        stage=Stage.CANDIDATE,
+        stage=stage_after(UNKNOWN, StageEvent.WANTED),
         source=source,
         rollout=record.rollout + 1,
         rollout_started_at=world.now,
@@ -53,8 +54,10 @@ def _number_before(world: World, digest: str) -> int:
 def start_rollout(world: World, version: Version, source: Source | None = None) -> World:
     """Begin a new, numbered attempt to bring a known version forward; nothing of an earlier one counts."""
     started = replace(
-        retain(world, version),
-        stage=Stage.CANDIDATE,
+        version,
+        snapshot=world.snapshot(version),
+        stage=stage_after(version.stage, StageEvent.WANTED),
+        retirement=None,
         color=next_color(world),
         source=source or version.source,
         rollout=world.record.rollout + 1,
@@ -68,17 +71,9 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
 
 
 def retain(world: World, version: Version) -> Version:
-    """``version`` wanted again: its deadline cleared, its text at hand, out of the archive."""
-    stage = Stage.LEGACY if version.stage is Stage.ARCHIVED else version.stage
-    return replace(
-        version,
-        snapshot=world.snapshot(version),
-        stage=stage,
-        retiring=False,
-        retired_at=None,
-        aborted=False,
-        scale_down_at=None,
-    )
+    """``version`` with its text at hand and no deadline, out of the archive: traffic is to go back to it."""
+    stage = stage_after(version.stage, StageEvent.RECALLED)
+    return replace(version, snapshot=world.snapshot(version), stage=stage, retirement=None)
 
 
 def choose_candidate(world: World) -> World:
@@ -161,7 +156,7 @@ def forget(world: World) -> World:
     served, or was bad, is remembered by its digest: a revert to it still goes the way it would have (gitops.md §3).
     """
     record, needed = world.record, _needed(world)
-    archived = [version for version in record.versions if version.stage is Stage.ARCHIVED]
+    archived = [version for version in record.versions if can(version.stage, StageEvent.FORGOTTEN)]
     spare = [version for version in archived if version.digest not in needed]
     excess = spare[: max(0, len(archived) - world.spec.revision_history_limit)]
     kept = tuple(_kept(world, version, needed) for version in record.versions if version not in excess)
