@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.event_text import NOTICES, severity_of
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.events import severity_of
 from gitops_bg.core.model.hooks import Alert, Hook, HookType, Severity
 from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
@@ -51,10 +51,6 @@ def said(told: list[Alert]) -> list[tuple[str, str]]:
 
 
 # --- how grave ---
-
-
-def test_every_event_has_its_severity_and_its_words():
-    assert set(NOTICES) == set(Event)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
-"""`python -m tests.documentation` prints docs/architecture/stages.md; with --write-docs it is written."""
+"""`python -m tests.documentation` prints docs/architecture/stages.md and docs/events.md; --write-docs writes them."""
 
 import argparse
 import sys
 
-from tests.documentation.stages_page import PAGE, page
+from tests.documentation import events_page, stages_page
 
 
 def main() -> None:
-    """Print the page, or write it."""
+    """Print the pages, or write them."""
     parser = argparse.ArgumentParser(prog="python -m tests.documentation", description=__doc__)
-    parser.add_argument("--write-docs", action="store_true", help="write it instead of printing it")
-    if parser.parse_args().write_docs:
-        PAGE.write_text(page())
-    else:
-        sys.stdout.write(page())
+    parser.add_argument("--write-docs", action="store_true", help="write them instead of printing them")
+    write = parser.parse_args().write_docs
+    for each in (stages_page, events_page):
+        if write:
+            each.PAGE.write_text(each.page())
+        else:
+            sys.stdout.write(each.page())
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gitops_bg.core.checks.event_text import NOTICES
+from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event
 from gitops_bg.spec.analysis.block import FlaggerAnalysis
@@ -33,6 +33,6 @@ def test_the_alerts_are_some() -> None:
 
 @pytest.mark.parametrize("severity", Severity)
 def test_the_table_has_every_event_that_is_told_with_its_severity(severity: Severity) -> None:
-    (row,) = re.findall(rf"^\| `{severity}` \|.*\|(.*)\|$", PAGE, re.MULTILINE)
-    told = {event for event, notice in NOTICES.items() if notice.severity is severity}
-    assert set(re.findall(r"`([a-z-]+)`", row)) == told - {Event.HOOK_UNDELIVERED}
+    (line,) = re.findall(rf"^\| `{severity}` \|.*\|(.*)\|$", PAGE, re.MULTILINE)
+    told = {event for event, row in EVENTS.items() if row.severity is severity}
+    assert set(re.findall(r"`([a-z-]+)`", line)) == told - {Event.HOOK_UNDELIVERED}

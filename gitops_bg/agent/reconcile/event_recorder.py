@@ -8,19 +8,17 @@ from datetime import datetime
 
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.event_text import severity_of
 from gitops_bg.core.checks.milestones import passed
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.events import EVENTS, MOVES, severity_of
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.metrics import AnalysisPhase
-from gitops_bg.core.model.record import Event, LedgerEntry, Record
+from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.action_events import event_of
 from gitops_bg.core.status.conditions import HISTORY_REWRITTEN, SUSPENDED
 from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, waited
-
-MOVES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 
 
 class EventRecorder:
@@ -86,8 +84,7 @@ class EventRecorder:
         if before.switch and entry.event in MOVES:
             self._metrics.moved(app, before.switch.lane, (entry.at - before.switch.decided_at).total_seconds())
         message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
-        reason = "".join(part.capitalize() for part in entry.event.split("-"))
-        self.event(app, reason, message, warning=severity_of(entry) is not Severity.INFO)
+        self.event(app, EVENTS[entry.event].reason, message, warning=severity_of(entry) is not Severity.INFO)
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
         for stretch in passed(before, after):

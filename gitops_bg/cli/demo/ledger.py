@@ -5,12 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gitops_bg.cli.demo.remote import Remote
+from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
-
-SWITCHES = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
-"""The events that move live traffic."""
 
 _FORM = "%H%x1f%(trailers:only,unfold)%x1e"
 _IMAGE = re.compile(r"^\s*(?:- )?image: \S+:(\S+)$", re.MULTILINE)
@@ -45,7 +43,7 @@ def events(remote: Remote, branch: str, app: AppKey) -> list[Told]:
 
 def switches(remote: Remote, told: list[Told], app: AppKey) -> list[Switched]:
     """The moves of live traffic among the events, each with the tags that main names at its commit."""
-    moves = [each for each in told if each.event in SWITCHES]
+    moves = [each for each in told if each.event in MOVES]
     tags = {each.to_digest: _tag(remote, each, app) for each in moves}
     return [Switched(each, tags.get(each.from_digest, ""), tags[each.to_digest]) for each in moves]
 

@@ -4,39 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.events import EVENTS
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.output import lines_of
 
 _LONGEST_VALUE = 500
-
-_DONE = {
-    Event.DEPLOYED: "deployed",
-    Event.CANDIDATE: "has the candidate",
-    Event.PROMOTED: "promoted",
-    Event.ROLLED_BACK: "rolled back",
-    Event.SUPERSEDED: "superseded",
-    Event.CANCELLED: "cancelled",
-    Event.RESTARTED: "was restarted",
-    Event.RESTART_CANCELLED: "is not restarted after all",
-    Event.ANALYSED: "was analysed",
-    Event.SKIPPED: "skips pause and analyses",
-    Event.PAUSED: "is paused",
-    Event.ABORTED: "aborted",
-    Event.RETRIED: "retries",
-    Event.FAILED: "failed",
-    Event.RECOVERED: "recovered",
-    Event.HELD: "holds",
-    Event.HOLD_LIFTED: "no longer holds",
-    Event.SUSPENDED: "suspended",
-    Event.RESUMED: "resumed",
-    Event.INVALID: "has invalid files",
-    Event.VALID: "has valid files again",
-    Event.DIVERGED: "diverged",
-    Event.CONVERGED: "converged",
-    Event.ORPHANED: "left main",
-}
-_ASKED = {Event.DEPLOYED: "deploy", Event.PROMOTED: "promote", Event.ROLLED_BACK: "roll back"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +29,6 @@ class Movement:
     rollout: int = 0
     by: str = ""
     reason: str = ""
-
-
-def done(event: Event) -> str:
-    """What a ledger commit says of an event; one without words of its own says its name."""
-    return _DONE.get(event, event.replace("-", " "))
 
 
 _MOST_IN_SUBJECT = 3
@@ -89,7 +57,7 @@ def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> 
 
     ``changes`` of configuration get a line each.
     """
-    return _message(movement, _ASKED.get(movement.event, done(movement.event)), cluster, changes)
+    return _message(movement, EVENTS[movement.event].asks or EVENTS[movement.event].verb, cluster, changes)
 
 
 def telling(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
@@ -99,11 +67,11 @@ def telling(movements: Sequence[Movement], cluster: str, anew: Sequence[object] 
     """
     damaged = "\n".join(f"Written anew: {one_line(str(each))}" for each in anew)
     if len(movements) == 1:
-        return _message(movements[0], done(movements[0].event), cluster, said=damaged)
+        return _message(movements[0], EVENTS[movements[0].event].verb, cluster, said=damaged)
     if not movements:
         return "\n\n".join(filter(None, [f"state [{one_line(cluster)}]", damaged])) + "\n"
     subject = f"{_many(movements)} [{one_line(cluster)}]"
-    lines = [f"{movement.app.namespace}/{_sentence(movement, done(movement.event))}" for movement in movements]
+    lines = [f"{movement.app.namespace}/{_sentence(movement, EVENTS[movement.event].verb)}" for movement in movements]
     blocks = [line for movement in movements for line in trailers(movement)]
     return "\n\n".join(filter(None, [subject, "\n".join(lines), damaged, "\n".join(blocks)])) + "\n"
 
@@ -113,7 +81,7 @@ def _many(movements: Sequence[Movement]) -> str:
     apps = {movement.app for movement in movements}
     if len(apps) > 1 or len(movements) > _MOST_IN_SUBJECT:
         return f"{len(movements)} events of {len(apps)} app{'s' if len(apps) > 1 else ''}"
-    first, *others = (_sentence(movement, done(movement.event)) for movement in movements)
+    first, *others = (_sentence(movement, EVENTS[movement.event].verb) for movement in movements)
     return ", ".join([first, *(other.removeprefix(f"{movements[0].app.name}: ") for other in others)])
 
 

@@ -11,6 +11,7 @@ from gitops_bg.cli.options.options import App, FileOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.events import MOVES
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.read.history import Committed
@@ -30,8 +31,6 @@ _STYLES = {
     Event.INVALID: "red",
     Event.DIVERGED: "yellow",
 }
-
-_MOVING = (Event.DEPLOYED, Event.PROMOTED, Event.ROLLED_BACK)
 
 Held = Mapping[str, Sequence[Configuration]]
 """What versions hold, by digest."""
@@ -68,7 +67,7 @@ def _held(primaries: Iterable[bytes], app: AppKey) -> Held:
 
 def _changes(entry: LedgerEntry, held: Held) -> tuple[ConfigurationChange, ...]:
     """What traffic got with another version beside another pod template."""
-    if entry.event not in _MOVING:
+    if entry.event not in MOVES:
         return ()
     return configuration_changes(held.get(entry.from_digest, ()), held.get(entry.to_digest, ()))
 

@@ -7,11 +7,12 @@ in order for each hook, and no hook waits for another (flagger.md §3.4).
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gitops_bg.core.checks.event_text import sentence, severity_of, subject_of
+from gitops_bg.core.checks.event_text import sentence, subject_of
 from gitops_bg.core.checks.hook_queries import hooks_of
 from gitops_bg.core.checks.hook_timing import listeners, message_ends_at, next_messages
 from gitops_bg.core.checks.phase import flagger_phase, phase_of
 from gitops_bg.core.model.decision import Phase
+from gitops_bg.core.model.events import severity_of
 from gitops_bg.core.model.hooks import (
     Answer,
     Hook,

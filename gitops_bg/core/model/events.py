@@ -1,0 +1,165 @@
+"""The one table of events: what the ledger, the alerts, the commits and Kubernetes say of each, and how grave it is.
+
+A new event is a row here and a name in `record.Event`. Nothing else may know a word or a severity of one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_bg.core.model.hooks import Severity
+from gitops_bg.core.model.record import Event, LedgerEntry
+
+INFO, WARN, ERROR = Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventRow:
+    """One event. In a sentence, {to} and {origin} are versions, and {app} is the app."""
+
+    verb: str
+    """What the commit of the ledger says, between the app and the versions."""
+    sentence: str
+    """What an alert says (flagger.md §3.7)."""
+    severity: Severity = Severity.INFO
+    reason: str
+    """Of the Kubernetes Event: one CamelCase word, Argo Rollouts' where it has one (argo-rollouts.md §4)."""
+    remedy: str = ""
+    """What people can do then."""
+    asks: str = ""
+    """What the commit says that asks for it, where a commit does."""
+    moves_traffic: bool = False
+    by_hand: Severity | None = None
+    """How grave it is where somebody asked for it; None: as where nobody did."""
+
+
+_RETRY = "`gitops-bg retry {app}` tries it again"
+
+EVENTS: Mapping[Event, EventRow] = {
+    Event.DEPLOYED: EventRow(
+        verb="deployed",
+        asks="deploy",
+        sentence="{to} is live, the first version",
+        reason="Deployed",
+        moves_traffic=True,
+    ),
+    Event.CANDIDATE: EventRow(
+        verb="has the candidate",
+        sentence="new version {to} comes up, live traffic is untouched",
+        reason="Candidate",
+    ),
+    Event.PROMOTED: EventRow(
+        verb="promoted", asks="promote", sentence="{to} is live", reason="Promoted", moves_traffic=True
+    ),
+    Event.ROLLED_BACK: EventRow(
+        verb="rolled back",
+        asks="roll back",
+        sentence="live traffic went back from {origin} to {to}",
+        severity=ERROR,
+        # Flagger's manual rollback is a warning, too.
+        by_hand=WARN,
+        reason="RolledBack",
+        remedy=_RETRY,
+        moves_traffic=True,
+    ),
+    Event.SUPERSEDED: EventRow(verb="superseded", sentence="{origin} gave way to {to}", reason="Superseded"),
+    Event.CANCELLED: EventRow(verb="cancelled", sentence="{origin} was cancelled", reason="Cancelled"),
+    Event.RESTARTED: EventRow(verb="was restarted", sentence="the pods of {to} were restarted", reason="Restarted"),
+    Event.RESTART_CANCELLED: EventRow(
+        verb="is not restarted after all", sentence="the restart was cancelled", reason="RestartCancelled"
+    ),
+    Event.ANALYSED: EventRow(verb="was analysed", sentence="{to} passed its analysis", reason="Analysed"),
+    Event.SKIPPED: EventRow(
+        verb="skips pause and analyses", sentence="{to} goes on without its checks", reason="Skipped"
+    ),
+    Event.PAUSED: EventRow(
+        verb="is paused",
+        sentence="{to} waits for somebody to decide",
+        severity=WARN,
+        reason="Paused",
+        remedy="`gitops-bg promote {app}` measures anew",
+    ),
+    Event.ABORTED: EventRow(
+        verb="aborted",
+        sentence="{to} was aborted",
+        severity=ERROR,
+        by_hand=WARN,
+        reason="Aborted",
+        remedy=_RETRY,
+    ),
+    Event.RETRIED: EventRow(verb="retries", sentence="{to} is tried again", reason="Retried"),
+    Event.FAILED: EventRow(
+        verb="failed",
+        sentence="{to} failed",
+        severity=ERROR,
+        reason="Failed",
+        remedy="`gitops-bg explain {app}` says more",
+    ),
+    Event.RECOVERED: EventRow(verb="recovered", sentence="{to} recovered", reason="Recovered"),
+    Event.HELD: EventRow(
+        verb="holds", sentence="{to} is on hold", reason="Held", remedy="`gitops-bg resume {app}` lifts the hold"
+    ),
+    Event.HOLD_LIFTED: EventRow(verb="no longer holds", sentence="the hold on {to} was lifted", reason="HoldLifted"),
+    Event.SUSPENDED: EventRow(
+        verb="suspended",
+        sentence="the app is suspended",
+        reason="Suspended",
+        remedy="`gitops-bg resume {app}` ends it",
+    ),
+    Event.RESUMED: EventRow(verb="resumed", sentence="the suspension is over", reason="Resumed"),
+    Event.INVALID: EventRow(
+        verb="has invalid files",
+        sentence="its files are invalid, the last good state keeps serving",
+        severity=ERROR,
+        reason="Invalid",
+        remedy="`gitops-bg check`",
+    ),
+    Event.VALID: EventRow(verb="has valid files again", sentence="its files are valid again", reason="Valid"),
+    Event.DIVERGED: EventRow(
+        verb="diverged",
+        sentence="live traffic and main differ",
+        severity=WARN,
+        reason="Diverged",
+        remedy="merge the promotion branch",
+    ),
+    Event.CONVERGED: EventRow(verb="converged", sentence="live traffic and main agree again", reason="Converged"),
+    Event.ORPHANED: EventRow(verb="left main", sentence="its folder is gone", severity=WARN, reason="Orphaned"),
+    Event.ADOPTED: EventRow(verb="adopted", sentence="its folder is back", reason="Adopted"),
+    Event.DELETED: EventRow(
+        verb="deleted",
+        sentence="the app is deleted, as its deletionPolicy says",
+        severity=WARN,
+        reason="Deleted",
+    ),
+    Event.HOOK_REFUSED: EventRow(
+        verb="hook refused", sentence="{to} does not go on yet", severity=WARN, reason="HookRefused"
+    ),
+    Event.HOOK_EXPIRED: EventRow(verb="hook expired", sentence="{to} is stuck", severity=ERROR, reason="HookExpired"),
+    Event.HOOK_UNDELIVERED: EventRow(
+        verb="hook undelivered",
+        sentence="a hook or an alert was not delivered",
+        severity=WARN,
+        reason="HookUndelivered",
+    ),
+    Event.GATE_OPENED: EventRow(verb="gate opened", sentence="a gate was opened", reason="GateOpened"),
+    Event.GATE_CLOSED: EventRow(verb="gate closed", sentence="a gate was closed", reason="GateClosed"),
+    Event.HISTORY_REWRITTEN: EventRow(
+        verb="history rewritten",
+        sentence="main moved backwards",
+        severity=ERROR,
+        reason="HistoryRewritten",
+        remedy="`gitops-bg accept-history` goes on",
+    ),
+    Event.HISTORY_ACCEPTED: EventRow(
+        verb="history accepted", sentence="the rewritten history was accepted", reason="HistoryAccepted"
+    ),
+}
+"""Every event; docs/events.md has the same table."""
+
+MOVES = frozenset(event for event, row in EVENTS.items() if row.moves_traffic)
+"""The events by which live traffic goes elsewhere."""
+
+
+def severity_of(entry: LedgerEntry) -> Severity:
+    """How grave a ledger entry is: a failure, unless somebody asked for it, is a warning (flagger.md §3.7)."""
+    row = EVENTS[entry.event]
+    return row.by_hand if row.by_hand is not None and entry.by else row.severity
