@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gitops_bg.core.checks.event_text import sentence
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.events import severity_of
@@ -18,6 +19,7 @@ from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import START, Simulation, automatic, deployed, manual
+from tests.core.worlds import NOW, world
 
 INFO, WARN, ERROR = Severity
 
@@ -51,6 +53,12 @@ def said(told: list[Alert]) -> list[tuple[str, str]]:
 
 
 # --- how grave ---
+
+
+def test_an_entry_that_names_no_version_is_about_the_app():
+    entry = LedgerEntry(7, NOW, Event.FAILED, reason="there is nothing to go back to")
+    said = "shop/web: the app failed: there is nothing to go back to; `gitops-bg explain shop/web` says more"
+    assert sentence(world(), entry) == said
 
 
 @pytest.mark.parametrize(

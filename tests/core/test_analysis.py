@@ -115,6 +115,14 @@ def test_analysis_without_a_preview_service_waits_for_none():
     assert len(world.decide().measurements) == 1
 
 
+def test_analysis_without_a_preview_service_waits_for_available_pods_too():
+    world = analysed(automatic(preview_service=None), pre=PLAN)
+    world.bad_tags.add("2")
+    world.push("2")
+    world.settle()
+    assert world.decide().measurements == ()
+
+
 def test_version_that_is_being_promoted_keeps_the_preview_until_its_analysis_is_over():
     world = analysed(manual(), pre=PLAN)
     world.push("2")

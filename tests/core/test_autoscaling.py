@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.checks.availability import is_available
 from gitops_bg.core.checks.sizes import needed_to_switch, wanted_size
 from gitops_bg.core.invariants import violations
 from gitops_bg.core.model import actions as act
@@ -88,6 +89,21 @@ WANTED = {
         2,
         1,
     ),
+    "a version that is promoted again while nothing is asked for: one pod, too": (
+        scaled(active(1), legacy(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 0))),
+        2,
+        1,
+    ),
+    "a version that traffic returns to while nothing is asked for: none, it has shown that it runs": (
+        scaled(legacy(1), active(2), by=KEDA, aim=2, names_=1, sets=(pods(1, 0), pods(2, 0))),
+        1,
+        0,
+    ),
+    "a warm version while nothing is asked for, and another one is promoted: none": (
+        scaled(legacy(1), active(2), candidate(3), by=KEDA, aim=2, names_=3, sets=(pods(1, 0), pods(2, 0), pods(3, 1))),
+        1,
+        0,
+    ),
     "what primary.yaml names: no fewer than serve, also above the maximum": (
         scaled(active(1), candidate(2), names_=2, sets=(pods(1, 12), pods(2, 8))),
         2,
@@ -133,6 +149,22 @@ def test_what_serves_is_brought_up_to_the_minimum_once():
     assert [said.partition(":")[0] for said in violations(scaled(active(1)), (broken,))] == ["I7"]
 
 
+OF_WHAT_SERVES = {
+    "from below the minimum up to it": (0, 2, False),
+    "further than the minimum": (0, 3, True),
+    "up from the minimum": (2, 3, True),
+    "down from the minimum": (2, 1, True),
+    "down from above": (6, 2, True),
+}
+
+
+@pytest.mark.parametrize("name", OF_WHAT_SERVES)
+def test_only_the_autoscaler_scales_what_serves_between_its_bounds(name):
+    current, replicas, broken = OF_WHAT_SERVES[name]
+    scaling = act.ScaleReplicaSet(digest(1), 1, current, replicas, "bug")
+    assert any(said.startswith("I7") for said in violations(scaled(active(1)), (scaling,))) is broken
+
+
 def test_traffic_waits_for_as_many_pods_as_the_load_asks_for():
     assert needed_to_switch(scaled(active(1), candidate(2), names_=2, sets=(pods(1, 6), pods(2, 3)))) == 6
     assert needed_to_switch(scaled(active(1), candidate(2), by=KEDA, names_=2, sets=(pods(1, 0), pods(2, 1)))) == 1
@@ -144,6 +176,13 @@ def test_a_candidate_stays_available_while_the_load_grows():
     assert decided(state).record.version(digest(2)).available_since == candidate(2).available_since
     fewer = scaled(active(1), candidate(2), sets=(pods(1, 6), pods(2, 3, available=1)))
     assert decided(fewer).record.version(digest(2)).available_since is None
+
+
+@pytest.mark.parametrize(("minimum", "available", "stays"), [(0, 1, True), (0, 0, False), (1, 1, True), (2, 1, False)])
+def test_a_candidate_is_available_with_the_pods_that_are_needed_at_least_and_never_with_none(minimum, available, stays):
+    grown = (pods(1, 6), pods(2, 3, available))
+    state = scaled(active(1), candidate(2), by=Autoscaler(COPY, minimum, 8), sets=grown)
+    assert is_available(state, state.record.numbered(2)) is stays
 
 
 def test_what_traffic_is_to_move_to_has_a_deadline_for_all_its_pods():
@@ -225,9 +264,12 @@ OTHERS = {
     "is made": ((), [f"apply {BUDGET}: it does not exist"]),
     "is repaired": ((AuxiliaryView(BUDGET, drifted=True),), [f"apply {BUDGET}: it differs from what Git says"]),
     "is left alone where it is as Git says": ((AuxiliaryView(BUDGET),), []),
-    "is left alone where it is not ours": ((AuxiliaryView(BUDGET, owner="made by Helm"),), []),
-    "waits while one of its name goes away": ((AuxiliaryView(BUDGET, deleting=True),), []),
-    "waits where the server does not have its kind": ((AuxiliaryView(BUDGET, trouble="no such kind"),), []),
+    "is left alone where it is not ours": ((AuxiliaryView(BUDGET, drifted=True, owner="made by Helm"),), []),
+    "waits while one of its name goes away": ((AuxiliaryView(BUDGET, drifted=True, deleting=True),), []),
+    "waits where the server does not have its kind": (
+        (AuxiliaryView(BUDGET, drifted=True, trouble="no such kind"),),
+        [],
+    ),
 }
 
 

@@ -1,21 +1,24 @@
 """What people are told: one phase, the first that fits, and every condition with its reason."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gitops_bg.core.checks.phase import phase_of
 from gitops_bg.core.engine import decide
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun
 from gitops_bg.core.model.auxiliary import Autoscaler
 from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import GitView, Observed
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Override, Record
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.status.conditions import conditions_of
+from gitops_bg.core.world import World
 from tests.core.simulation import APP, COPY, Simulation, automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, target, world
 
@@ -56,6 +59,11 @@ PHASES = {
     "an app whose autoscaler is at 0 just now": (
         world(active(1), sets=(pods(1, 0),), record={"autoscaler": Autoscaler(COPY, 0, 5)}),
         Phase.HEALTHY,
+    ),
+    "one live pod of three: it answers": (world(active(1), sets=(pods(1, 3, 1),)), Phase.HEALTHY),
+    "the only pod of an app of one": (
+        world(active(1), sets=(pods(1, 1, 0),), desired={"target": target(1, 1)}),
+        Phase.DEGRADED,
     ),
     "a port that leads to no pod": (UNREACHED, Phase.DEGRADED),
     "endpoints that are not there yet: they follow": (
@@ -98,6 +106,36 @@ def test_phase_with(name):
 
 
 V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
+
+
+def hook_run(type_: HookType = HookType.CONFIRM_PROMOTION, **said: Any) -> HookRun:
+    """What a hook called gate has said of version 2, in a rollout that is asked about."""
+    return HookRun("gate", type_, digest(2), 2, NOW, **said)
+
+
+def asked(
+    run: HookRun, type_: HookType = HookType.CONFIRM_PROMOTION, versions: Any = (), deadline: int | None = None
+) -> World:
+    spec = manual(hooks=(Hook("gate", type_, deadline=deadline),))
+    return world(*(versions or (active(1), candidate(2))), spec=spec, record={"hooks": (run,)})
+
+
+METRICS = Metric("errors", "web"), Metric("slow", "web")
+JUDGED = manual(pre_promotion_analysis=Plan(METRICS))
+
+
+def analysis(stage: AnalysisStage, of: int, finding: AnalysisPhase) -> AnalysisRun:
+    """A run whose first metric decided it, and whose second one still measures."""
+    first, second = (MetricRun(metric) for metric in METRICS)
+    return AnalysisRun(
+        stage, digest(of), of, started_at=NOW, finding=finding, metrics=(replace(first, finding=finding), second)
+    )
+
+
+def judged(*runs: AnalysisRun) -> World:
+    return world(active(1), candidate(2), spec=JUDGED, record={"analysis": runs})
+
+
 CONDITIONS = {
     "Available: traffic goes to a version with pods": (
         world(active(1)),
@@ -127,6 +165,15 @@ CONDITIONS = {
     "Healthy: a hold": (
         world(active(1), legacy(2), record=HELD),
         ("Healthy", False, "Held", f"5xx; `gitops-bg resume {APP}` lifts the hold"),
+    ),
+    "Healthy: an app at 0": (
+        AT_ZERO,
+        (
+            "Healthy",
+            False,
+            "ScaledToZero",
+            "target.yaml asks for 0 replicas: nothing serves, and nothing is promoted",
+        ),
     ),
     "CandidateReady: none": (
         world(active(1)),
@@ -161,6 +208,10 @@ CONDITIONS = {
     "Suspended: by nobody in particular": (
         world(active(1), spec=replace(manual(), suspend=Suspension("incident"))),
         ("Suspended", True, "Suspended", "somebody: incident"),
+    ),
+    "Suspended: it is over when its time is up": (
+        world(active(1), spec=replace(manual(), suspend=Suspension("incident", "ada", NOW))),
+        ("Suspended", False, "NotSuspended", "the app is not suspended"),
     ),
     "InvalidSpec: not": (world(active(1)), ("InvalidSpec", False, "Valid", "every file of the app is valid")),
     "InvalidSpec: where and what": (
@@ -245,7 +296,7 @@ CONDITIONS = {
         ("ClockSynchronized", True, "Synchronized", "the clocks of the agent and of the cluster agree"),
     ),
     "ClockSynchronized: the API server is ahead": (
-        world(active(1), observed={"clock_skew": 7}),
+        world(active(1), observed={"clock_skew": 1}),
         (
             "ClockSynchronized",
             False,
@@ -261,6 +312,100 @@ CONDITIONS = {
             "ApiServerBehind",
             "the API server's clock is some seconds or more behind the agent's",
         ),
+    ),
+    "HistoryRewritten: main has it all": (
+        world(active(1)),
+        ("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it"),
+    ),
+    "HistoryRewritten: what is gone, and how to go on": (
+        world(active(1), desired={"history_rewritten": "f" * 40}),
+        (
+            "HistoryRewritten",
+            True,
+            "MainMovedBackwards",
+            "main no longer contains ffffffffff, which was seen before: nothing that main says now moves traffic; "
+            "push the former history back, or accept the new one: `gitops-bg accept-history`",
+        ),
+    ),
+    "HooksPassed: nobody was asked": (
+        world(active(1)),
+        ("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way"),
+    ),
+    "HooksPassed: what they said": (
+        asked(hook_run(answer=Answer.ACCEPTED, status=200)),
+        ("HooksPassed", True, "Passed", "confirm-promotion hook gate: accepted (200)"),
+    ),
+    "HooksPassed: asked, and silent so far": (
+        asked(hook_run()),
+        ("HooksPassed", False, "Asked", "confirm-promotion hook gate: no answer yet"),
+    ),
+    "HooksPassed: its backend is down": (
+        asked(hook_run(answer=Answer.UNANSWERED)),
+        ("HooksPassed", False, "Unanswered", "confirm-promotion hook gate: unanswered"),
+    ),
+    "HooksPassed: its time is up": (
+        asked(hook_run(answer=Answer.REFUSED, expired=True), deadline=60),
+        (
+            "HooksPassed",
+            False,
+            "Expired",
+            f"confirm-promotion hook gate: refused; it did not open within 60 s; `gitops-bg retry {APP}` asks anew",
+        ),
+    ),
+    "HooksPassed: a rollback hook that sees no reason to go back": (
+        asked(hook_run(HookType.ROLLBACK, answer=Answer.REFUSED, status=404), HookType.ROLLBACK),
+        ("HooksPassed", True, "Passed", "rollback hook gate: refused (404)"),
+    ),
+    "HooksPassed: it said no, and traffic moved all the same": (
+        asked(hook_run(answer=Answer.REFUSED), versions=(legacy(1), active(2))),
+        ("HooksPassed", True, "Passed", "traffic has moved"),
+    ),
+    "AnalysisPassed: none is asked for": (
+        world(active(1), candidate(2)),
+        ("AnalysisPassed", False, "NoAnalysis", "nothing was analysed"),
+    ),
+    "AnalysisPassed: it has not begun": (
+        world(active(1), candidate(2), spec=JUDGED),
+        ("AnalysisPassed", False, "NotBegun", f"pre-promotion analysis of {V2} has not begun"),
+    ),
+    "AnalysisPassed: the first version is not analysed": (
+        world(rising(1), spec=JUDGED),
+        ("AnalysisPassed", False, "NoAnalysis", "nothing was analysed"),
+    ),
+    "AnalysisPassed: promoted without it": (
+        world(active(1), candidate(2), spec=JUDGED, record={"in_full": digest(2)}),
+        ("AnalysisPassed", False, "Skipped", f"{V2} is promoted without analysis"),
+    ),
+    "AnalysisPassed: all that is measured now": (
+        judged(analysis(AnalysisStage.PRE, 2, AnalysisPhase.RUNNING)),
+        (
+            "AnalysisPassed",
+            False,
+            "Running",
+            f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1; slow ✔0 ✖0 ?0 ⚠0 of 1",
+        ),
+    ),
+    "AnalysisPassed: what decided it": (
+        judged(analysis(AnalysisStage.PRE, 2, AnalysisPhase.FAILED)),
+        ("AnalysisPassed", False, "Failed", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+    ),
+    "AnalysisPassed: the last rollout's counts": (
+        judged(
+            analysis(AnalysisStage.POST, 1, AnalysisPhase.FAILED),
+            analysis(AnalysisStage.PRE, 2, AnalysisPhase.SUCCESSFUL),
+        ),
+        ("AnalysisPassed", True, "Successful", f"pre-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+    ),
+    "AnalysisPassed: of one rollout, that after the promotion": (
+        judged(
+            analysis(AnalysisStage.PRE, 2, AnalysisPhase.SUCCESSFUL),
+            analysis(AnalysisStage.POST, 2, AnalysisPhase.FAILED),
+        ),
+        ("AnalysisPassed", False, "Failed", f"post-promotion analysis of {V2}: errors ✔0 ✖0 ?0 ⚠0 of 1"),
+    ),
+    "AnalysisPassed: of a version that is forgotten, nothing is said": (
+        judged(analysis(AnalysisStage.PRE, 7, AnalysisPhase.SUCCESSFUL)),
+        ("AnalysisPassed", False, "NoAnalysis", "nothing was analysed"),
     ),
     "Conflict: another agent claims the app": (
         world(active(1), observed={"app_claimed": "west claims it, too"}),

@@ -89,6 +89,10 @@ PREPARED = {
         state(ACTIVE, COMING, copies=(copy(ONE),)),
         [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
     ),
+    "a new version's copy, of an app of one pod": (
+        state(ACTIVE, COMING, copies=(copy(ONE),), desired={"target": replace(target(2, TWO), replicas=1)}),
+        [f"make {named(TWO)}, the copy of ConfigMap settings for v2"],
+    ),
     "a ConfigMap and a Secret of one name": (
         state(ACTIVE, using(COMING, TWO, HIDDEN), copies=(copy(ONE),)),
         [

@@ -11,12 +11,13 @@ from gitops_bg.core.model.actions import (
     ApplyConfiguration,
     ApplyService,
     CreateReplicaSet,
+    PublishLedger,
     ScaleReplicaSet,
     SwitchTraffic,
 )
 from gitops_bg.core.model.desired import LedgerMemory, Problem
 from gitops_bg.core.model.observed import GitView
-from gitops_bg.core.model.record import Event, Hold, Record
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record
 from gitops_bg.core.model.version import Color
 from tests.core.simulation import automatic, deployed, manual
 from tests.core.worlds import NOW, active, candidate, digest, pods, rising, service, world
@@ -49,6 +50,12 @@ def test_nothing_is_made_for_an_owner_that_goes(name):
     actions = decided(GONE[name]).actions
     assert not [action for action in actions if isinstance(action, OWNED)]
     assert not [action for action in actions if isinstance(action, ScaleReplicaSet)]
+
+
+def test_what_happened_still_reaches_git():
+    told = LedgerEntry(1, NOW, Event.PROMOTED)
+    [action] = decided(going(active(1), record={"ledger": (told,), "sequence": 1})).actions
+    assert action == PublishLedger("5eed", (told,))
 
 
 def test_traffic_still_goes_back_meanwhile():

@@ -224,3 +224,12 @@ def test_other_configuration_is_another_version(name):
     assert not same_snapshot(used, other)
     assert not is_genuine(replace(used, configuration=other.configuration))
     assert not same_snapshot(replace(used, digest="v9:ff"), other), "also where its prefix is unknown"
+
+
+def test_the_same_configuration_makes_no_other_version_whatever_algorithm_named_it():
+    of_a_newer_release = Snapshot("v9:00ff", "{}", (SETTINGS,))
+    assert with_configuration(of_a_newer_release, [SETTINGS]) is of_a_newer_release
+    assert with_configuration(of_a_newer_release, []) == snapshot_of({})
+
+
+SETTINGS = ConfigurationRef("ConfigMap", "settings", "v1:ab")

@@ -1,6 +1,7 @@
 """Each gate: when it is open, when it is shut, the sentence it says, and until when where that is known."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from gitops_bg.core.checks.gates import (
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.decision import Gate, GateKind
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import GitView
@@ -74,6 +76,15 @@ def judged(finding: AnalysisPhase, of: int = 2) -> dict[str, object]:
     return {"analysis": (run,)}
 
 
+JUDGED_AFTER = manual(post_promotion_analysis=Plan((METRIC,)))
+
+
+def judging(finding: AnalysisPhase, of: int, **changes: Any) -> dict[str, object]:
+    """A record in which the analysis after promotion of a version stands so."""
+    run = AnalysisRun(AnalysisStage.POST, digest(of), of, started_at=EARLIER, finding=finding)
+    return {"analysis": (replace(run, metrics=(MetricRun(METRIC, finding),), **changes),)}
+
+
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada", LATER))
 SUSPENDED_BY_NOBODY = replace(manual(), suspend=Suspension("incident"))
 OVER = replace(manual(), suspend=Suspension("incident", "ada", NOW))
@@ -129,6 +140,11 @@ BEFORE_COMMIT = {
         waiting(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL, of=1)),
         GateKind.ANALYSIS,
         (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
+    ),
+    "analysis: begins as soon as the preview reaches its pods alone": (
+        waiting(spec=JUDGED, observed={"preview_service": service("web-preview", 2)}),
+        GateKind.ANALYSIS,
+        (False, "pre-promotion analysis: begins now", None),
     ),
     "pause: open where people promote": (waiting(), GateKind.PAUSE, (True, "no pause asked for", None)),
     "pause: open at 0 seconds": (waiting(spec=timed(0)), GateKind.PAUSE, (True, "no pause asked for", None)),
@@ -209,6 +225,15 @@ def test_before_the_commit(name):
     assert of_kind(gates_before_commit(state, state.record.numbered(2)), kind) == expected
 
 
+def test_before_anything_serves_nobody_is_asked_and_nothing_is_measured():
+    hooks = tuple(Hook(str(one), one) for one in HookType)
+    state = world(candidate(1), spec=manual(pre_promotion_analysis=Plan((METRIC,)), hooks=hooks))
+    assert [gate.kind for gate in gates_before_commit(state, state.record.numbered(1))] == [
+        GateKind.AVAILABILITY,
+        GateKind.PAUSE,
+    ]
+
+
 def shown_as(number: int, ready: int):
     return {"preview_service": service("web-preview", number, ready_endpoints=ready)}
 
@@ -269,6 +294,16 @@ BEFORE_SWITCH = {
         coming(spec=JUDGED),
         GateKind.ANALYSIS,
         (False, "pre-promotion analysis: begins when Service web-preview reaches exactly its pods", None),
+    ),
+    "analysis: what serves now is still being judged": (
+        coming(spec=JUDGED_AFTER, record=judging(AnalysisPhase.RUNNING, of=1)),
+        GateKind.ANALYSIS,
+        (False, "of what serves now: post-promotion analysis: slo ✔0 ✖0 ?0 ⚠0 of 1", EARLIER),
+    ),
+    "analysis: who merges while that one has no answer has decided": (
+        coming(spec=JUDGED_AFTER, record=judging(AnalysisPhase.INCONCLUSIVE, of=1)),
+        GateKind.ANALYSIS,
+        None,
     ),
     "suspension: stops a promotion that main already names": (
         coming(spec=SUSPENDED),
@@ -402,6 +437,28 @@ SHOWN = {
 def test_shown_gates(name):
     state, kinds = SHOWN[name]
     assert [gate.kind for gate in gates_to_show(state)] == kinds
+
+
+NOT_BEGUN = judging(AnalysisPhase.RUNNING, of=2, started_at=None)
+TO_BEGIN = {
+    "the endpoints have to follow first": (
+        JUDGED_AFTER,
+        "post-promotion analysis: begins when the endpoints have followed Service web",
+        NOW + 540 * SECOND,
+    ),
+    "nobody knows what to measure: no time ends that": (
+        manual(post_promotion_analysis=Plan(unknown="there is no AnalysisTemplate slo")),
+        "post-promotion analysis: there is no AnalysisTemplate slo",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TO_BEGIN)
+def test_analysis_after_promotion_that_has_not_begun(name):
+    spec, reason, until = TO_BEGIN[name]
+    state = world(legacy(1), active(2, activated_at=NOW - 60 * SECOND), spec=spec, record=NOT_BEGUN)
+    assert of_kind(gates_to_show(state), GateKind.ANALYSIS) == (False, reason, until)
 
 
 def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():

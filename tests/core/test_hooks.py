@@ -9,14 +9,32 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.phase import FLAGGER_PHASES
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.checks.hook_queries import describe, goes_forward
+from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moments
+from gitops_bg.core.checks.phase import FLAGGER_PHASES, flagger_phase
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateKind, Phase
-from gitops_bg.core.model.hooks import Answer, Hook, HookResponse, HookRun, HookType, Severity, due_at, expires_at, take
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.hooks import (
+    Answer,
+    Hook,
+    HookResponse,
+    HookRun,
+    HookType,
+    OpenGate,
+    OutboxMessage,
+    Severity,
+    due_at,
+    expires_at,
+    id_of,
+    key_of,
+    take,
+)
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.spec import AppSpec
 from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
+from tests.core.worlds import active, candidate, digest, legacy, rising, world
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
@@ -66,7 +84,7 @@ def test_any_2xx_is_good_204_too(status):
     assert take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), HookResponse("", status, START)).accepted == 1
 
 
-@pytest.mark.parametrize("status", [199, 301, 400, 403, 404, 409, 500, 501, 505])
+@pytest.mark.parametrize("status", [199, 300, 301, 400, 403, 404, 409, 500, 501, 505])
 def test_an_answer_that_is_no_2xx_is_a_refusal(status):
     after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT), HookResponse("", status, START, "no"))
     assert (after.answer, after.refused, after.text) == (Answer.REFUSED, 1, "no")
@@ -92,6 +110,33 @@ def test_no_answer_is_asked_again_with_growing_pauses():
 def test_retries_ask_again_before_a_5xx_counts_as_flagger_does(status, asked_again):
     after = take(run_of(PRE_ROLLOUT), hook(PRE_ROLLOUT, retries=2), HookResponse("", status, START))
     assert (after.refused, after.tries) == ((0, 1) if asked_again else (1, 0))
+
+
+@pytest.mark.parametrize("status", [200, 403])
+def test_an_answer_ends_the_patience_with_a_backend_that_was_down(status):
+    silent = run_of(PRE_ROLLOUT, tries=3, unanswered_since=START, answer=Answer.UNANSWERED)
+    after = take(silent, hook(PRE_ROLLOUT), HookResponse("", status, START))
+    assert (after.tries, after.unanswered_since) == (0, None)
+
+
+def test_a_refusal_that_is_asked_again_ends_it_too_and_is_counted_as_a_try():
+    silent = run_of(PRE_ROLLOUT, tries=1, unanswered_since=START, answer=Answer.UNANSWERED)
+    after = take(silent, hook(PRE_ROLLOUT, retries=2), HookResponse("", 500, START))
+    assert (after.tries, after.unanswered_since) == (2, None)
+
+
+KEYS = {
+    "confirm-promotion.h.0": {},
+    "confirm-promotion.h.3": {"accepted": 1, "refused": 2},
+    "final.h.3": {"accepted": 1, "refused": 2, "final": True},
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_each_call_has_a_key_of_its_own_which_every_try_of_it_has(key):
+    run = run_of(CONFIRM_PROMOTION, **KEYS[key])
+    assert key_of(run, "5eed") == f"5eed.1.{key}"
+    assert id_of(replace(run, tries=2), "5eed") == f"5eed.1.{key}.2"
 
 
 def test_retries_end():
@@ -537,6 +582,20 @@ def test_a_candidate_awaits_its_promotion_only_once_its_hooks_have_said_yes(type
     assert world.decide().phase is Phase.AWAITING_PROMOTION
 
 
+FLAGGERS = {
+    "Initialized": world(active(1)),
+    "Succeeded": world(legacy(1), active(2)),
+    "Initializing": world(rising(1)),
+    "Progressing": world(active(1), rising(2)),
+    "WaitingPromotion": world(active(1), candidate(2)),
+}
+
+
+@pytest.mark.parametrize("word", FLAGGERS)
+def test_phase_in_flaggers_words(word):
+    assert flagger_phase(FLAGGERS[word]) == word
+
+
 def test_every_phase_has_a_name_of_flaggers():
     known = {"Initializing", "Waiting", "Progressing", "WaitingPromotion", "Promoting", "Succeeded", "Failed"}
     assert {phase: FLAGGER_PHASES.get(phase) in known for phase in Phase} == dict.fromkeys(Phase, True)
@@ -637,6 +696,144 @@ def test_gates_say_the_answer_and_when_it_is_asked_again():
     )
 
 
+BUSY = {"answer": Answer.REFUSED, "status": 403, "refused": 1, "last_at": START}
+GOOD = {"answer": Answer.ACCEPTED, "status": 200, "accepted": 1, "last_at": START}
+MEASURES = AnalysisRun(AnalysisStage.PRE, digest(2), 2, started_at=START)
+OPENED, OPENED_SILENTLY = (OpenGate("release", "ada", START, why) for why in ("tested by hand", ""))
+RELEASE = {"name": "release", "manual": True, "deadline": 600}
+SAID: dict[str, tuple[Hook, dict[str, Any] | None, dict[str, Any], str]] = {
+    "not asked yet": (hook(CONFIRM_PROMOTION), None, {}, "not asked yet"),
+    "asked, and silent so far": (hook(CONFIRM_PROMOTION), {}, {}, "no answer yet"),
+    "refused: when it is asked again": (hook(CONFIRM_PROMOTION), BUSY, {}, "refused (403); asked again at 00:00:30Z"),
+    "refused: how long it may stay shut": (
+        hook(CONFIRM_PROMOTION, deadline=600),
+        BUSY,
+        {},
+        "refused (403); asked again at 00:00:30Z, until 00:10:00Z",
+    ),
+    "shut for too long": (
+        hook(CONFIRM_PROMOTION, deadline=600),
+        {**BUSY, "expired": True},
+        {},
+        "refused (403); it did not open within 600 s; `gitops-bg retry shop/web` asks anew",
+    ),
+    "a body that fits is said whole": (
+        hook(CONFIRM_PROMOTION),
+        {"answer": Answer.REFUSED, "text": "x" * 300},
+        {},
+        f"refused: {'x' * 300}",
+    ),
+    "a longer one is cut": (
+        hook(CONFIRM_PROMOTION),
+        {"answer": Answer.REFUSED, "text": "x" * 301},
+        {},
+        f"refused: {'x' * 300}…",
+    ),
+    "rollout: how often of how many, and when again": (
+        hook(ROLLOUT, iterations=3),
+        GOOD,
+        {},
+        "accepted (200); asked again at 00:00:30Z",
+    ),
+    "rollout: that was the last of them": (hook(ROLLOUT), GOOD, {}, "accepted (200)"),
+    "rollout: the analysis beside it still runs": (
+        hook(ROLLOUT),
+        GOOD,
+        {"analysis": (MEASURES,)},
+        "accepted (200); asked again at 00:00:30Z",
+    ),
+    "pre-rollout: an analysis that runs asks for no second answer": (
+        hook(PRE_ROLLOUT, iterations=3),
+        GOOD,
+        {"analysis": (MEASURES,)},
+        "accepted (200)",
+    ),
+}
+COUNTED = {"rollout: how often of how many, and when again": " ✔1 ✖0 of 3"}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_is_said_of_a_hook(name):
+    one, ran, record, said = SAID[name]
+    state = world(active(1), candidate(2), spec=hooked(manual(), one), record=record)
+    run = None if ran is None else HookRun(one.name, one.type, digest(2), 2, START, **ran)
+    counted = COUNTED.get(name, " ✔1 ✖0 of 1") if one.type.counts_refusals else ""
+    assert describe(state, one, run) == f"{one.type} hook {one.name}{counted}: {said}"
+
+
+BY_HAND = {
+    "closed, however long: it says how to open it": (
+        (),
+        "manual gate release is closed; `gitops-bg gate open shop/web release` opens it",
+    ),
+    "opened: by whom, and why": ((OPENED,), "manual gate release was opened by ada: tested by hand"),
+    "opened by somebody who did not say why": ((OPENED_SILENTLY,), "manual gate release was opened by ada"),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_said_of_a_manual_gate(name):
+    gates, said = BY_HAND[name]
+    one = hook(CONFIRM_PROMOTION, **RELEASE)
+    state = world(active(1), candidate(2), spec=hooked(manual(), one), record={"open_gates": gates})
+    run = HookRun("release", CONFIRM_PROMOTION, digest(2), 2, START, answer=Answer.REFUSED, expired=not gates)
+    assert describe(state, one, run) == said
+
+
+FORWARD = {
+    "the target's": (world(active(1), candidate(2)), 2, True),
+    "one that the target names no longer": (world(active(1), candidate(2), wants=1), 2, False),
+    "the last one, where the target cannot be read": (
+        world(active(1), candidate(2), desired={"target": Missing.UNREADABLE}),
+        2,
+        True,
+    ),
+    "what serves": (world(active(1)), 1, False),
+    "the first version": (world(candidate(1)), 1, False),
+    "a way back": (world(legacy(1), active(2), names_=1), 1, False),
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_hooks_are_asked_about(name):
+    state, number, asked = FORWARD[name]
+    assert goes_forward(state, state.record.numbered(number)) is asked
+
+
+SECOND = timedelta(seconds=1)
+MESSAGE = OutboxMessage("post-rollout", 1, START, "Succeeded")
+ALERTED = replace(MESSAGE, hook="alert/alert")
+TIMES = {
+    "a message that nobody was told yet: at once": (hook(POST_ROLLOUT), MESSAGE, [START]),
+    "one that was not taken: with growing pauses, until its deadline": (
+        hook(POST_ROLLOUT, deadline=600),
+        replace(MESSAGE, tries=3, last_at=START + 60 * SECOND),
+        [START + 64 * SECOND, START + 600 * SECOND],
+    ),
+    "where nobody knows whom to tell: only the deadline": (
+        hook(ALERT, deadline=600, unknown="there is no AlertProvider alert"),
+        ALERTED,
+        [START + 600 * SECOND],
+    ),
+    "of a hook that is gone: none": (hook(EVENT), MESSAGE, []),
+}
+
+
+@pytest.mark.parametrize("name", TIMES)
+def test_moments_of(name):
+    one, message, moments = TIMES[name]
+    state = world(active(1), spec=hooked(manual(), one), record={"deliveries": (message,)})
+    assert list(telling_moments(state)) == moments
+
+
+@pytest.mark.parametrize(("expired", "moments"), [(False, [START + 30 * SECOND, START + 600 * SECOND]), (True, [])])
+def test_a_hook_that_expired_wakes_nobody(expired, moments):
+    one = hook(CONFIRM_PROMOTION, deadline=600)
+    run = HookRun(one.name, one.type, digest(2), 2, START, **BUSY, expired=expired)
+    state = world(active(1), candidate(2), spec=hooked(manual(), one), record={"hooks": (run,)})
+    assert list(consulting_moments(state)) == moments
+
+
 def test_the_condition_has_all_of_the_body():
     world = pushed(hook(CONFIRM_PROMOTION))
     body = "x" * 4000
@@ -664,6 +861,7 @@ def test_the_gate_of_its_pods_says_that_a_confirmation_comes_first():
     world = pushed(hook(CONFIRM_ROLLOUT))
     gates = {gate.kind: gate for gate in world.decide().gates}
     assert gates[GateKind.AVAILABILITY].reason == "its pods come up once every confirm-rollout hook has said yes"
+    assert not gates[GateKind.AVAILABILITY].open
 
 
 @pytest.mark.parametrize("type_", [PRE_ROLLOUT, ROLLOUT])

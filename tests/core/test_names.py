@@ -5,6 +5,8 @@ import re
 import pytest
 
 from gitops_bg.core import names
+from gitops_bg.core.model.analysis_runs import MeasurementId
+from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.version import AppKey
 
 DIGEST = "v1:3f9c0123456789abcdef"
@@ -65,3 +67,13 @@ def test_a_selector_names_the_app_and_the_version():
         "gitops-bg.dev/app": "web",
         "gitops-bg.dev/digest": "3f9c012345",
     }
+
+
+def test_pods_of_an_app_with_a_long_name_begin_with_what_leaves_room_for_five_characters():
+    app = AppKey("shop", "a" * LONGEST_THAT_FITS)
+    assert names.pod_base(app, DIGEST) == names.replica_set_name(app, DIGEST)[:58]
+
+
+def test_job_of_a_long_metric_has_a_name_of_63_characters():
+    measured = MeasurementId("5eed", 3, AnalysisStage.PRE, 1, "m" * 60, 0)
+    assert names.job_name(AppKey("shop", "web"), measured) == f"web-pre-{'m' * 44}-5789c6ddb5"

@@ -10,7 +10,7 @@ from gitops_bg.core.checks.sizes import wanted_size
 from gitops_bg.core.engine import decide
 from gitops_bg.core.model.actions import CreateReplicaSet, ScaleReplicaSet
 from gitops_bg.core.model.decision import GateKind, Phase
-from gitops_bg.core.model.version import Color, PodMetadata
+from gitops_bg.core.model.version import Color, PodMetadata, Snapshot
 from tests.core.simulation import manual
 from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, service, world
 
@@ -41,6 +41,10 @@ LEAKS = {
     ),
     "a candidate beside what serves": (world(active(1), candidate(2), observed=foreign()), 2),
     "one that served in the cluster before": (onboarding(legacy(1), names_=1), 1),
+    "one whose template nobody has any more: it may have these labels": (
+        onboarding(rising(1, snapshot=Snapshot(digest(1), "")), rising(2)),
+        1,
+    ),
     "handed over, primary.yaml names another": (
         onboarding(rising(1), rising(2), names_=1, view=foreign(ours=True, owner="")),
         2,

@@ -4,14 +4,24 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.ports import Sources, choose, derived_ports, unservable, written
-from gitops_bg.core.model.desired import Primary
+from gitops_bg.core.checks.ports import (
+    Sources,
+    choose,
+    derived_ports,
+    ports_of,
+    promoted_ports,
+    sources_of,
+    unservable,
+    written,
+)
+from gitops_bg.core.model.actions import PointPreview
+from gitops_bg.core.model.desired import Missing, Primary
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
-from gitops_bg.core.plan.services import switch_traffic
+from gitops_bg.core.plan.services import reconcile_services, switch_traffic
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
@@ -92,6 +102,14 @@ CHOSEN = {
     ),
     "those of its template, where Git has no manifest": (replace(LIVE, git="", kept=OLD), derived_ports(HTTP)),
     "what it serves with, where main cannot be read": (replace(LIVE, git=None, kept=OLD), OLD),
+    "those that are there and that it can serve, where main cannot be read": (
+        replace(LIVE, git=None, there=to("http")),
+        to("http"),
+    ),
+    "those of its template, where those that are there lead nowhere": (
+        replace(LIVE, git=None, there=to("web")),
+        derived_ports(HTTP),
+    ),
     "none are better known than those it has": (replace(LIVE, git=None, template=BARE), ""),
     "none, as Git says": (replace(LIVE, git="[]", kept=OLD), "[]"),
 }
@@ -133,6 +151,69 @@ def promoted(version, *services: ServicePorts) -> Primary:
     return replace(primary(version.number), snapshot=version.snapshot, services=services)
 
 
+ALIKE = ("web", "web-preview")
+KEPT = tuple(ServicePorts(name, OLD) for name in ALIKE)
+PROMOTED = tuple(ServicePorts(name, OLDER) for name in ALIKE)
+KNOWN = {
+    "what serves keeps what it has": ("web", 1, OLD),
+    "what the preview shows as well": ("web-preview", 1, OLD),
+    "what it is to show gets what primary.yaml says": ("web-preview", 2, OLDER),
+    "whatever the preview shows, live traffic keeps what it has": ("web", 2, OLD),
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_ports_of_version_1_where_git_has_those_of_version_2(name):
+    name_of_service, shown, ports = KNOWN[name]
+    state = moving(active(1, ports=KEPT), candidate(2))
+    wanted = promoted(state.record.numbered(1), *PROMOTED)
+    git = tuple(ServicePorts(one, to("web")) for one in ALIKE)
+    state = replace(state, desired=replace(state.desired, ports=git, primary=wanted))
+    state = state.with_record(replace(state.record, preview=(V1, V2)[shown - 1].digest))
+    assert ports_of(state, state.record.numbered(1), name_of_service) == ports
+
+
+def test_what_primary_yaml_says_of_one_version_counts_for_no_other():
+    state = moving(active(1), candidate(2))
+    promotion = promoted(state.record.numbered(1), *PROMOTED)
+    desired = replace(state.desired, primary=promotion)
+    assert promoted_ports(desired, state.record.numbered(1)) == PROMOTED
+    assert promoted_ports(desired, state.record.numbered(2)) == ()
+
+
+def test_template_that_the_record_does_not_keep_is_looked_up():
+    state = moving(active(1), candidate(2))
+    state = replace(state, observed=replace(state.observed, active_service=None))
+    bare = replace(state.record.numbered(1), snapshot=Snapshot(V1.digest, ""))
+    assert ports_of(state, bare, "web") == derived_ports(HTTP)
+
+
+MEANT_FOR = {
+    "the target's version: Git's, a number that nobody declares too": ({}, to("web", 9090)),
+    "another one: those of its template": ({"target": target(3)}, derived_ports(WEB)),
+    "nobody knows which: those of its template": ({"target": Missing.UNREADABLE}, derived_ports(WEB)),
+}
+
+
+@pytest.mark.parametrize("name", MEANT_FOR)
+def test_ports_of_git_are_meant_for(name):
+    changes, ports = MEANT_FOR[name]
+    state = moving(active(1), candidate(2))
+    git = (ServicePorts("web", to("web", 9090)),)
+    state = replace(state, desired=replace(state.desired, ports=git, **changes))
+    assert ports_of(state, state.record.numbered(2), "web") == ports
+
+
+def test_ports_that_a_service_has_are_those_of_the_version_that_it_selects():
+    state = moving(active(1), candidate(2))
+    first, second = (
+        sources_of(state.desired, one, "web", state.observed.active_service, serving=False)
+        for one in state.record.versions
+    )
+    assert (first.live, first.there) == (to("http"), to("http"))
+    assert (second.live, second.there) == ("", to("http"))
+
+
 def remembered(state, number=1):
     return note_ports(state).record.numbered(number).ports
 
@@ -152,6 +233,16 @@ def test_selector_and_ports_move_in_one_write():
     decided_one = Switch(V1.digest, V2.digest, SwitchKind.PROMOTION, NOW)
     (write,) = switch_traffic(state.with_record(replace(state.record, switch=decided_one)))
     assert (write.digest, write.ports) == (V2.digest, to("web"))
+
+
+def test_preview_gets_the_ports_of_what_it_is_to_show():
+    state = moving(active(1), candidate(2))
+    state = replace(state, desired=replace(state.desired, ports=(ServicePorts("web-preview", to("web")),)))
+    shown = replace(service("web-preview", 1), digest=V1.digest[3:13], ports=to("http"))
+    state = replace(state, observed=replace(state.observed, preview_service=shown))
+    wanted = state.with_record(replace(state.record, preview=V2.digest))
+    (point,) = [action for action in reconcile_services(wanted) if isinstance(action, PointPreview)]
+    assert (point.digest, point.ports) == (V2.digest, to("web"))
 
 
 def test_way_back_brings_the_ports_back():

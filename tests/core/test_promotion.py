@@ -118,6 +118,10 @@ WRITTEN = {
         world(active(1), legacy(2), names_=2, record=BACK, observed=git(**REFUSED)),
         [offer(1, "5xx")],
     ),
+    "a rollback that main refused, and takes now: the commit, and the offer stands until main has it": (
+        world(active(1), legacy(2), names_=2, record=BACK, observed=git(1, base=2)),
+        [commit(1, "5xx")],
+    ),
     "a rollback before traffic moved: nothing": (world(legacy(1), active(2), names_=2, record=BACK), []),
     "a rollback while a candidate waits: only the way back": (
         world(active(1), legacy(2), candidate(3), names_=2, spec=AUTO, record=BACK),

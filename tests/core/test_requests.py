@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.operator_requests import destination
+from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.model.desired import LedgerMemory, PassedRetry, Primary
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Hold, Override, Record
+from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source, Stabilization
 from gitops_bg.core.transitions.git.decisions import follow_primary
@@ -337,3 +337,34 @@ def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version
     state = world(legacy(1), active(2), wants=2, spec=spec, desired={"primary": REVERTED, "retried_by": OLDER})
     state = decide_switch(follow_primary(answer_older_retry(state)))
     assert answer_retry(replace(state, spec=replace(spec, suspend=None))).record.held(digest(2))
+
+
+def hold(sequence: int, awaits: Awaited | None = None) -> Hold:
+    return Hold(digest(2), "5xx", NOW, awaits=awaits, sequence=sequence)
+
+
+ANSWERS = {
+    "a hold that main was looked at since": (hold(0), 0, True),
+    "a hold that nobody had seen: a retry that does not say what it knew is taken to be older": (
+        hold(5, Awaited()),
+        0,
+        False,
+    ),
+    "whose author knew of the entries before it only": (hold(5, Awaited()), 4, False),
+    "whose author knew of it": (hold(5, Awaited()), 5, True),
+    "also where it is the first entry of all": (hold(1, Awaited()), 1, True),
+    "a hold of an older release has no entry that anybody could know of": (hold(0, Awaited()), 3, False),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_retry_answers(name: str) -> None:
+    put, after, answered = ANSWERS[name]
+    assert is_answered_by(put, replace(retry(2), after=after)) is answered
+
+
+def test_rollback_by_number_may_lead_to_a_version_that_somebody_said_yes_to():
+    """`resume` lifted its hold for this very digest: who names it needs no force. The agent by itself never goes."""
+    said_so = replace(hold(5), lifted=Lift.SAID_SO)
+    state = world(legacy(1), legacy(2), active(3), record={"past_holds": (said_so,)})
+    assert [found.number for found in (destination(state, 2), destination(state, None))] == [2, 1]

@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 
 from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.restart import is_up, recheck_at
 from gitops_bg.core.invariants import InvariantBroken, check
 from gitops_bg.core.model.actions import EvictPod
 from gitops_bg.core.model.decision import Phase
@@ -363,3 +364,14 @@ def test_push_in_the_middle_of_it_goes_ahead():
     sim.settle()
     assert sim.events().count("restart-cancelled") == 1
     assert sim.pods[template("2").digest].available == 3
+
+
+def test_a_refused_eviction_is_asked_for_again_after_half_a_minute():
+    asked = replace(BEGUN, asked=("uid-a",), asked_at=NOW - 10 * SECOND)
+    assert recheck_at(restarting(seen=old(1, "a"), restart=asked)) == NOW + 20 * SECOND
+
+
+def test_a_pod_counts_as_up_once_it_has_been_ready_for_min_ready_seconds():
+    state = restarting(seen=(), spec=replace(spec(), min_ready_seconds=30))
+    ready = {seconds: pod(1, "a", ready_since=NOW - seconds * SECOND) for seconds in (29, 30, 31)}
+    assert {seconds: is_up(state, one) for seconds, one in ready.items()} == {29: False, 30: True, 31: True}

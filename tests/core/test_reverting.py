@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.checks.reverts import why_not_back
-from gitops_bg.core.model.desired import Provenance
+from gitops_bg.core.checks.reverts import asks_for_provenance, why_not_back
+from gitops_bg.core.model.desired import Missing, Provenance
 from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Cause, Hold
+from gitops_bg.core.model.record import Cause, Hold, Override
 from gitops_bg.core.transitions.git.looks import note_look
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
@@ -53,6 +53,7 @@ def reverted(*versions, to: int = 1, takes_back: tuple[int, ...] = (2,), **chang
 TWO = (legacy(1), active(2))
 BACK_TO_2 = reverted(legacy(1), legacy(2), active(3), names_=2)
 """Main sends traffic back to version 2, the target to version 1."""
+NAMES_3 = {"primary": primary(3)}
 REVERTS = {
     "marker and content: traffic goes back": (reverted(*TWO), 1),
     "also to one that is archived": (reverted(archived(1), active(2)), 1),
@@ -76,6 +77,10 @@ REVERTS = {
     "within the window": (reverted(*TWO, window=1), 1),
     "outside the window": (reverted(archived(0), *TWO, to=0, window=1), "outside rollbackWindow"),
     "within a window of two": (reverted(archived(0), *TWO, to=0, window=2), 0),
+    "the window counts from the version that it leads to": (
+        reverted(archived(0), archived(1), legacy(2), active(3), takes_back=(3,), window=2, desired=NAMES_3),
+        1,
+    ),
     "candidates do not count in the window": (
         reverted(archived(0), archived(1, activated_at=None), active(2), to=0, window=1),
         0,
@@ -94,6 +99,10 @@ REVERTS = {
         replace(BACK_TO_2, desired=replace(BACK_TO_2.desired, primary=replace(primary(2), source=source(9)))),
         "",
     ),
+    "primary.yaml cannot be read": (
+        reverted(*TWO, desired={"primary": Missing.UNREADABLE}),
+        "primary.yaml is unreadable: nobody can tell whether it was changed after commit eeeeeeeeee",
+    ),
     "an older author's date is no order": (reverted(*TWO, source=replace(UNDOING, date=EARLIER.replace(2020))), 1),
 }
 
@@ -106,6 +115,47 @@ def test_target_revert(name):
     assert (made.to_digest if made else None) == (None if number is None else digest(number))
     assert why in why_not_back(state)
     assert bool(why) == bool(why_not_back(state))
+
+
+def test_sentences_name_both_commits():
+    late, silent = reverted(*TWO, source=replace(UNDOING, landed=4)), reverted(*TWO, takes_back=())
+    assert why_not_back(late) == "primary.yaml was changed after commit eeeeeeeeee, by 00000002aa"
+    assert why_not_back(silent) == "commit eeeeeeeeee does not say that it reverts a commit"
+
+
+ELSEWHERE = Override(digest(3), digest(2), "5xx", "ada", NOW)
+
+
+def test_a_revert_does_not_overrule_somebody_who_sent_traffic_elsewhere():
+    three = (legacy(1), legacy(2), active(3))
+    state = reverted(*three, takes_back=(2,), desired=NAMES_3, record={"override": ELSEWHERE})
+    assert why_not_back(state) == "somebody sent traffic elsewhere: 5xx"
+    assert follow_target_revert(state).record.override == ELSEWHERE
+
+
+ASKED = {
+    "the target names what served before": (reverted(*TWO), True),
+    "the target names what traffic follows": (world(legacy(1), active(2)), False),
+    "the target names what traffic was sent to, against main": (
+        reverted(*TWO, record={"override": replace(ELSEWHERE, from_digest=digest(2), to_digest=digest(1))}),
+        False,
+    ),
+    "the target names what main names, and traffic was sent elsewhere": (
+        reverted(*TWO, to=2, record={"override": replace(ELSEWHERE, from_digest=digest(2), to_digest=digest(1))}),
+        True,
+    ),
+    "the target names what never served": (world(active(1), candidate(2)), False),
+    "the same, on hold": (world(active(1), candidate(2), record=held(2)), True),
+    "the target names what nobody knows": (world(active(1), wants=7), False),
+    "the target cannot be read": (world(legacy(1), active(2), desired={"target": Missing.UNREADABLE}), False),
+    "nothing serves yet": (world(rising(1), record=held(1)), False),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_history_is_asked_where(name):
+    state, asked = ASKED[name]
+    assert asks_for_provenance(state.desired, state.record) is asked
 
 
 def promoted(*tags: str, spec=None) -> Simulation:

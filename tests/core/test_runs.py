@@ -8,6 +8,7 @@ import pytest
 from gitops_bg.core.model.analysis_runs import (
     AnalysisRun,
     MeasurementResult,
+    anew,
     begin,
     due,
     due_at,
@@ -84,9 +85,12 @@ VERDICTS = [
     ("sfs", {"count": 9, "consecutive_success_limit": 2, "failure_limit": 3}, R),
     ("sfss", {"count": 9, "consecutive_success_limit": 2, "failure_limit": 3}, S),
     ("ses", {"count": 9, "consecutive_success_limit": 2}, R),
+    ("s", {"count": 9, "consecutive_success_limit": 1}, S),
     # the end of the count, with one or both limits in play
     ("sfsf", {"count": 4, "consecutive_success_limit": 2, **UNLIMITED}, F),
     ("sfsf", {"count": 4, "consecutive_success_limit": 2, "failure_limit": 2}, I),
+    ("ff", {"count": 2, "consecutive_success_limit": 1, **UNLIMITED}, F),
+    ("sis", {"count": 3, "consecutive_success_limit": 2, "inconclusive_limit": 3}, I),
     # nothing counts after the end
     ("fs", {"count": 3}, F),
 ]
@@ -152,11 +156,12 @@ def test_measurement_counts_once():
     assert take(replace(run, attempt=2), "5eed", result) == replace(run, attempt=2)
 
 
-def test_only_the_newest_measurements_are_kept():
-    run = run_of(metric(count=99, retention=2))
+@pytest.mark.parametrize(("retention", "kept"), [(0, [4]), (1, [4]), (2, [3, 4])])
+def test_only_the_newest_measurements_are_kept_and_the_last_always(retention, kept):
+    run = run_of(metric(count=99, retention=retention))
     for minute in range(5):
         run = measured(run, GOOD, at=NOW + timedelta(minutes=minute))
-    assert [one.at for one in run.metrics[0].measurements] == [NOW + timedelta(minutes=3), NOW + timedelta(minutes=4)]
+    assert [one.at for one in run.metrics[0].measurements] == [NOW + timedelta(minutes=minute) for minute in kept]
 
 
 def test_first_measurement_is_due_after_the_initial_delay():
@@ -176,6 +181,17 @@ def test_end_is_foretold():
     assert ends_at(run_of(metric(count=5, initial_delay=10))) == NOW + 250 * SECOND
     assert ends_at(after("s", count=5)) == NOW + 240 * SECOND
     assert ends_at(after("f")) is None
+    assert ends_at(run_of(metric("a", count=9), metric("b", count=5))) == NOW + 480 * SECOND
+
+
+def test_measurements_are_numbered_errors_too():
+    assert [after("sees"[:many], count=5).metrics[0].index for many in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_attempts_are_counted_within_a_rollout():
+    second = anew(run_of(metric()))
+    assert (second.rollout, second.attempt, second.metrics) == (7, 2, ())
+    assert (anew(second, 8).rollout, anew(second, 8).attempt) == (8, 1)
 
 
 def test_hashes_stand_in_every_text():

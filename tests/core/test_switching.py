@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.invariants import InvariantBroken, check
-from gitops_bg.core.model.actions import MarkService, SwitchTraffic
+from gitops_bg.core.invariants import InvariantBroken, check, violations
+from gitops_bg.core.model.actions import MarkService, ScaleReplicaSet, SwitchTraffic
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Switch, SwitchKind
@@ -341,6 +341,19 @@ def test_an_answer_that_breaks_an_invariant_is_not_given():
     state = world(active(1), candidate(2), names_=2, record={"switch": DECIDED}, sets=(pods(1), pods(2, 3, 1)))
     with pytest.raises(InvariantBroken, match="I1"):
         check(state, (*switch_traffic(state), *reconcile_services(state)))
+
+
+def test_what_traffic_is_about_to_move_to_is_not_made_smaller_and_what_is_left_may_be():
+    state = world(
+        active(1), legacy(2), candidate(3), names_=3, record={"switch": replace(DECIDED, to_digest=digest(3))}
+    )
+    moves = switch_traffic(state)
+    assert [said.partition(":")[0] for said in violations(state, (*moves, smaller(3)))] == ["I2"]
+    assert list(violations(state, (*moves, smaller(2)))) == []
+
+
+def smaller(number: int) -> ScaleReplicaSet:
+    return ScaleReplicaSet(digest(number), number, 3, 1, "bug")
 
 
 ON_ITS_WAY = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)

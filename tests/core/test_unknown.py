@@ -4,11 +4,28 @@ from dataclasses import replace
 
 import pytest
 
-from gitops_bg.core.model.desired import Missing, Problem
+from gitops_bg.core.model.auxiliary import Autoscaler
+from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Problem, Provenance
+from gitops_bg.core.model.looks import Looks
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import SwitchKind
-from tests.core.simulation import automatic, deployed, manual
-from tests.core.worlds import active, candidate, decided, digest, legacy, pods, rising, sentences, world
+from gitops_bg.core.model.version import ServicePorts
+from tests.core.simulation import COPY, automatic, deployed, manual
+from tests.core.worlds import (
+    active,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    pods,
+    primary,
+    rising,
+    sentences,
+    source,
+    target,
+    world,
+)
 
 
 @pytest.mark.parametrize("missing", Missing)
@@ -96,3 +113,22 @@ def test_a_first_version_does_not_serve_from_a_replica_set_that_nobody_scaled() 
     state = state.with_record(replace(state.record, replicas=None))
     assert decided(state).record.switch is None
     assert any("to 1" in line for line in sentences(state)), "it is scaled first"
+
+
+def test_a_main_that_nobody_may_act_on_says_nothing_and_its_silence_says_nothing_either() -> None:
+    """Nothing has left Git, nothing is broken, nothing was taken back: only the commit is kept, to be shown."""
+    said = Desired(
+        "c" * 40,
+        target(1),
+        primary(1),
+        problems=(Problem("target.yaml", "broken"),),
+        in_git=False,
+        memory=LedgerMemory(),
+        auxiliary_objects=(COPY,),
+        autoscaler=Autoscaler(COPY, 2, 8),
+        ports=(ServicePorts("web", "[]"),),
+        provenance=Provenance(source(1)),
+        looks=Looks("agent", 3, 3),
+        knowledge=Knowledge.UNKNOWN,
+    )
+    assert said.unread() == Desired("c" * 40, Missing.UNSEEN, Missing.UNSEEN, whole=False, knowledge=Knowledge.UNKNOWN)

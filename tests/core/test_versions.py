@@ -9,7 +9,7 @@ from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, Hold, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, Hold, Record, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage
 from gitops_bg.core.transitions.traffic.switching import settle_switch
@@ -300,3 +300,19 @@ def test_what_primary_yaml_names_is_remembered_although_traffic_went_back_from_i
     sim.settle()
     assert sim.live == "1"
     assert sim.record.last_version == 3
+
+
+ORDER = {
+    "one that came forward first": (1, 2, True),
+    "one that came forward later": (2, 1, False),
+    "the same one": (1, 1, False),
+    "one that never served": (3, 1, False),
+    "before one that never served": (1, 3, False),
+}
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_came_before(name):
+    one, other, before = ORDER[name]
+    record = Record(activations=(digest(1), digest(2)))
+    assert record.came_before(digest(one), digest(other)) is before

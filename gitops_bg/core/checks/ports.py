@@ -176,7 +176,7 @@ def written(ports: Iterable[Mapping[str, Any]]) -> str:
     >>> written([{"port": 80}])
     '[{"port":80}]'
     """
-    return json.dumps(list(ports), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(list(ports), separators=(",", ":"))
 
 
 def _declared(template: str) -> Iterator[Mapping[str, Any]]:

@@ -49,9 +49,9 @@ class PodGroup:
     """The pods of one version that are to stay, and how many of them there should be."""
 
     pods: tuple[PodView, ...]
-    available: int
-    replicas: int
-    most_missing: int
+    available: int = 0
+    replicas: int = 0
+    most_missing: int = 1
     being_scaled: bool = False
 
     @classmethod
@@ -59,7 +59,7 @@ class PodGroup:
         """The flock of a version; of none where it has no ReplicaSet of ours."""
         view = world.replica_set(version.digest)
         if view is None:
-            return cls((), 0, 0, 1)
+            return cls(())
         mine = (pod for pod in world.observed.pods or () if pod.digest == short(version.digest))
         staying = tuple(pod for pod in mine if not pod.leaving)
         up = sum(is_up(world, pod) for pod in staying)

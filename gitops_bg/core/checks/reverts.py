@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.desired import Desired, Provenance
+from gitops_bg.core.model.desired import Desired, Missing, Provenance
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.way_back import leads_back
@@ -79,8 +79,8 @@ def _is_overruled(world: World, told: Provenance) -> str:
     if world.record.override:
         return f"somebody sent traffic elsewhere: {world.record.override.reason}"
     primary = world.desired.primary
-    if not primary:
-        return f"primary.yaml is {primary}: nobody can tell whether it was changed after {_commit(told)}"
+    if isinstance(primary, Missing):
+        return f"primary.yaml is {primary.value}: nobody can tell whether it was changed after {_commit(told)}"
     later = told.source.landed_after(primary.changed_by)
     if later is None:
         return f"nobody can tell whether {_commit(told)} is older than the last change of primary.yaml"

@@ -64,7 +64,7 @@ def needed_to_switch(world: World) -> int:
     Forward: all of them, no fewer than serve now, and at least one: 0 of 0 pods prove nothing. Back: as many as serve
     now, and at least one, unless the app is at 0: from nothing to nothing no pod has to come up first (I6).
     """
-    serving = world.available(world.record.traffic) if world.record.traffic else 0
+    serving = world.available(world.record.traffic)
     full = world.full_size
     if world.lane is SwitchKind.ROLLBACK:
         return max(min(1, full), serving)

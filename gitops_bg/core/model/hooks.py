@@ -205,7 +205,7 @@ def backoff(tries: int) -> timedelta:
     >>> [backoff(tries).seconds for tries in (1, 2, 3, 9)]
     [1, 2, 4, 30]
     """
-    return timedelta(seconds=min(LONGEST_BACKOFF, 2 ** (min(tries, 9) - 1)))
+    return timedelta(seconds=min(LONGEST_BACKOFF, 2 ** (min(tries, LONGEST_BACKOFF) - 1)))
 
 
 def is_retried(hook: Hook, status: int, tries: int) -> bool:
