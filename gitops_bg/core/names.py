@@ -1,4 +1,7 @@
-"""Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3.4)."""
+"""Names, labels and annotations of live objects: one place for every word that Kubernetes sees (DESIGN §3.4).
+
+And the name of the promotion branch, which people are told as well.
+"""
 
 import hashlib
 import re
@@ -6,6 +9,9 @@ import re
 from gitops_bg.core.model.analysis_runs import MeasurementId
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
+
+PROMOTION_PREFIX = "gitops-bg/promote/"
+"""Of promotion branches (DESIGN §3.2)."""
 
 GROUP = "gitops-bg.dev"
 API_VERSION = f"{GROUP}/v1alpha1"
@@ -44,6 +50,15 @@ APART_FROM = f"{GROUP}/apart-from"
 
 # Kubernetes: label values and most names are limited to 63 characters (concepts/overview/working-with-objects).
 LONGEST_NAME = 63
+
+
+def promotion_branch(app: AppKey) -> str:
+    """The one promotion branch of an app.
+
+    >>> promotion_branch(AppKey("shop", "web"))
+    'gitops-bg/promote/shop/web'
+    """
+    return f"{PROMOTION_PREFIX}{app.namespace}/{app.name}"
 
 
 def fit(name: str) -> str:

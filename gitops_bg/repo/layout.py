@@ -3,9 +3,9 @@
 import re
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.spec.app.layout import APPS_FOLDER, is_dns_label
 
-PROMOTION_PREFIX = "gitops-bg/promote/"
 STATE_PREFIX = "gitops-bg/state/"
 TRACKING_PREFIX = "refs/mirror/heads/"
 """Where the mirror keeps what was fetched; never a branch of its own."""
@@ -27,11 +27,6 @@ def app_of_folder(path: str) -> AppKey | None:
     if len(parts) != 3 or parts[0] != APPS_FOLDER or not is_app(parts[1], parts[2]):
         return None
     return AppKey(parts[1], parts[2])
-
-
-def promotion_branch(app: AppKey) -> str:
-    """The one promotion branch of an app."""
-    return f"{PROMOTION_PREFIX}{app.namespace}/{app.name}"
 
 
 def app_of_branch(branch: str) -> AppKey | None:

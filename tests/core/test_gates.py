@@ -13,7 +13,7 @@ from gitops_bg.core.checks.gates import (
     shut_after_commit,
 )
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
-from gitops_bg.core.model.decision import Gate, GateKind
+from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.main import Knowledge
@@ -51,7 +51,7 @@ def coming(**changes):
     return world(active(1), candidate(2), names_=2, **changes)
 
 
-def of_kind(gates: tuple[Gate, ...], kind: GateKind) -> tuple[bool, str, object] | None:
+def of_kind(gates: tuple[GateResult, ...], kind: GateKind) -> tuple[bool, str, object] | None:
     """The first gate of a kind as open, reason, until; None where none is shown."""
     return next(((gate.open, gate.reason, gate.until) for gate in gates if gate.kind is kind), None)
 

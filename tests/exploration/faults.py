@@ -150,7 +150,7 @@ FAULTS = (
     ),
     Fault(
         "the availability gate is always open",
-        "checks.gates",
+        "checks.gating.pods",
         "if world.replica_set(version.digest) and world.available(version.digest) >= needed:",
         "if True:",
         "v2 candidate ready",
@@ -246,14 +246,19 @@ FAULTS = (
     ),
     Fault(
         "a suspension stops nothing",
-        "checks.gates",
-        "if world.suspended and spec.suspend:",
+        "checks.gating.standing",
+        "if world.suspended and suspend:",
         "if False:",
         "suspended",
         3,
     ),
     Fault(
-        "a broken target stops nothing", "checks.gates", "if desired.problems:", "if False:", "v2 candidate ready", 3
+        "a broken target stops nothing",
+        "checks.gating.standing",
+        "if world.desired.problems:",
+        "if False:",
+        "v2 candidate ready",
+        3,
     ),
     Fault(
         "what was never live is a place to go back to",

@@ -22,8 +22,8 @@ from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.transitions.git.operator_requests import asks_for_retries
-from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.ledger_file import Position

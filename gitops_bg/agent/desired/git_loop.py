@@ -19,8 +19,8 @@ from gitops_bg.agent.runtime.boundaries import tell
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import MirrorBroken
-from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.repository import Repository
 
 LOGGER = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.ledger_file import LedgerBatch, state_of
 from gitops_bg.repo.write.messages import Movement

@@ -7,7 +7,7 @@ from gitops_bg.cli.demo import ledger
 from gitops_bg.cli.demo.act import Act
 from gitops_bg.cli.demo.scene import APP
 from gitops_bg.core.model.record import Event
-from gitops_bg.repo.layout import promotion_branch
+from gitops_bg.core.names import promotion_branch
 
 BRANCH = promotion_branch(APP)
 MOVES = [

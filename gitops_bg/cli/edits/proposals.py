@@ -18,9 +18,9 @@ from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import Version
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
 from gitops_bg.repo.git.errors import PushRefused
-from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
 from gitops_bg.spec.app.primary import render_primary

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
 from gitops_bg.cli.views.condition_meanings import live_conditions
-from gitops_bg.core.model.decision import Condition, GateKind, Phase
+from gitops_bg.core.model.decision import ASKS_PEOPLE, Condition, Phase
 from gitops_bg.core.status.meanings import demands
 
 _CODES = {
@@ -56,4 +56,4 @@ def _code(phase: str, status: Mapping[str, Any]) -> int:
 def _person_asked(status: Mapping[str, Any]) -> bool:
     """Whether nothing but a person moves the app on: one who approves, or opens a gate."""
     shut = {gate["kind"] for gate in status.get("gates") or [] if not gate["open"]}
-    return bool(shut) and shut <= {GateKind.APPROVAL, GateKind.MANUAL}
+    return bool(shut) and shut <= ASKS_PEOPLE

@@ -11,7 +11,7 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.decision import Condition, Counts, Decision, Gate, Phase, Wait
+from gitops_bg.core.model.decision import Condition, Counts, Decision, GateResult, Phase, Wait
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
@@ -189,7 +189,7 @@ def _conditions(status: Object, conditions: tuple[Condition, ...], generation: i
         }
 
 
-def _gate(gate: Gate) -> Object:
+def _gate(gate: GateResult) -> Object:
     shown = {"kind": str(gate.kind), "open": gate.open, "reason": gate.reason}
     return shown | ({"until": _time(gate.until)} if gate.until else {})
 

@@ -1,264 +1,180 @@
-"""The gates: every reason to wait before traffic moves, each with its sentence and, where known, its end (DESIGN §4).
+"""The chains of gates: what must be open before traffic moves, in the order in which it comes up (DESIGN §4).
 
-Two chains: what must be open before a promotion is written to Git, and what must be open before traffic moves.
-The way back has only one gate, availability.
+A gate is a function ``(world, version) -> GateResult``. It says whether it is open, why, if known until when, and
+what a person can do about it; None where nothing is asked for. The gates are in `checks.gating`; the chains below say
+which of them count when, and why. A new gate is one function there, and one line here.
 """
 
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
-from gitops_bg.core.checks.analysis import SKIPPED, is_in_preview, plan_of
-from gitops_bg.core.checks.availability import expires_at, ready_since
-from gitops_bg.core.checks.draining import arrived_at
-from gitops_bg.core.checks.hook_queries import awaits_confirmation, describe, hooks_of, is_skipped, run_of
-from gitops_bg.core.checks.onboarding import leak_to
-from gitops_bg.core.checks.sizes import is_scaled_to_zero, needed_to_switch, wanted_size
-from gitops_bg.core.checks.versions import is_old_tag
-from gitops_bg.core.model.analysis_runs import AnalysisRun, ends_at, why
-from gitops_bg.core.model.decision import Gate, GateKind
-from gitops_bg.core.model.digest import short
-from gitops_bg.core.model.hooks import Hook, HookType, satisfied
-from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.checks.gating.analyses import (
+    live_verdict,
+    live_version_judged,
+    live_version_not_being_measured,
+    pre_promotion,
+)
+from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollout, confirm_switch, pods_checked
+from gitops_bg.core.checks.gating.people import approval, countdown
+from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
+from gitops_bg.core.checks.gating.standing import (
+    files_valid,
+    folder_in_main,
+    history_kept,
+    hold,
+    hold_on,
+    main_looked_at,
+    suspension,
+)
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.record import SwitchKind
-from gitops_bg.core.model.spec import OnExpire, PromoteVia
-from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World, answered_once
 
-_AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set spec.replicas"
+Answer = GateResult | tuple[GateResult, ...] | None
+"""One; several where the author of the app wrote several (hooks); None where nothing is asked for."""
+
+Gate = Callable[[World, Version], Answer]
+Chain = tuple[Gate, ...]
+AppGate = Callable[[World, Version | None], Answer]
+"""A gate of the app as a whole: it is asked also where there is no version."""
+
+V = TypeVar("V")
+
+OF_THE_APP: tuple[AppGate, ...] = (
+    suspension,  # somebody wants nothing to move
+    main_looked_at,  # before that nobody knows what is wanted
+    files_valid,  # bad input is never partly applied
+    folder_in_main,  # nor is an app that nobody describes any more
+    history_kept,  # and a main that moved backwards moves nothing
+)
+
+STANDING: Chain = (
+    hold,  # what was taken back is not promoted again until somebody says so
+    *OF_THE_APP,
+)
+
+FIRST_DEPLOYMENT: Chain = (
+    candidate_available,  # nothing serves yet: nobody is asked, and nothing is compared
+    *STANDING,
+)
+
+BEFORE_COMMIT: Chain = (
+    confirm_rollout,  # before it has pods
+    candidate_available,  # there is something to check
+    pods_checked,  # beside the analysis, and before it
+    pre_promotion,  # what was measured of its pods
+    live_version_judged,  # one version at a time is on trial with live traffic
+    confirm_promotion,  # when all checks have passed, somebody is asked
+    countdown,  # and has time to say no
+    *STANDING,
+)
+
+SHOWN_BEFORE_COMMIT: Chain = (
+    approval,  # who promotes it once all of that is open
+)
+
+BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
+    SwitchKind.FIRST: (
+        enough_available,  # nothing serves: there is nobody to protect
+    ),
+    SwitchKind.PROMOTION: (
+        enough_available,  # pods for all of the traffic (I1)
+        endpoints_ready,  # to which Kubernetes routes
+        confirm_rollout,  # a person may have written primary.yaml, so every check counts again, whoever wrote it
+        pods_checked,
+        pre_promotion,
+        live_version_not_being_measured,  # but somebody who merges may overrule a paused analysis
+        confirm_switch,  # asked once more: the commit may be old
+        *STANDING,  # no pause: who wrote primary.yaml has decided
+    ),
+    SwitchKind.ROLLBACK: (
+        enough_available,  # nothing else may stand in the way back (I6)
+    ),
+}
+
+SWITCH_BEGUN: Chain = (
+    enough_available,  # of several Services some have moved: it goes through while there are pods to go to
+)
+
+AT_REST: tuple[AppGate, ...] = (
+    live_verdict,  # nothing is next: the verdict on what serves is shown
+)
+
+HOOKS: tuple[Gate, ...] = (confirm_rollout, pods_checked, confirm_promotion, confirm_switch)
+"""Those that hooks open, and people at manual gates."""
 
 
 @answered_once
-def gates_before_commit(world: World, version: Version) -> tuple[Gate, ...]:
+def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What the agent waits for before it writes or offers the promotion of a candidate."""
-    return (
-        *_hooks(world, version, HookType.CONFIRM_ROLLOUT),
-        _candidate_available(world, version),
-        *_hooks(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
-        *_pre_promotion(world, version),
-        *_post_promotion(world, version),
-        *_hooks(world, version, HookType.CONFIRM_PROMOTION),
-        _countdown(world, version),
-        *standing_gates(world, version.digest),
-    )
+    return _results(BEFORE_COMMIT, world, version)
 
 
-def gates_before_switch(world: World, version: Version) -> tuple[Gate, ...]:
+def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...]:
     """What must be open at the moment traffic would move to ``version``."""
-    if world.lane is not SwitchKind.PROMOTION:
-        return (_enough_available(world, version),)
-    return (
-        _enough_available(world, version),
-        _endpoints_ready(world, version),
-        *_hooks(world, version, HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT),
-        *_pre_promotion(world, version),
-        *(gate for gate in _post_promotion(world, version) if _is_running(world)),
-        *_hooks(world, version, HookType.CONFIRM_PROMOTION, final=True),
-        *standing_gates(world, version.digest),
-    )
+    return _results(BEFORE_SWITCH[world.lane], world, version)
 
 
-def shut_after_commit(world: World, version: Version) -> tuple[Gate, ...]:
+def gates_of_begun_switch(world: World, version: Version) -> tuple[GateResult, ...]:
+    """The same where some of several Services have moved already."""
+    return _results(SWITCH_BEGUN, world, version)
+
+
+def gates_before_first(world: World, version: Version) -> tuple[GateResult, ...]:
+    """What the first version waits for (DESIGN §4.6)."""
+    return _results(FIRST_DEPLOYMENT, world, version)
+
+
+def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What traffic waits for even once a promotion is committed: all but the countdown, which a person cuts short."""
-    gates = gates_before_commit(world, version)
-    return tuple(gate for gate in gates if not gate.open and gate.kind is not GateKind.PAUSE)
+    return _shut(_results(_without(BEFORE_COMMIT, countdown), world, version))
+
+
+def waits_only_for_hooks(world: World, version: Version) -> bool:
+    """Whether only hooks keep traffic from moving to ``version``."""
+    return all_open(_results(_without(BEFORE_SWITCH[world.lane], *HOOKS), world, version))
 
 
 @answered_once
-def gates_to_show(world: World) -> tuple[Gate, ...]:
+def gates_to_show(world: World) -> tuple[GateResult, ...]:
     """The gates of the version that is next: the one traffic is on its way to, else the target's."""
     coming = world.incoming
     if coming:
         return gates_before_switch(world, coming)
     version = world.record.version(world.target_digest)
     if version is None or version.digest == world.record.traffic:
-        return _post_promotion(world, None)
+        return _results(AT_REST, world, None)
     if world.record.traffic == "":
-        return (_candidate_available(world, version), *standing_gates(world, version.digest))
-    return (*gates_before_commit(world, version), _approval(world, version))
+        return gates_before_first(world, version)
+    return (*gates_before_commit(world, version), *_results(SHOWN_BEFORE_COMMIT, world, version))
 
 
-def all_open(gates: tuple[Gate, ...]) -> bool:
+def standing_gates(world: World, digest: str) -> tuple[GateResult, ...]:
+    """Those that have nothing to do with pods, of a digest whose version may be forgotten."""
+    return tuple(_flat((hold_on(world, digest), *(gate(world, None) for gate in OF_THE_APP))))
+
+
+def all_open(gates: tuple[GateResult, ...]) -> bool:
     """Whether nothing stands in the way."""
     return all(gate.open for gate in gates)
 
 
-def _candidate_available(world: World, version: Version) -> Gate:
-    size = wanted_size(world, version)
-    if version.available_since:
-        return Gate(GateKind.AVAILABILITY, True, "its pods are available")
-    if awaits_confirmation(world, version):
-        return Gate(GateKind.AVAILABILITY, False, "its pods come up once every confirm-rollout hook has said yes")
-    if leaking := _leaking(world, version):
-        return leaking
-    if version.failure:
-        return Gate(GateKind.AVAILABILITY, False, f"{version.failure}: its {size} pods did not become available")
-    if size == 0:
-        why = _AT_ZERO if is_scaled_to_zero(world) else "no pods of it are wanted now"
-        return Gate(GateKind.AVAILABILITY, False, why)
-    return Gate(GateKind.AVAILABILITY, False, f"waiting for its {size} pods to become available")
+def _shut(gates: tuple[GateResult, ...]) -> tuple[GateResult, ...]:
+    return tuple(gate for gate in gates if not gate.open)
 
 
-def _enough_available(world: World, version: Version) -> Gate:
-    if leaking := _leaking(world, version):
-        return leaking
-    needed = needed_to_switch(world)
-    if world.replica_set(version.digest) and world.available(version.digest) >= needed:
-        return Gate(GateKind.AVAILABILITY, True, "its pods are available")
-    if is_scaled_to_zero(world):
-        return Gate(GateKind.AVAILABILITY, False, _AT_ZERO)
-    return Gate(GateKind.AVAILABILITY, False, f"waiting for {needed} available pods")
+def _without(chain: Chain, *gates: Gate) -> Chain:
+    return tuple(gate for gate in chain if gate not in gates)
 
 
-def _leaking(world: World, version: Version) -> Gate | None:
-    service = leak_to(world, version)
-    if service is None:
-        return None
-    return Gate(
-        GateKind.AVAILABILITY, False, f"its pods come up once Service {service.name} is ours and selects one version"
-    )
+def _results(chain: tuple[Callable[[World, V], Answer], ...], world: World, version: V) -> tuple[GateResult, ...]:
+    return tuple(_flat(gate(world, version) for gate in chain))
 
 
-def _endpoints_ready(world: World, version: Version) -> Gate:
-    """The preview Service shows whether Kubernetes really routes to the pods, before live traffic has to."""
-    service, needed = world.observed.preview_service, needed_to_switch(world)
-    watched = service is not None and service.digest == short(version.digest)
-    if service is None or not watched or service.ready_endpoints >= needed:
-        return Gate(GateKind.ENDPOINTS, True, "its pods are in the endpoints")
-    return Gate(GateKind.ENDPOINTS, False, f"waiting for {needed} ready endpoints of Service {service.name}")
-
-
-def _hooks(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[Gate, ...]:
-    """What hooks say; nothing where nothing serves yet, as nobody is asked then."""
-    if not world.record.traffic:
-        return ()
-    return tuple(_hook(world, version, hook, final=final) for hook in hooks_of(world, *types))
-
-
-def _hook(world: World, version: Version, hook: Hook, *, final: bool) -> Gate:
-    kind = GateKind.MANUAL if hook.manual else GateKind.HOOK
-    if is_skipped(world, version, hook.type):
-        return Gate(kind, True, f"{hook.title}: {SKIPPED}")
-    run = run_of(world, hook, version, final=final)
-    return Gate(kind, run is not None and satisfied(run, hook), describe(world, hook, run))
-
-
-def _pre_promotion(world: World, version: Version) -> tuple[Gate, ...]:
-    """What its analysis before promotion says; nothing where none is asked for, or nothing serves yet."""
-    plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
-    if plan is None or not world.record.traffic:
-        return ()
-    if world.record.in_full == version.digest:
-        return (Gate(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}"),)
-    if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
-        return (_analysis(run, world.spec.app),)
-    begins = plan.unknown or _begins(world, version)
-    return (Gate(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}"),)
-
-
-def _begins(world: World, version: Version) -> str:
-    if version.available_since is None:
-        return "begins when its pods are available"
-    if is_in_preview(world, version):
-        return "begins now"
-    return f"begins when Service {world.spec.strategy.preview_service} reaches exactly its pods"
-
-
-def _post_promotion(world: World, version: Version | None) -> tuple[Gate, ...]:
-    """Nothing takes the place of a version that is still being judged; None: only to be shown."""
-    run = world.record.run(AnalysisStage.POST)
-    if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
-        return ()
-    gate = _analysis(run, world.spec.app) if run.started_at else _not_begun(world, run)
-    if version is None:
-        return (gate,)
-    if world.record.in_full == version.digest:
-        return ()
-    return (Gate(GateKind.ANALYSIS, False, f"of what serves now: {gate.reason}", gate.until),)
-
-
-def _not_begun(world: World, run: AnalysisRun) -> Gate:
-    plan, title = plan_of(world, run.stage), run.stage.called
-    unknown = plan.unknown if plan else ""
-    reason = unknown or f"begins when the endpoints have followed Service {world.spec.strategy.active_service}"
-    return Gate(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
-
-
-def _is_running(world: World) -> bool:
-    """A person who merges the next version while the last one is paused has decided; one who is early has not."""
-    run = world.record.run(AnalysisStage.POST)
-    return run is not None and run.running
-
-
-def _analysis(run: AnalysisRun, app: AppKey) -> Gate:
-    title = run.stage.called
-    if run.running:
-        return Gate(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
-    if run.paused:
-        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
-        return Gate(GateKind.ANALYSIS, False, reason)
-    return Gate(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
-
-
-def _countdown(world: World, version: Version) -> Gate:
-    seconds = world.spec.strategy.auto_promotion_seconds
-    if not world.spec.strategy.auto_promotion_enabled or not seconds:
-        return Gate(GateKind.PAUSE, True, "no pause asked for")
-    if world.record.in_full == version.digest:
-        return Gate(GateKind.PAUSE, True, SKIPPED)
-    since = ready_since(world, version)
-    if since is None:
-        awaited = "its pods are available" if version.available_since is None else "its analysis has ended"
-        return Gate(GateKind.PAUSE, False, f"the pause of {seconds} s begins when {awaited}")
-    until = since + timedelta(seconds=seconds)
-    return Gate(GateKind.PAUSE, world.now >= until, f"autoPromotionSeconds: {seconds}", until)
-
-
-def standing_gates(world: World, digest: str) -> tuple[Gate, ...]:
-    """Those that have nothing to do with the pods; shown only while they are shut."""
-    spec, desired = world.spec, world.desired
-    hold = world.record.held(digest)
-    shut = []
-    if hold:
-        shut.append(Gate(GateKind.HOLD, False, f"on hold: {hold.reason}; `gitops-bg resume {spec.app}` lifts it"))
-    if world.suspended and spec.suspend:
-        by = f" by {spec.suspend.by}" if spec.suspend.by else ""
-        shut.append(Gate(GateKind.SUSPENSION, False, f"suspended{by}: {spec.suspend.reason}", spec.suspend.until))
-    if not desired.seen and desired.knowledge.counts:
-        shut.append(Gate(GateKind.SPEC, False, "nobody has looked at main yet"))
-    if desired.problems:
-        shut.append(Gate(GateKind.SPEC, False, str(desired.problems[0])))
-    if not desired.in_git:
-        shut.append(Gate(GateKind.SPEC, False, "the app's folder has left main"))
-    if desired.history_rewritten:
-        lost = (world.record.lost or desired.history_rewritten)[:10]
-        why = f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on"
-        shut.append(Gate(GateKind.HISTORY, False, why))
-    elif not desired.knowledge.counts:
-        shut.append(Gate(GateKind.HISTORY, False, "main, as it was seen last, cannot be read just now"))
-    return tuple(shut)
-
-
-def _approval(world: World, version: Version) -> Gate:
-    gate, until = _asked_for(world, version), expires_at(world, version)
-    promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
-    if gate.open or until is None or promises_more or world.record.held(version.digest):
-        return gate
-    end = "promoted by itself" if world.spec.strategy.on_expire is OnExpire.PROMOTE else "aborted"
-    return replace(gate, reason=f"{gate.reason}; {end} when its time is up (expireAfterSeconds)", until=until)
-
-
-def _asked_for(world: World, version: Version) -> Gate:
-    strategy = world.spec.strategy
-    if world.record.held(version.digest):
-        return Gate(GateKind.APPROVAL, False, "nothing is offered while it is on hold")
-    if strategy.auto_promotion_enabled and is_old_tag(world, version):
-        reason = "it served before, and is never promoted by itself: merge the promotion branch"
-        return Gate(GateKind.APPROVAL, False, reason)
-    if strategy.auto_promotion_enabled and not world.observed.git.main_refused:
-        return Gate(GateKind.APPROVAL, True, "autoPromotionEnabled: the agent commits the promotion")
-    if strategy.auto_promotion_enabled:
-        reason = f"main refuses the agent's commit ({world.observed.git.main_refused}): merge the promotion branch"
-        return Gate(GateKind.APPROVAL, False, reason)
-    if world.spec.promote_via is PromoteVia.COMMIT:
-        return Gate(GateKind.APPROVAL, False, f"waiting for `gitops-bg promote {world.spec.app}`")
-    return Gate(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged")
+def _flat(answers: Iterable[Answer]) -> Iterator[GateResult]:
+    for answer in answers:
+        if isinstance(answer, GateResult):
+            yield answer
+        elif answer:
+            yield from answer

@@ -65,7 +65,7 @@ class Condition:
 
 
 class GateKind(StrEnum):
-    """A reason to wait before traffic moves (DESIGN §2)."""
+    """What the engine itself waits for before traffic moves (DESIGN §2)."""
 
     AVAILABILITY = "availability"
     ENDPOINTS = "endpoints"
@@ -80,14 +80,21 @@ class GateKind(StrEnum):
     SPEC = "spec"
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """One gate for one version: open or shut, why, and until when where that is known."""
+ASKS_PEOPLE = frozenset((GateKind.APPROVAL, GateKind.MANUAL))
+"""The gates that somebody is asked to open, and nothing else does."""
 
-    kind: GateKind
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate says of one version (``core.checks.gates``): open or shut, why, and until when if that is known."""
+
+    kind: str
+    """The word that the status has for it: a `GateKind`."""
     open: bool
     reason: str
     until: datetime | None = None
+    remedy: str = field(default="", compare=False)
+    """What a person can do about it while it is shut, for who asks (``explain``); in no status. Empty: wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,7 @@ class Decision:
     record: Record
     phase: Phase
     conditions: tuple[Condition, ...] = ()
-    gates: tuple[Gate, ...] = ()
+    gates: tuple[GateResult, ...] = ()
     wake_at: datetime | None = None
     waits: tuple[Wait, ...] = ()
     counts: Counts = field(default_factory=Counts)

@@ -1,7 +1,7 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
 from gitops_bg.core.checks.availability import is_expired
-from gitops_bg.core.checks.gates import all_open, gates_before_commit
+from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
@@ -54,9 +54,9 @@ def _return_of_override(world: World) -> GitAction | None:
 def _first_commit(world: World) -> GitAction | None:
     """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
     first = world.active or world.candidate
-    if world.record.primary or world.desired.primary is not Missing.ABSENT or first is None or world.frozen:
+    if world.record.primary or world.desired.primary is not Missing.ABSENT or first is None:
         return None
-    if first.available_since is None:
+    if not all_open(gates_before_first(world, first)):
         return None
     return _write(world, first, Event.DEPLOYED, None, "first deployment", "")
 

@@ -17,7 +17,7 @@ from gitops_bg.core.checks.phase import (
 from gitops_bg.core.checks.restart import left_to_restart, refused_pods
 from gitops_bg.core.checks.sizes import is_scaled_to_zero
 from gitops_bg.core.model.analysis_runs import why
-from gitops_bg.core.model.decision import Condition, Gate, Phase
+from gitops_bg.core.model.decision import Condition, GateResult, Phase
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.hooks import Answer, Hook, HookRun, HookType, satisfied
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
@@ -58,7 +58,7 @@ _AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is prom
 
 
 def conditions_of(
-    world: World, phase: Phase | None = None, gates: tuple[Gate, ...] | None = None
+    world: World, phase: Phase | None = None, gates: tuple[GateResult, ...] | None = None
 ) -> tuple[Condition, ...]:
     """All conditions, always all of them, so that waiting for one never waits for its birth.
 

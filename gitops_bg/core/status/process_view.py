@@ -5,12 +5,12 @@ sees: the way to the remote, which branches it may push, which writes it is refu
 share a Lease must not write that in turns (DESIGN §5 I5: nothing new, nothing written).
 """
 
-from gitops_bg.core.model.decision import Condition, Decision, Gate, Phase, Wait
+from gitops_bg.core.model.decision import Condition, Decision, GateResult, Phase, Wait
 
 FIELDS = ("phase", "message", "conditions", "gates", "waits")
 """Of a status."""
 
-ProcessView = tuple[Phase, tuple[Condition, ...], tuple[Gate, ...], tuple[Wait, ...]]
+ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...]]
 
 
 def process_view_of(decision: Decision) -> ProcessView:

@@ -5,7 +5,7 @@ Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Noth
 
 from gitops_bg.core.checks.hook_queries import awaits_confirmation
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import Condition, Gate, GateKind
+from gitops_bg.core.model.decision import Condition, GateKind, GateResult
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
@@ -18,7 +18,7 @@ _PAUSES = {
 """The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
 
 
-def progress_conditions(world: World, gates: tuple[Gate, ...]) -> tuple[Condition, ...]:
+def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> tuple[Condition, ...]:
     """The four; ``gates`` are those that are shown."""
     paused = _paused(world, gates)
     return _progressing(world, paused), _completed(world), paused, _replica_failure(world)
@@ -58,7 +58,7 @@ def _completed(world: World) -> Condition:
     return Condition("Completed", True, "RolloutCompleted", f"the target is live: {_name(active)}")
 
 
-def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
+def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition:
     """Whether nothing happens until a person decides or a countdown ends."""
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
     inconclusive = next((run for run in world.record.analysis if run.paused), None)
@@ -76,7 +76,7 @@ def _paused(world: World, gates: tuple[Gate, ...]) -> Condition:
     return Condition("Paused", True, _PAUSES[kind], shut[kind])
 
 
-def _unconfirmed(shut: dict[GateKind, str]) -> str:
+def _unconfirmed(shut: dict[str, str]) -> str:
     return shut.get(GateKind.MANUAL) or shut.get(GateKind.HOOK, "a hook has not said yes yet")
 
 

@@ -10,12 +10,12 @@ from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moment
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis_runs import moments
-from gitops_bg.core.model.decision import Gate
+from gitops_bg.core.model.decision import GateResult
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.world import World
 
 
-def wake_at(world: World, gates: tuple[Gate, ...] | None = None) -> datetime | None:
+def wake_at(world: World, gates: tuple[GateResult, ...] | None = None) -> datetime | None:
     """The next moment, after ``now``, at which to decide again; None where only an event can change anything.
 
     Who has worked out `gates_to_show` already gives them.
@@ -24,7 +24,7 @@ def wake_at(world: World, gates: tuple[Gate, ...] | None = None) -> datetime | N
     return min((moment for moment in _moments(world, shown) if moment > world.now), default=None)
 
 
-def _moments(world: World, shown: tuple[Gate, ...]) -> Iterator[datetime]:
+def _moments(world: World, shown: tuple[GateResult, ...]) -> Iterator[datetime]:
     if world.spec.suspend and world.spec.suspend.until:
         yield world.spec.suspend.until
     if world.spec.strategy.hooks:
@@ -62,7 +62,7 @@ def _of_analyses(world: World) -> Iterator[datetime]:
         yield arrived
 
 
-def _gates_behind(world: World) -> tuple[Gate, ...]:
+def _gates_behind(world: World) -> tuple[GateResult, ...]:
     """Those of a candidate that waits behind a version on its way."""
     behind = world.candidate if world.incoming else None
     return gates_before_commit(world, behind) if behind else ()

@@ -12,7 +12,7 @@ from gitops_bg.core.checks.draining import drained_at, may_still_serve
 from gitops_bg.core.checks.gates import standing_gates
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
-from gitops_bg.core.model.decision import Gate, GateKind, Wait
+from gitops_bg.core.model.decision import GateKind, GateResult, Wait
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
@@ -20,7 +20,7 @@ GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", 
 """What is waited for besides gates."""
 
 
-def waits_of(world: World, gates: tuple[Gate, ...]) -> tuple[Wait, ...]:
+def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
     """All waits, those in the way of the next version first; ``gates`` are those that are shown."""
     concerned = world.incoming or world.record.version(world.target_digest) or world.active
     shut = [gate for gate in gates if not gate.open]
@@ -28,14 +28,14 @@ def waits_of(world: World, gates: tuple[Gate, ...]) -> tuple[Wait, ...]:
     return (*ahead, *_standing(world, {gate.kind for gate in shut}), *_behind(world))
 
 
-def _shut(world: World, version: Version, gate: Gate) -> Wait:
+def _shut(world: World, version: Version, gate: GateResult) -> Wait:
     until = gate.until
     if gate.kind is GateKind.AVAILABILITY and not version.failure:
         until = progress_deadline(world, version)
-    return _wait(world, version, gate.kind.value, gate.reason, until)
+    return _wait(world, version, gate.kind, gate.reason, until)
 
 
-def _standing(world: World, shown: set[GateKind]) -> Iterator[Wait]:
+def _standing(world: World, shown: set[str]) -> Iterator[Wait]:
     """What stops the app as a whole, where no version on its way says so; none of it stops the way back."""
     active, away = world.active, world.observed.git.unreachable
     if active is None or world.incoming:

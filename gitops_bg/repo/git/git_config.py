@@ -1,6 +1,7 @@
 """The mirror's git configuration: written whole at every start, so that nobody else's setting survives in it."""
 
-from gitops_bg.repo.layout import PROMOTION_PREFIX, TRACKING_PREFIX
+from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.repo.layout import TRACKING_PREFIX
 from gitops_bg.repo.settings import RepositorySettings
 
 PARTIAL = ("-c", "remote.origin.promisor=true", "-c", "remote.origin.partialclonefilter=blob:none")

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
 
+from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import (
     AuthenticationFailed,
@@ -21,7 +22,6 @@ from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.layout import (
-    PROMOTION_PREFIX,
     SEEN_REF,
     STATE_PREFIX,
     TRACKING_PREFIX,

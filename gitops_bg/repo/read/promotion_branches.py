@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.repo.git.blobs import Blobs, blobs_in_tree
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
-from gitops_bg.repo.layout import PROMOTION_PREFIX, app_of_branch
+from gitops_bg.repo.layout import app_of_branch
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.trees import Trees
 from gitops_bg.repo.write.messages import event_in

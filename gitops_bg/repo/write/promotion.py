@@ -12,9 +12,9 @@ from enum import StrEnum
 from itertools import repeat
 
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.push import Answer, Pusher, Update, Verdict
-from gitops_bg.repo.layout import promotion_branch
 from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.read.promotion_branches import PromotionBranches

@@ -17,7 +17,7 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import WorldChanged
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
-from gitops_bg.core.model.decision import Condition, Counts, Decision, Gate, GateKind, Named, Phase, Wait
+from gitops_bg.core.model.decision import Condition, Counts, Decision, GateKind, GateResult, Named, Phase, Wait
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome
@@ -61,7 +61,7 @@ DECISION = Decision(
         Condition("OnHold", False, "None", ""),
         Condition("Progressing", None, "RolloutPaused", ""),
     ),
-    (Gate(GateKind.APPROVAL, False, "nobody merged yet", LATER), Gate(GateKind.PAUSE, True, "over")),
+    (GateResult(GateKind.APPROVAL, False, "nobody merged yet", LATER), GateResult(GateKind.PAUSE, True, "over")),
     waits=(Wait("approval", 7, "c7", "nobody merged yet", LATER),),
     counts=Counts(desired=3, current=5, updated=2, ready=3, available=1),
     target=Named("d7", "c7"),

@@ -1,6 +1,6 @@
 """`explain`: why an app is where it is: the engine decides on fresh facts, its gates are shown; writes nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -15,12 +15,11 @@ from gitops_bg.cli.options.durations import spoken
 from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.condition_meanings import drawn, json_of
-from gitops_bg.cli.views.gate_hints import advice
 from gitops_bg.cli.views.output import Output, said
 from gitops_bg.cli.views.pod_diagnosis import Trouble, troubles_of
 from gitops_bg.cli.views.went_back import WentBack, went_back
 from gitops_bg.core.model.actions import label
-from gitops_bg.core.model.decision import Decision, Gate, GateKind, Phase
+from gitops_bg.core.model.decision import Decision, GateKind, GateResult, Phase
 from gitops_bg.core.model.observed import ReplicaSetView
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.status.meanings import troubles
@@ -92,18 +91,17 @@ def _pods(facts: Facts, coming: Version | None) -> ReplicaSetView | None:
     return next((view for view in views if view.replicas), None)
 
 
-def _counts(found: _Findings, gate: Gate) -> str:
+def _counts(found: _Findings, gate: GateResult) -> str:
     """How many pods there are of it, where the gate counts them."""
     view = _pods(found.facts, found.coming) if gate.kind in _OF_PODS else None
     return f"({view.available}/{view.replicas} available)" if view else ""
 
 
-def _advice(found: _Findings, gate: Gate) -> str:
+def _advice(found: _Findings, gate: GateResult) -> str:
     """What to do about a gate; about pods only where there are any, and nothing better is known."""
     if gate.kind in _OF_PODS and (found.troubles or not _pods(found.facts, found.coming)):
         return ""
-    offered = found.facts.observed.git.promotion is not None
-    return advice(gate, found.facts.app, found.facts.spec, offered)
+    return "" if gate.open else gate.remedy
 
 
 def _json(found: _Findings) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def _json(found: _Findings) -> dict[str, Any]:
         "active": _named(decision, decision.record.traffic),
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
         "gates": [
-            to_json(gate)
+            to_json(replace(gate, remedy=""))
             | {
                 "open": gate.open,
                 "counts": _counts(found, gate),

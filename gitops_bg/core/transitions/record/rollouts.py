@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gitops_bg.core.checks.gates import gates_to_show
 from gitops_bg.core.checks.milestones import reached
-from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.model.decision import ASKS_PEOPLE
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.record import Event, Lift, Rollout, RolloutOutcome, SwitchKind
 from gitops_bg.core.model.version import Stage, Version
@@ -122,7 +122,7 @@ def _is_left(world: World) -> bool:
 
 def _waits_for_people(world: World) -> bool:
     shut = {gate.kind for gate in gates_to_show(world) if not gate.open}
-    return world.suspended or (bool(shut) and shut <= {GateKind.APPROVAL, GateKind.MANUAL})
+    return world.suspended or (bool(shut) and shut <= ASKS_PEOPLE)
 
 
 def _with_waiting(world: World, rollout: Rollout, waits: bool) -> Rollout:

@@ -6,8 +6,7 @@ switch ends as exactly one ledger entry, whatever crashes in between (I4).
 
 from dataclasses import replace
 
-from gitops_bg.core.checks.gates import all_open, gates_before_switch
-from gitops_bg.core.model.decision import GateKind
+from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
@@ -128,10 +127,8 @@ def decide_switch(world: World) -> World:
             world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
         world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
-    gates = gates_before_switch(world, coming)
-    if _has_begun(world, coming):
-        gates = tuple(gate for gate in gates if gate.kind is GateKind.AVAILABILITY)
-    return _with_switch(world, coming) if all_open(gates) else _without_switch(world)
+    gates = gates_of_begun_switch if _has_begun(world, coming) else gates_before_switch
+    return _with_switch(world, coming) if all_open(gates(world, coming)) else _without_switch(world)
 
 
 def _has_begun(world: World, coming: Version) -> bool:
@@ -148,11 +145,11 @@ def _first_deployment(world: World) -> Version | None:
     """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
     offered = world.observed.git.promotion
     candidate = world.candidate
-    if world.record.traffic or world.desired.primary is not Missing.ABSENT or world.frozen:
+    if world.record.traffic or world.desired.primary is not Missing.ABSENT or candidate is None:
         return None
-    if not world.observed.git.main_refused:
+    if not world.observed.git.main_refused or not offered or offered.digest != candidate.digest:
         return None
-    return candidate if candidate and offered and offered.digest == candidate.digest else None
+    return candidate if all_open(gates_before_first(world, candidate)) else None
 
 
 def _want(world: World, coming: Version) -> World:

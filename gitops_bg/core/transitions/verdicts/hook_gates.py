@@ -7,7 +7,7 @@ down neither promotes nor rolls back. None of them is asked about a way back, an
 from dataclasses import replace
 
 from gitops_bg.core.checks.analysis import has_passed_analysis, is_in_preview
-from gitops_bg.core.checks.gates import gates_before_switch
+from gitops_bg.core.checks.gates import waits_only_for_hooks
 from gitops_bg.core.checks.hook_queries import (
     answered,
     describe,
@@ -19,7 +19,6 @@ from gitops_bg.core.checks.hook_queries import (
     run_of,
 )
 from gitops_bg.core.checks.hook_timing import CONFIRM_PROMOTION, ROLLBACK, asked_about
-from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.hooks import (
     Answer,
     Hook,
@@ -156,11 +155,7 @@ def _may_begin(world: World, version: Version, asked: HookType) -> bool:
 
 def _is_about_to_move(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to it."""
-    if world.incoming != version:
-        return False
-    return all(
-        gate.open for gate in gates_before_switch(world, version) if gate.kind not in (GateKind.HOOK, GateKind.MANUAL)
-    )
+    return world.incoming == version and waits_only_for_hooks(world, version)
 
 
 def _ask_people(world: World) -> World:

@@ -1,0 +1,72 @@
+"""Gates on analyses: that of the version before its promotion, and that of what serves, which nothing is to overtake.
+
+What a person does about an analysis that asks for one is in its reason.
+"""
+
+from gitops_bg.core.checks.analysis import SKIPPED, is_in_preview, plan_of
+from gitops_bg.core.checks.draining import arrived_at
+from gitops_bg.core.model.analysis_runs import AnalysisRun, ends_at, why
+from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.version import AppKey, Version
+from gitops_bg.core.world import World
+
+
+def pre_promotion(world: World, version: Version) -> GateResult | None:
+    """What the analysis before its promotion says; None where none is asked for, or nothing serves yet."""
+    plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
+    if plan is None or not world.record.traffic:
+        return None
+    if world.record.in_full == version.digest:
+        return GateResult(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}")
+    if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
+        return _finding(run, world.spec.app)
+    begins = plan.unknown or _begins(world, version)
+    return GateResult(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}")
+
+
+def live_verdict(world: World, _: Version | None) -> GateResult | None:
+    """What the analysis after the promotion of what serves says so far; None once it is over."""
+    run = world.record.run(AnalysisStage.POST)
+    if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
+        return None
+    return _finding(run, world.spec.app) if run.started_at else _not_begun(world, run)
+
+
+def live_version_judged(world: World, version: Version) -> GateResult | None:
+    """Nothing takes the place of a version that is still being judged."""
+    verdict = live_verdict(world, version)
+    if verdict is None or world.record.in_full == version.digest:
+        return None
+    return GateResult(GateKind.ANALYSIS, False, f"of what serves now: {verdict.reason}", verdict.until)
+
+
+def live_version_not_being_measured(world: World, version: Version) -> GateResult | None:
+    """The same of a promotion in Git: who merges it while that analysis is paused has decided; who is early has not."""
+    run = world.record.run(AnalysisStage.POST)
+    return live_version_judged(world, version) if run is not None and run.running else None
+
+
+def _begins(world: World, version: Version) -> str:
+    if version.available_since is None:
+        return "begins when its pods are available"
+    if is_in_preview(world, version):
+        return "begins now"
+    return f"begins when Service {world.spec.strategy.preview_service} reaches exactly its pods"
+
+
+def _not_begun(world: World, run: AnalysisRun) -> GateResult:
+    plan, title = plan_of(world, run.stage), run.stage.called
+    unknown = plan.unknown if plan else ""
+    reason = unknown or f"begins when the endpoints have followed Service {world.spec.strategy.active_service}"
+    return GateResult(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
+
+
+def _finding(run: AnalysisRun, app: AppKey) -> GateResult:
+    title = run.stage.called
+    if run.running:
+        return GateResult(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
+    if run.paused:
+        reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
+        return GateResult(GateKind.ANALYSIS, False, reason)
+    return GateResult(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
