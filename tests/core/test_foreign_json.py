@@ -61,9 +61,32 @@ def test_as_deep_as_the_limit_is_read_and_brackets_in_texts_do_not_count() -> No
 def test_a_length_may_be_limited_and_a_key_that_stands_twice_refused() -> None:
     with pytest.raises(NotJson, match="longer"):
         read_json("[1, 2]", Limits(bytes=5))
+    assert read_json("[1,2]", Limits(bytes=5)) == [1, 2]
     assert read_json('{"a": 1, "a": 2}') == {"a": 2}
     with pytest.raises(NotJson, match="twice"):
         read_json('{"b": {"a": 1, "a": 2}}', UNIQUE)
+
+
+def test_whole_numbers_of_forty_digits_are_read() -> None:
+    longest = "9" * 40
+    assert read_json(longest) == read_objects(longest.encode()) == int(longest)
+    assert read_objects(f"[{longest}9]".encode()) == [None]
+    with pytest.raises(NotJson, match="41 digits"):
+        read_json(longest + "9")
+
+
+def test_forty_signs_of_a_number_that_nobody_can_write_are_shown() -> None:
+    with pytest.raises(NotJson, match=r"the number 9{40}, which"):
+        read_json("9" * 400 + ".0")
+
+
+def test_what_stands_too_deep_among_others_is_null_and_what_does_not_is_kept() -> None:
+    endless = "[" * 20_000 + "]" * 20_000
+    deepest = "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1)
+    too_deep, kept, beside = read_objects(f"[{endless}, {deepest}, 7]".encode())
+    assert (depth_of(json.dumps(too_deep)), beside) == (DEEPEST - 1, 7)
+    assert json.dumps(too_deep) == "[" * (DEEPEST - 1) + "null" + "]" * (DEEPEST - 1)
+    assert json.dumps(kept) == deepest
 
 
 VALUES: st.SearchStrategy[Any] = st.recursive(

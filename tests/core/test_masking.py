@@ -41,3 +41,18 @@ def test_nothing_is_hidden_where_nothing_is_secret() -> None:
 @pytest.mark.parametrize("length", range(4, len("s3cr3t-token")))
 def test_the_beginning_of_a_secret_is_hidden_where_the_text_was_cut(length: int) -> None:
     assert hidden("Bearer " + "s3cr3t-token"[:length], ["s3cr3t-token"]) == "Bearer ***"
+
+
+def test_lines_of_a_secret_are_hidden_one_by_one_unless_they_are_too_short_to_tell() -> None:
+    key = "-- KEY --\n  MIIabcde\nseven77\n"
+    assert hidden("line MIIabcde, line seven77, line -- KEY --", [key]) == "line ***, line seven77, line ***"
+    assert hidden("-- KEY -- MIIabcde seven77", [key]) == "***", "on one line"
+
+
+def test_three_letters_at_the_end_may_be_anything() -> None:
+    assert hidden("Bearer s3c", ["s3cr3t-token"]) == "Bearer s3c"
+
+
+def test_a_whole_text_may_be_the_beginning_of_a_secret() -> None:
+    assert hidden("s3cr3t", ["s3cr3t-token"]) == "***"
+    assert hidden("s3cr3t-toke", ["s3cr3t-token"]) == "***"

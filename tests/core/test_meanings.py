@@ -157,6 +157,7 @@ def test_a_reason_of_somebody_else_has_the_row_of_its_type() -> None:
 
 HEALTHY = Condition("Healthy", True, "Healthy", "")
 DEGRADED = Condition("Healthy", False, "Degraded", "v2 did not become available")
+STALLED = Condition("Stalled", True, "Degraded", "it does not go on until somebody mends it")
 HELD = Condition("OnHold", True, "Hold", "5xx")
 PAUSED = Condition("Paused", True, "AwaitingPromotion", "")
 
@@ -169,6 +170,7 @@ def test_only_what_phase_and_gates_do_not_tell_is_worth_a_line() -> None:
 def test_a_degraded_app_has_its_reason_as_a_line_where_no_other_condition_says_it() -> None:
     assert list(troubles([DEGRADED, PAUSED])) == [DEGRADED]
     assert list(troubles([DEGRADED, HELD])) == [HELD]
+    assert list(troubles([Condition("Healthy", False, "Held", "5xx"), STALLED])) == []
 
 
 def test_somebody_is_asked_about_what_has_a_remedy_and_about_what_nobody_knows() -> None:

@@ -25,6 +25,7 @@ BACK = replace(SETTLED, outcome=RolloutOutcome.ROLLED_BACK)
 ERRORS = MetricRun(Metric("errors", "web"))
 DRY = MetricRun(Metric("slow", "web", dry_run=True), AnalysisPhase.FAILED, failed=1)
 RUN = AnalysisRun(AnalysisStage.POST, digest(2), 7, started_at=EARLIER, metrics=(ERRORS,))
+OVER = replace(RUN, stage=AnalysisStage.PRE, finding=AnalysisPhase.SUCCESSFUL)
 FAILED_METRIC = replace(
     ERRORS,
     finding=AnalysisPhase.FAILED,
@@ -77,6 +78,16 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
         analysis(RUN),
         analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),
         [("AnalysisRunInconclusive", True)],
+    ),
+    "a run that is over before anybody heard of it": (
+        analysis(None),
+        analysis(replace(RUN, finding=AnalysisPhase.SUCCESSFUL)),
+        [("AnalysisRunRunning", False), ("AnalysisRunSuccessful", False)],
+    ),
+    "a run begins beside one that is over, of which all was told": (
+        {"analysis": (OVER,)},
+        {"analysis": (OVER, RUN)},
+        [("AnalysisRunRunning", False)],
     ),
     "a fresh attempt": (
         analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),

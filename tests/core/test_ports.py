@@ -14,7 +14,7 @@ from gitops_bg.core.checks.ports import (
     unservable,
     written,
 )
-from gitops_bg.core.model.actions import PointPreview
+from gitops_bg.core.model.actions import PointPreview, label
 from gitops_bg.core.model.desired import Missing, Primary
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import PromotionBranch
@@ -22,6 +22,7 @@ from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.version import ServicePorts, Snapshot
 from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import reconcile_services, switch_traffic
+from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.transitions.traffic.ports import note_ports
 from tests.core.simulation import APP
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
@@ -214,6 +215,14 @@ def test_ports_that_a_service_has_are_those_of_the_version_that_it_selects():
     assert (second.live, second.there) == ("", to("http"))
 
 
+def replacing(state, ports: tuple[ServicePorts, ...]):
+    """The same with other ports in Git."""
+    return replace(state, desired=replace(state.desired, ports=ports))
+
+
+V1_NAME = label(1, V1.digest)
+
+
 def remembered(state, number=1):
     return note_ports(state).record.numbered(number).ports
 
@@ -226,6 +235,42 @@ def test_what_serves_is_remembered_with_the_ports_it_has():
 def test_nothing_is_remembered_of_ports_that_the_template_says():
     state = moving(active(1), candidate(2))
     assert remembered(replace(state, desired=replace(state.desired, ports=(ServicePorts("web", ""),)))) == ()
+
+
+def served_with(*targets: str | int) -> tuple[ServicePorts, ...]:
+    return (ServicePorts("web", to(*targets)),)
+
+
+IN_GIT = {
+    "ports that only the candidate has: they wait for its promotion": (
+        moving(active(1, ports=SERVED), candidate(2)),
+        f"Service web keeps its ports: no container of {V1_NAME} has the port web that Git says",
+    ),
+    "a number that nobody declares, and that it is served with": (
+        replacing(moving(active(1, ports=served_with(9090)), candidate(2)), served_with(9090)),
+        "the Services are as Git says",
+    ),
+    "a name that it is served with, though nobody has it": (
+        replacing(moving(active(1, ports=served_with("web")), candidate(2)), served_with("web")),
+        "the Services are as Git says",
+    ),
+    "ports that it serves": (
+        replacing(moving(active(1), candidate(2)), SERVED),
+        "the Services are as Git says",
+    ),
+    "ports of another Service": (
+        replacing(moving(active(1), candidate(2)), (ServicePorts("web-preview", to("web")),)),
+        "the Services are as Git says",
+    ),
+    "nothing of this Service": (replacing(moving(active(1), candidate(2)), ()), "the Services are as Git says"),
+}
+
+
+@pytest.mark.parametrize("name", IN_GIT)
+def test_condition_of_services_where_git_says(name):
+    state, message = IN_GIT[name]
+    said = services_in_git(state)
+    assert (said.message, said.reason) == (message, "AsInGit" if said.status else "PortsWait")
 
 
 def test_selector_and_ports_move_in_one_write():

@@ -10,7 +10,9 @@ import pytest
 from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.decision import Counts
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.hooks import Hook, HookRun, HookType
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.observed import GitView
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.status.conditions import conditions_of
@@ -22,6 +24,10 @@ from tests.core.worlds import EARLIER, NOW, active, candidate, decided, digest, 
 V1, V2 = f"v1 ({short(digest(1))})", f"v2 ({short(digest(2))})"
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada"))
 COUNTDOWN = automatic(auto_promotion_seconds=60)
+GATE = Hook("go", HookType.CONFIRM_ROLLOUT, manual=True)
+CONFIRMED = manual(hooks=(replace(GATE, manual=False),))
+ALL_THREE = automatic(auto_promotion_seconds=60, hooks=(replace(GATE, type=HookType.CONFIRM_PROMOTION),))
+PROTECTED = GitView(main_refused="protected branch")
 HELD = {"holds": (Hold(digest(2), "5xx", NOW),)}
 LATE = rising(2, failure="ProgressDeadlineExceeded")
 QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'
@@ -88,6 +94,30 @@ TABLE: dict[str, tuple[World, tuple[object, str], tuple[object, str], tuple[obje
         (True, "RolloutCompleted"),
         (True, "Suspended"),
     ),
+    "the suspension is over": (
+        world(active(1), spec=replace(manual(), suspend=Suspension("incident", "ada", NOW))),
+        (True, "NewReplicaSetAvailable"),
+        (True, "RolloutCompleted"),
+        (False, "NotPaused"),
+    ),
+    "a hook has to say yes before its pods come up": (
+        world(active(1), rising(2), spec=CONFIRMED),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "AwaitingConfirmation"),
+    ),
+    "the same of what was merged already": (
+        world(active(1), rising(2), names_=2, spec=CONFIRMED),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "AwaitingConfirmation"),
+    ),
+    "a countdown, a gate and a merge are waited for": (
+        world(active(1), candidate(2, available_since=NOW), spec=ALL_THREE, observed={"git": PROTECTED}),
+        (None, "RolloutPaused"),
+        (False, "RolloutNotCompleted"),
+        (True, "AutoPromotionCountdown"),
+    ),
     "traffic is on its way": (
         world(active(1), candidate(2), names_=2, sets=(pods(1), pods(2, 3, 2))),
         (True, "RolloutProgressing"),
@@ -134,6 +164,20 @@ def test_sentences_name_the_version_and_what_is_waited_for() -> None:
     assert said["Paused"] == said["Progressing"] == "waiting for the promotion branch to be merged"
 
 
+UNCONFIRMED = {
+    "by a person": (GATE, "manual gate go is closed; `gitops-bg gate open shop/web go` opens it"),
+    "by a hook": (replace(GATE, manual=False), "confirm-rollout hook go: no answer yet"),
+}
+
+
+@pytest.mark.parametrize("name", UNCONFIRMED)
+def test_pause_says_who_has_to_confirm(name: str) -> None:
+    hook, said = UNCONFIRMED[name]
+    runs = (HookRun("go", HookType.CONFIRM_ROLLOUT, digest(2), 2, NOW),)
+    state = world(active(1), rising(2), spec=manual(hooks=(hook,)), record={"hooks": runs})
+    assert {one.type: one.message for one in conditions_of(state)}["Paused"] == said
+
+
 def test_failure_of_a_replica_set_is_copied() -> None:
     state = world(active(1), rising(2), sets=(pods(1), pods(2, 3, 0, failure=QUOTA, name="web-2")))
     found = next(one for one in conditions_of(state) if one.type == "ReplicaFailure")
@@ -156,6 +200,10 @@ def test_counts_tell_live_traffic_from_all_versions() -> None:
     counts = counts_of(world(active(1), rising(2), sets=sets))
     assert counts == Counts(desired=3, current=5, updated=2, ready=3, available=2)
     assert counts.unavailable == 1
+
+
+def test_an_app_without_a_replica_set_has_no_pods() -> None:
+    assert counts_of(world(active(1), sets=())) == Counts(desired=3)
 
 
 @pytest.mark.parametrize(("available", "unavailable"), [(0, 3), (3, 0), (5, 0)])

@@ -286,3 +286,27 @@ def test_former_service_is_said(state, reason, said):
     assert condition.reason == reason
     assert said in condition.message
     assert wake_at(state) == (LATE if "until" in said else wake_at(renamed(None, None)))
+
+
+NOT_NAMED = {
+    "as long as its manifest is in Git": (
+        FormerService("old"),
+        ("Followed", "it moves with live traffic as long as its manifest is in Git"),
+    ),
+    "for a whole delay after it left Git": (
+        FormerService("old", NOW - 299 * SECOND),
+        ("Followed", "it moves with live traffic until 2026-01-01T12:00:01Z"),
+    ),
+    "and not any more": (
+        FormerService("old", NOW - 300 * SECOND),
+        ("NotManaged", "it stays where it points; `kubectl delete service -n shop old`, or name it in app.yaml"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NAMED)
+def test_condition_of_a_service_that_app_yaml_names_no_longer(name: str) -> None:
+    former, (reason, message) = NOT_NAMED[name]
+    said = services_in_git(world(active(1), record={"former_services": (former,)}))
+    assert (said.status, said.reason) == (False, reason)
+    assert said.message.endswith(f": {message}")

@@ -6,10 +6,13 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.checks.availability import DEADLINE_EXCEEDED
+from gitops_bg.core.model.analysis_runs import AnalysisRun, begin
+from gitops_bg.core.model.metrics import AnalysisStage, Metric, Plan
 from gitops_bg.core.model.record import Hold, Restart
 from gitops_bg.core.model.spec import Suspension
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.timers import wake_at
+from gitops_bg.core.world import World
 from tests.core.simulation import automatic, manual
 from tests.core.worlds import NOW, SECOND, active, candidate, decided, digest, legacy, pods, rising, world
 
@@ -115,3 +118,27 @@ BOUNDARIES = {
 def test_at_its_moment(name, seconds):
     state, happened = BOUNDARIES[name]
     assert happened(decided(replace(state, now=MOMENT + timedelta(seconds=seconds)))) is (seconds >= 0)
+
+
+def measuring(stage: AnalysisStage, *versions: Version, suspended: bool = False) -> World:
+    """An analysis has begun, whose first measurement is due in a minute, and four more after it."""
+    run = AnalysisRun(stage, digest(2), 2, fallback=digest(1), started_at=NOW)
+    plan = Plan((Metric("errors", "web", initial_delay=60, interval=60, count=5),))
+    spec = manual(pre_promotion_analysis=plan, post_promotion_analysis=plan)
+    spec = replace(spec, suspend=Suspension("incident")) if suspended else spec
+    return world(*versions, spec=spec, record={"analysis": (begin(run, plan, "", "", NOW),)})
+
+
+BEFORE, AFTER = (active(1), candidate(2)), (legacy(1, scale_down_at=None), active(2))
+MEASURES = {
+    "before the promotion": (measuring(AnalysisStage.PRE, *BEFORE), MOMENT),
+    "after it": (measuring(AnalysisStage.POST, *AFTER), MOMENT),
+    "after it while suspended: it may lead back": (measuring(AnalysisStage.POST, *AFTER, suspended=True), MOMENT),
+    "not before it while suspended": (measuring(AnalysisStage.PRE, *BEFORE, suspended=True), None),
+}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_wakes_up_to_measure(name):
+    state, moment = MEASURES[name]
+    assert wake_at(state) == moment

@@ -109,3 +109,12 @@ def test_wait_names_the_commit_that_waits() -> None:
     decision = decided(world(active(1), candidate(2)))
     assert [wait.commit for wait in decision.waits] == [f"{2:040x}"]
     assert decision.waits[0].reason == "waiting for the promotion branch to be merged"
+
+
+@pytest.mark.parametrize(("begun", "go"), [(False, "are to go"), (True, "go")])
+def test_wait_for_a_restart_says_whether_it_has_begun(begun: bool, go: str) -> None:
+    state = world(
+        active(1), spec=replace(manual(), restart_at=LATER), record={"restart": Restart(LATER, 1, begun=begun)}
+    )
+    (wait,) = waits_of(state, gates_to_show(state))
+    assert wait.reason == f"pods older than 2026-01-01T12:01:00Z {go}, one version after the other"

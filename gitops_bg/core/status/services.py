@@ -23,9 +23,8 @@ def _differences(world: World) -> Iterator[Condition]:
             yield Condition("ServicesInGit", False, "NotManaged", _left(world, each))
     for each in former:
         yield Condition("ServicesInGit", False, "Followed", _followed(world, each))
-    for name in world.spec.strategy.active_services if active else ():
-        waits = _waits(world, active, name) if active else ""
-        if waits:
+    for name in world.spec.strategy.active_services:
+        if active and (waits := _waits(world, active, name)):
             yield Condition("ServicesInGit", False, "PortsWait", waits)
 
 
