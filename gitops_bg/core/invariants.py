@@ -46,25 +46,25 @@ def violations(world: World, actions: tuple[Action, ...]) -> Iterator[str]:
 
 
 def _no_worse_than_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    coming, serving = world.available(switch.digest), world.available(world.record.traffic)
+    coming, serving = world.available(switch.digest), world.available(world.record.routing.traffic)
     if coming < serving:
         yield f"I1: {switch} with {coming} available pods, while {serving} serve"
 
 
 def _asked_for(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    version, override = world.record.version(switch.digest), world.record.override
+    version, override = world.record.version(switch.digest), world.record.routing.override
     named = switch.digest == world.named
     returned_to = override is not None and override.to_digest == switch.digest and version and version.was_active
     # Aborting a promotion that never moved traffic leads to the version that serves anyway.
-    if not (named or world.record.traffic == "" or returned_to):
+    if not (named or world.record.routing.traffic == "" or returned_to):
         yield f"I3: {switch}, which neither primary.yaml names nor served before"
 
 
 def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
-    decided = world.record.switch
+    decided = world.record.routing.switch
     if decided is None or decided.to_digest != switch.digest or decided.lane is not switch.lane:
         yield f"I7: {switch}, which the record has not decided"
-    if switch.lane is SwitchKind.FIRST and world.record.traffic:
+    if switch.lane is SwitchKind.FIRST and world.record.routing.traffic:
         yield f"I7: {switch} as a first deployment, while something serves"
 
 
@@ -92,7 +92,7 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
     """Whether this is the size of what serves, between the bounds that its autoscaler has."""
     autoscaler = world.record.autoscaler
-    if autoscaler is None or action.digest != world.record.traffic:
+    if autoscaler is None or action.digest != world.record.routing.traffic:
         return False
     return action.current >= autoscaler.minimum or action.replicas > autoscaler.minimum
 

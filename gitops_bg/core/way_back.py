@@ -46,6 +46,6 @@ def may_return_without_gates(record: Record, version: Version, *, by_name: bool 
 def leads_back(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """The same for a version that Git names: it must also have come forward before the one that serves now."""
     way = may_return_without_gates(record, version, by_name=by_name)
-    if way and not record.came_before(version.digest, record.traffic):
-        return WayBack(f"came forward after {short(record.traffic)}, which serves now")
+    if way and not record.came_before(version.digest, record.routing.traffic):
+        return WayBack(f"came forward after {short(record.routing.traffic)}, which serves now")
     return way

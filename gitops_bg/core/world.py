@@ -14,7 +14,7 @@ from gitops_bg.core.model.desired import Desired, Missing, Target
 from gitops_bg.core.model.digest import is_genuine, same_snapshot, short
 from gitops_bg.core.model.metrics import AnalysisStage
 from gitops_bg.core.model.observed import AuxiliaryView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Record, SwitchKind
+from gitops_bg.core.model.record import Event, FormerService, LedgerEntry, Part, Record, SwitchKind
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Snapshot, Source, Stage, Version
 from gitops_bg.core.way_back import leads_back, may_return_without_gates
@@ -63,7 +63,7 @@ class World:
         """The digest ``primary.yaml`` names, or named when it could be read last; empty where main has none."""
         if self.desired.primary:
             return self.primary_digest
-        return "" if self.desired.primary is Missing.ABSENT else self.record.primary
+        return "" if self.desired.primary is Missing.ABSENT else self.record.git.primary
 
     def resolve(self, snapshot: Snapshot) -> str:
         """The digest the record knows a snapshot by: its own, or that of an equal one with an unknown prefix."""
@@ -75,7 +75,7 @@ class World:
         autoscaler = self.record.autoscaler
         if autoscaler is None:
             return self._size_asked_for
-        serving = self.replica_set(self.record.traffic) if self.record.traffic else None
+        serving = self.replica_set(self.record.routing.traffic) if self.record.routing.traffic else None
         return autoscaler.within(serving.replicas if serving else self._size_asked_for)
 
     @property
@@ -95,19 +95,19 @@ class World:
     @cached_property
     def active(self) -> Version | None:
         """The version that live traffic goes to, by the record (never by a Service's selector)."""
-        return self.record.version(self.record.traffic) if self.record.traffic else None
+        return self.record.version(self.record.routing.traffic) if self.record.routing.traffic else None
 
     @cached_property
     def desired_digest(self) -> str:
         """The digest live traffic is to follow: an override, else ``primary.yaml``, else where it is (DESIGN §4)."""
-        if self.record.override:
-            return self.record.override.to_digest
-        return self.named or self.record.traffic
+        if self.record.routing.override:
+            return self.record.routing.override.to_digest
+        return self.named or self.record.routing.traffic
 
     @cached_property
     def incoming(self) -> Version | None:
         """The version traffic is on its way to, or None where it is where it should be."""
-        if self.desired_digest == self.record.traffic:
+        if self.desired_digest == self.record.routing.traffic:
             return None
         return self.record.version(self.desired_digest)
 
@@ -117,7 +117,7 @@ class World:
         active, coming = self.active, self.incoming
         if active is None:
             return SwitchKind.FIRST
-        if coming and (self.record.override or leads_back(self.record, coming)):
+        if coming and (self.record.routing.override or leads_back(self.record, coming)):
             return SwitchKind.ROLLBACK
         return SwitchKind.PROMOTION
 
@@ -125,7 +125,7 @@ class World:
     def candidate(self) -> Version | None:
         """The version of the target, while it is wanted and not live."""
         version = self.record.version(self.target_digest)
-        if version is None or version.retiring or version.digest == self.record.traffic:
+        if version is None or version.retiring or version.digest == self.record.routing.traffic:
             return None
         return version if version.stage is Stage.CANDIDATE else None
 
@@ -146,11 +146,11 @@ class World:
 
         Only those whose snapshot is still at hand: somebody may have deleted the ReplicaSet that kept it.
         """
-        record, order = self.record, {digest: place for place, digest in enumerate(self.record.activations)}
+        record, order = self.record, {digest: place for place, digest in enumerate(self.record.routing.activations)}
         served = [
             version
             for version in record.versions
-            if version.digest != record.traffic and may_return_without_gates(record, version)
+            if version.digest != record.routing.traffic and may_return_without_gates(record, version)
         ]
         served.sort(key=lambda version: (version.arrived, order.get(version.digest, -1)), reverse=True)
         return tuple(version for version in served if self.snapshot(version).text)
@@ -240,7 +240,7 @@ class World:
     @property
     def _former_services(self) -> Iterator[tuple[str, ServiceView]]:
         """None that is gone, or somebody else's: it would never move."""
-        followed = {each.name for each in self.record.former_services if self.follows(each)}
+        followed = {each.name for each in self.record.routing.former_services if self.follows(each)}
         for view in self.observed.former_services if followed else ():
             if view.name in followed and view.ours:
                 yield view.name, view
@@ -275,6 +275,10 @@ class World:
     def with_record(self, record: Record) -> "World":
         """The same world with another record."""
         return replace(self, record=record)
+
+    def with_part(self, part: Part) -> "World":
+        """The same world in which ``part`` is the record's."""
+        return replace(self, record=self.record.with_part(part))
 
     def with_version(self, version: Version) -> "World":
         """The same world with one version of the record replaced or added."""

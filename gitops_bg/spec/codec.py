@@ -32,9 +32,9 @@ TAG = "action"
 STORED_AS = "stored as"
 """In the metadata of a field of a dataclass: the name that its key is made from, where that is not the field's."""
 
-INLINED_WHERE = "inlined where"
-"""In the metadata of a field that is a dataclass or None: its fields are stored beside those of what it is in, and one
-of this name says whether it is there."""
+INLINED = "inlined"
+"""In the metadata of a field that is a dataclass: its fields are stored beside those of what it is in. Where it may be
+None, the value is the name of one more, which says whether it is there."""
 
 _MISSING: Any = object()
 
@@ -103,9 +103,10 @@ def _dataclass_encoder(kind: Any) -> Encode:
         for name, key, encode_field, default, inlined in fields:
             item = getattr(value, name)
             if item != default:
-                result[key] = True if inlined else encode_field(item)
                 if inlined:
                     result |= encode_field(item)
+                if key:
+                    result[key] = inlined or encode_field(item)
         return result
 
     return encode
@@ -172,11 +173,11 @@ def _dataclass_decoder(kind: Any) -> Decode:
             raise _Wrong(f"expected a mapping, found {kind_of(data)}")
         values: dict[str, Any] = {}
         for name, key, decode_field, required, inlined in fields:
-            if key in data:
-                if not inlined:
-                    values[name] = _at(key, decode_field, data[key])
-                elif _at(key, _decoder(bool), data[key]):
+            if inlined:
+                if not key or _at(key, _decoder(bool), data.get(key, False)):
                     values[name] = decode_field(data)
+            elif key in data:
+                values[name] = _at(key, decode_field, data[key])
             elif required:
                 raise _Wrong(f"{key} is required")
         return kind(**values)
@@ -276,6 +277,7 @@ class _Field(typing.NamedTuple):
 
     name: str
     key: str
+    """Empty for one that is inlined and always there."""
     kind: Any
     default: Any
     inlined: bool
@@ -285,14 +287,14 @@ def _fields(kind: Any) -> list[_Field]:
     """The fields of a dataclass; without a default, that is `_MISSING`."""
     hints = typing.get_type_hints(kind)
     return [
-        _Field(one.name, _key(one), hints[one.name], _default(one), INLINED_WHERE in one.metadata)
+        _Field(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
         for one in dataclasses.fields(kind)
     ]
 
 
 def _key(field: dataclasses.Field[Any]) -> str:
     """That of a field with another name than before stays: the releases on both sides read each other's records."""
-    return to_camel(field.metadata.get(STORED_AS) or field.metadata.get(INLINED_WHERE) or field.name)
+    return to_camel(field.metadata.get(INLINED, field.metadata.get(STORED_AS, field.name)))
 
 
 def _default(field: dataclasses.Field[Any]) -> Any:

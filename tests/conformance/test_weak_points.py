@@ -29,7 +29,7 @@ def test_W01_wiped_selector_is_repaired_and_promotes_nothing(web: App, tag: str)
     web.wait_live("v1")
     world.wait_idle()
     assert web.record.version(web.digest("v1")).scale_down_at is None
-    assert (web.record.traffic, web.record.rollout) == (web.digest("v1"), rollout)
+    assert (web.record.routing.traffic, web.record.rollout) == (web.digest("v1"), rollout)
     assert web.told() == told
     assert counts(web) == (2, 4, 2, 2, 2)
     assert web.primary_digest() == web.digest("v1")

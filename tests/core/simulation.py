@@ -185,7 +185,7 @@ class Simulation:
             self.primary_history.pop()
 
     def revert_target(self, to: str) -> str:
-        active = self.record.version(self.record.traffic)
+        active = self.record.version(self.record.routing.traffic)
         return self.push(to, reverts=active.source.commit if active else "")
 
     def ask(self, verb: OperatorCommand, to_version: int | None = None, gate: str = "", *, force: bool = False) -> None:
@@ -327,7 +327,7 @@ class Simulation:
             ),
             preview_service=self._service("web-preview", self.preview),
             auxiliary_objects=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.auxiliary_objects.items()),
-            pods=self._pods() if self.record.restart and self.record.restart.begun else None,
+            pods=self._pods() if self.record.operator.restart and self.record.operator.restart.begun else None,
             request=self.request,
             measurements=self.measured,
             calls=self.answers,
@@ -407,7 +407,7 @@ class Simulation:
         todo.extend(lambda action=action: self.carry_out(action) for action in self._taken(decision))  # type: ignore[misc]
         for write in todo[:writes]:
             write()
-        if self.record.restart:
+        if self.record.operator.restart:
             self.later(milliseconds=1)  # No two passes of a real agent are at the same time.
         if writes is not None and writes < len(todo):
             raise Crash

@@ -261,7 +261,7 @@ def test_nothing_waits_for_a_provider_that_is_down_and_the_ledger_says_so_once()
         take(world, status=0) if world.decide().calls else world.settle()
     (entry,) = [one for one in world.entries() if one.event == "hook-undelivered"]
     assert entry.reason == "alert chat: no answer within 3600 s"
-    assert world.record.deliveries == ()
+    assert world.record.outbox.messages == ()
     world.push("4")
     assert "v4" in take(world)[0].text
 
@@ -271,7 +271,7 @@ def test_a_refusal_is_not_repeated_and_said_once():
     world.push("2")
     take(world, status=404)
     assert [one.reason for one in world.entries() if one.event == "hook-undelivered"] == ["alert chat: refused (404): "]
-    assert world.record.deliveries == ()
+    assert world.record.outbox.messages == ()
 
 
 def test_what_one_provider_does_not_take_the_other_gets_in_order():
@@ -294,7 +294,7 @@ def test_an_app_without_alerts_remembers_nothing_of_them():
     world = deployed(manual())
     world.push("2")
     world.settle()
-    assert (world.record.deliveries, world.record.alerted) == ((), 0)
+    assert (world.record.outbox.messages, world.record.outbox.alerted) == ((), 0)
 
 
 def test_an_alert_may_be_called_as_a_hook_is():

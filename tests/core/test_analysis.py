@@ -56,7 +56,7 @@ def shut(world: Simulation) -> list[tuple[GateKind, str]]:
 
 def test_first_deployment_is_not_analysed():
     world = analysed(pre=PLAN, post=PLAN)
-    assert world.record.analysis == ()
+    assert world.record.analyses.runs == ()
 
 
 def test_good_analysis_before_promotion_promotes():
@@ -657,7 +657,7 @@ def test_clock_that_jumps_back_delays_a_measurement_by_its_interval_at_most():
     measure(world, GOOD)
     world.later(hours=-1)
     world.settle()
-    (run,) = world.record.analysis
+    (run,) = world.record.analyses.runs
     assert (world.decide().measurements, run.running) == ((), True)
     world.later(seconds=60)
     measure(world, GOOD)

@@ -14,7 +14,7 @@ def _world(sim: Simulation) -> World:
 
 
 def _switch(world: World, digest: str, lane: SwitchKind = SwitchKind.PROMOTION) -> act.SwitchTraffic:
-    return act.SwitchTraffic("web", (), 1, world.record.traffic, 2, digest, lane, 0)
+    return act.SwitchTraffic("web", (), 1, world.record.routing.traffic, 2, digest, lane, 0)
 
 
 class TestTheCheckItself:

@@ -96,8 +96,8 @@ def test_what_serves_goes_on_and_the_ledger_is_told_nothing_of_it(name):
     state = STAYS[name]
     decision = decided(state)
     short = state.observed.active_service.digest
-    assert decision.record.traffic.startswith(f"v1:{short}")
-    assert decision.record.version(decision.record.traffic).number == state.observed.replica_sets[0].number
+    assert decision.record.routing.traffic.startswith(f"v1:{short}")
+    assert decision.record.version(decision.record.routing.traffic).number == state.observed.replica_sets[0].number
     assert not [entry for entry in decision.record.ledger if entry.event in (Event.DEPLOYED, Event.PROMOTED)]
     assert not [action for action in decision.actions if isinstance(action, SwitchTraffic)]
 
@@ -117,15 +117,15 @@ ANEW = {
 
 @pytest.mark.parametrize("name", ANEW)
 def test_nothing_serves_by_a_selector_alone(name):
-    assert decided(ANEW[name]).record.traffic == ""
+    assert decided(ANEW[name]).record.routing.traffic == ""
 
 
 def test_a_version_that_is_held_serves_on_and_what_main_names_comes_through_gates():
     """An emergency rollback that main does not say yet: its record is gone, the hold is in the ledger."""
     held = replace(SERVED, holds=(Hold(digest(1), "5xx", NOW),))
     decision = decided(lost(3, wants=1, names_=1, memory=held))
-    assert decision.record.traffic == digest(3)
-    assert decision.record.switch is None
+    assert decision.record.routing.traffic == digest(3)
+    assert decision.record.routing.switch is None
 
 
 def test_a_digest_keeps_the_number_that_the_ledger_knows():

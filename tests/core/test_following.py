@@ -119,9 +119,9 @@ ENDS = {
 @pytest.mark.parametrize("diverged", [True, False])
 def test_an_override_ends(name, diverged):
     state, made, ends = ENDS[name]
-    state = state.with_record(replace(state.record, override=replace(made, diverged=diverged)))
+    state = state.with_part(replace(state.record.routing, override=replace(made, diverged=diverged)))
     record = follow_primary(state).record
-    assert (record.override is None) is ends
+    assert (record.routing.override is None) is ends
     assert ("converged" in [entry.event.value for entry in record.ledger]) is (ends and diverged)
 
 
@@ -162,4 +162,6 @@ def test_ledger_says_diverged_when(name):
 
 def test_an_override_to_where_git_and_traffic_are_is_none():
     state = world(active(1), legacy(2), names_=1)
-    assert override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="", by="").record.override is None
+    assert (
+        override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="", by="").record.routing.override is None
+    )

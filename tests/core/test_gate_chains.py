@@ -39,7 +39,7 @@ def is_committed(decision: Decision) -> bool:
 
 
 def is_switched(decision: Decision) -> bool:
-    return decision.record.switch is not None
+    return decision.record.routing.switch is not None
 
 
 OFFERED = {"git": GitView(main_refused="protected branch", promotion=PromotionBranch(digest(1), ""))}

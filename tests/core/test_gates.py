@@ -462,5 +462,5 @@ def test_analysis_after_promotion_that_has_not_begun(name):
 
 
 def test_a_verdict_that_turns_between_commit_and_switch_stops_the_switch():
-    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL))).record.switch is not None
-    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.INCONCLUSIVE))).record.switch is None
+    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.SUCCESSFUL))).record.routing.switch is not None
+    assert decided(coming(spec=JUDGED, record=judged(AnalysisPhase.INCONCLUSIVE))).record.routing.switch is None

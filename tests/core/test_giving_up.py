@@ -50,7 +50,7 @@ ABORTED_LATE = {
 
 
 def outcome(after):
-    override = after.record.override
+    override = after.record.routing.override
     held = {version.number for version in after.record.versions if after.record.held(version.digest)}
     return held, after.record.version(override.to_digest).number if override else 0
 
@@ -96,7 +96,7 @@ def test_aborted_promotion_that_never_moved_traffic_is_committed_back():
     app.later(seconds=601)
     app.settle()
     assert (app.live, app.primary, app.held) == ("1", "1", {"2"})
-    assert app.record.override is None
+    assert app.record.routing.override is None
 
 
 def test_retry_after_an_abort_gets_the_whole_deadline_again():

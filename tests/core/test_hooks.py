@@ -528,7 +528,7 @@ class TestEvents:
         for number in range(200):
             world.push(str(number % 7 + 2))
             world.settle()
-        assert len(world.record.deliveries) <= 100
+        assert len(world.record.outbox.messages) <= 100
 
 
 # --- manual gates ---
@@ -570,7 +570,7 @@ class TestManualGates:
         world = pushed(hook(CONFIRM_PROMOTION, name="release", manual=True))
         world.ask(OperatorCommand.OPEN_GATE, gate="relaese")
         world.settle()
-        assert (world.live, world.record.open_gates) == ("1", ())
+        assert (world.live, world.record.hook_state.open_gates) == ("1", ())
 
 
 @pytest.mark.parametrize("type_", [PRE_ROLLOUT, ROLLOUT])
@@ -653,7 +653,7 @@ def test_hooks_that_leave_the_file_hold_up_nothing():
     world = pushed(hook(PRE_ROLLOUT))
     world.spec = automatic()
     world.settle()
-    assert (world.live, world.record.hooks) == ("2", ())
+    assert (world.live, world.record.hook_state.runs) == ("2", ())
 
 
 def test_what_is_not_taken_is_given_up_at_the_deadline_and_not_a_moment_later():
@@ -675,7 +675,7 @@ def test_a_phase_is_an_error_where_it_is_degraded(bad, severity):
     world.settle()
     world.later(seconds=120)
     world.settle()
-    told = [one for one in world.record.deliveries if one.message.startswith("phase ")]
+    told = [one for one in world.record.outbox.messages if one.message.startswith("phase ")]
     assert told[-1].severity is severity
 
 
@@ -684,7 +684,7 @@ def test_what_a_hook_that_left_the_file_was_to_be_told_is_forgotten():
     assert called(world) == ["stays", "goes"]
     world.spec = hooked(automatic(), hook(POST_ROLLOUT, name="stays"))
     world.settle()
-    assert [one.hook for one in world.record.deliveries] == ["stays"]
+    assert [one.hook for one in world.record.outbox.messages] == ["stays"]
 
 
 def test_gates_say_the_answer_and_when_it_is_asked_again():

@@ -29,7 +29,7 @@ def test_skips_both_analyses_in_whatever_state_the_first_one_is(state):
     assert world.live == "1"
     in_full(world)
     assert (world.live, world.primary) == ("2", "2")
-    assert world.record.analysis == ()
+    assert world.record.analyses.runs == ()
     assert world.decide().measurements == ()
     assert world.record.numbered(1).scale_down_at, "the old version waits for no verdict"
     assert "skipped" in world.events()
@@ -105,7 +105,7 @@ def test_is_over_once_promoted():
     world.push("2")
     world.settle()
     in_full(world)
-    assert world.record.in_full == ""
+    assert world.record.operator.in_full == ""
     world.push("3")
     world.settle()
     assert world.live == "2"
@@ -119,7 +119,7 @@ def test_is_over_with_a_new_target():
     in_full(world)
     world.push("3")
     world.settle()
-    assert world.record.in_full == ""
+    assert world.record.operator.in_full == ""
     assert [one.id.rollout for one in world.decide().measurements] == [world.record.numbered(3).rollout]
 
 
@@ -130,7 +130,7 @@ def test_is_over_with_an_abort_and_a_retry_measures():
     in_full(world)
     world.ask(OperatorCommand.ABORT)
     world.settle()
-    assert (world.record.in_full, world.held) == ("", {"2"})
+    assert (world.record.operator.in_full, world.held) == ("", {"2"})
     world.retry()
     world.settle()
     assert world.record.run(PRE).finding is AnalysisPhase.RUNNING
@@ -165,12 +165,19 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     world = analysed(pre=PLAN, post=PLAN)
     before = world.record
     in_full(world)
-    assert replace(world.record, request=before.request, main=before.main) == before
+    assert (
+        replace(
+            world.record,
+            operator=replace(world.record.operator, request=before.operator.request),
+            git=replace(world.record.git, main=before.git.main),
+        )
+        == before
+    )
     world.push("2")
     world.settle()
     measure(world, BAD)
     in_full(world)
-    assert (world.live, world.held, world.record.in_full) == ("1", {"2"}, "")
+    assert (world.live, world.held, world.record.operator.in_full) == ("1", {"2"}, "")
 
 
 def test_condition_says_that_nothing_was_measured():

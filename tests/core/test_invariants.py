@@ -317,7 +317,7 @@ def test_app_that_is_not_healthy_says_what_it_waits_for(spec, events):
     world = run(spec, events)
     world.settle()
     decision = world.decide()
-    assert decision.waits or decision.phase is Phase.HEALTHY or not world.record.traffic
+    assert decision.waits or decision.phase is Phase.HEALTHY or not world.record.routing.traffic
     for wait in decision.waits:
         assert wait.reason
         assert wait.until is None or wait.until > world.now
@@ -454,7 +454,7 @@ def test_restart_ends_with_no_pod_older_than_it(spec, events):
         world.later(seconds=31)
     if _world(world).incoming:
         return
-    assert world.record.restarted == world.spec.restart_at
+    assert world.record.operator.restarted == world.spec.restart_at
     assert "restart-cancelled" in world.events() or not world.older_than(world.spec.restart_at)
 
 
@@ -465,10 +465,10 @@ def test_autoscaler_aims_at_what_serves_and_its_size_is_nobody_elses(spec, event
     world = run(spec, events)
     world.bad_tags.clear()
     calm_down(world)
-    if world.autoscaler is None or not world.in_git or not world.record.traffic:
+    if world.autoscaler is None or not world.in_git or not world.record.routing.traffic:
         return
-    live, aim = world.pods[world.record.traffic], world.auxiliary_objects[world.autoscaler.copy]
-    assert aim == replica_set_name(APP, world.record.traffic)
+    live, aim = world.pods[world.record.routing.traffic], world.auxiliary_objects[world.autoscaler.copy]
+    assert aim == replica_set_name(APP, world.record.routing.traffic)
     world.load(wanted)
     size = live.replicas
     world.settle()

@@ -43,16 +43,16 @@ def _merged(knowledge: Knowledge, record: Main = NO_MAIN, desired: Main = HEAD) 
 @pytest.mark.parametrize("knowledge", TRUSTED)
 def test_main_that_counts_moves_traffic(knowledge: Knowledge):
     decision = _decided(_merged(knowledge))
-    assert decision.record.switch is not None
+    assert decision.record.routing.switch is not None
     assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
 
 
 @pytest.mark.parametrize("knowledge", BLIND)
 def test_main_that_does_not_count_moves_nothing(knowledge: Knowledge):
     decision = _decided(_merged(knowledge, Main(NEW), Main(OLD)))
-    assert decision.record.switch is None
+    assert decision.record.routing.switch is None
     assert not [one for one in decision.actions if isinstance(one, SwitchTraffic | CommitPrimary | OfferPromotion)]
-    assert decision.record.main == Main(NEW)
+    assert decision.record.git.main == Main(NEW)
 
 
 def test_an_older_main_decides_nothing_but_to_look_again():
@@ -93,7 +93,7 @@ LEARNT = {
 @pytest.mark.parametrize("case", LEARNT)
 def test_what_the_record_learns_of_main(case: str):
     before, after = LEARNT[case]
-    assert _decided(before).record.main == after
+    assert _decided(before).record.git.main == after
 
 
 def test_a_main_that_moved_for_other_apps_only_leaves_the_record_as_it_is():
@@ -101,13 +101,13 @@ def test_a_main_that_moved_for_other_apps_only_leaves_the_record_as_it_is():
     before = before.with_record(_decided(before).record)
     moved = replace(before, desired=replace(before.desired, commit=NEW, knowledge=Knowledge.NEWER))
     assert _decided(moved).record == before.record
-    assert before.record.main == Main(OLD, 0, "t")
+    assert before.record.git.main == Main(OLD, 0, "t")
 
 
 def test_a_record_without_a_main_is_read_and_written_as_before():
     record = world(active(1)).record
     assert "main" not in to_json(record)
-    assert from_json(type(record), to_json(record)).main == Main()
+    assert from_json(type(record), to_json(record)).git.main == Main()
 
 
 # --- main moved backwards ---
@@ -161,8 +161,8 @@ def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowle
     observed = sim.observed()
     desired = replace(sim.desired(), knowledge=knowledge, history_rewritten=rewritten)
     decision = decide(sim.spec, desired, observed, sim.record, sim.now)
-    assert decision.record.override is not None
-    assert decision.record.switch is not None
+    assert decision.record.routing.override is not None
+    assert decision.record.routing.switch is not None
     assert any(isinstance(action, SwitchTraffic) for action in decision.actions)
 
 
@@ -172,7 +172,8 @@ def test_an_emergency_of_the_record_goes_whatever_main_is(rewritten: str, knowle
 def _says(knowledge: Knowledge, said: str = "", record: str = "") -> World:
     """What an agent of this knowledge says of a loss, of an app whose record (all else is at rest) shows another."""
     rested = world(active(1), desired={"commit": NEW, "tree": "t"})
-    rested = rested.with_record(replace(_decided(rested).record, lost=record))
+    after = _decided(rested).record
+    rested = rested.with_record(after.with_part(replace(after.git, lost=record)))
     return replace(rested, desired=replace(rested.desired, knowledge=knowledge, history_rewritten=said))
 
 
@@ -192,7 +193,7 @@ TOLD = {
 def test_what_the_record_says_is_lost(case: str):
     before, lost = TOLD[case]
     decision = _decided(before)
-    assert decision.record.lost == lost
+    assert decision.record.git.lost == lost
     shown = {condition.type: condition for condition in decision.conditions}["HistoryRewritten"]
     assert shown.status is bool(lost)
     assert lost[:10] in shown.message
@@ -227,8 +228,8 @@ def test_a_live_version_whose_pods_fail_is_left_while_main_is_frozen(frozen: dic
     failing = Stabilization(3, NOW - timedelta(hours=1), True)
     sets = (pods(1), pods(2, 3, 2))
     decision = _decided(world(legacy(1), active(2, probation=failing), sets=sets, desired=frozen))
-    assert decision.record.override
-    assert decision.record.override.to_digest == digest(1)
+    assert decision.record.routing.override
+    assert decision.record.routing.override.to_digest == digest(1)
     assert [one.digest for one in decision.actions if isinstance(one, SwitchTraffic)] == [digest(1)]
     assert not [one for one in decision.actions if isinstance(one, CommitPrimary)]
     assert not decision.silent

@@ -59,17 +59,19 @@ def test_emergency_goes_on_without_its_record(name: str) -> None:
     """Found so: live traffic went forward again to what had just been rolled back, as its record was lost."""
     state, goes_to = EMERGENCIES[name]
     record = decided(state)
-    assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)
+    assert (record.routing.override.to_digest if record.routing.override else None) == (
+        digest(goes_to) if goes_to else None
+    )
     if goes_to:
-        assert short(record.traffic) == state.observed.active_service.digest, "no traffic has moved"
-        assert record.primary == state.desired.primary.snapshot.digest
+        assert short(record.routing.traffic) == state.observed.active_service.digest, "no traffic has moved"
+        assert record.git.primary == state.desired.primary.snapshot.digest
         assert record.held(digest(2)), "it is not to be promoted again until somebody says so"
 
 
 def test_what_the_ledger_says_against_the_version_that_serves_stays() -> None:
     """Found so: a rollback led back to a version that somebody had rolled back, before traffic had left it."""
     record = decided(lost(live=2, names=3))
-    assert record.traffic == digest(2)
+    assert record.routing.traffic == digest(2)
     assert record.held(digest(2))
 
 
@@ -97,5 +99,7 @@ def test_an_emergency_that_main_had_followed_is_over(name: str) -> None:
     memory = replace(state.desired.memory, holds=(hold,))
     passed = None if named is None else tuple(map(template, named))
     record = decided(replace(state, desired=replace(state.desired, memory=memory, passed=passed)))
-    assert (record.override.to_digest if record.override else None) == (digest(goes_to) if goes_to else None)
+    assert (record.routing.override.to_digest if record.routing.override else None) == (
+        digest(goes_to) if goes_to else None
+    )
     assert bool(record.held(digest(2))) is bool(goes_to)

@@ -33,7 +33,7 @@ def reborn(**changes):
 
 def test_numbers_holds_and_served_digests_come_from_the_ledger():
     record = restore_memory(reborn()).record
-    assert (record.rollout, record.last_version, record.activations) == (7, 5, (digest(1), digest(2)))
+    assert (record.rollout, record.last_version, record.routing.activations) == (7, 5, (digest(1), digest(2)))
     assert [(hold.digest, hold.reason, hold.since) for hold in record.holds] == [(digest(3), "bad", EARLIER)]
 
 
@@ -64,7 +64,7 @@ def test_a_replica_set_is_taken_back_with_the_configuration_it_uses_unless_that_
 
 def test_a_retry_that_is_older_than_the_record_is_not_done_again():
     spec = replace(manual(), retry=Retry(digest(4), 3))
-    assert restore_memory(reborn(spec=spec)).record.retry == 3
+    assert restore_memory(reborn(spec=spec)).record.operator.retry == 3
 
 
 def test_a_hold_that_the_primary_overruled_in_a_former_life_does_not_come_back():
@@ -167,7 +167,7 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     after = acknowledge_ledger(state).record
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
     assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
-    assert (after.sequence, after.told) == (12, 11)
+    assert (after.sequence, after.outbox.told) == (12, 11)
     [told] = rollout_events(state.record, after)
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message

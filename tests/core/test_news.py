@@ -10,8 +10,9 @@ import pytest
 
 from gitops_bg.core.model.analysis_runs import AnalysisRun, Measurement, MetricRun
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.record import Record, Rollout, RolloutOutcome
+from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.status.rollout_events import ended, rollout_events, waited
+from tests.core.records import record_of
 from tests.core.simulation import deployed, manual
 from tests.core.worlds import EARLIER, digest
 
@@ -100,13 +101,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
 @pytest.mark.parametrize("case", CASES)
 def test_news_where(case: str) -> None:
     before, after, expected = CASES[case]
-    assert [(one.reason, one.warning) for one in rollout_events(Record(**before), Record(**after))] == expected
-    assert list(rollout_events(Record(**after), Record(**after))) == []
+    assert [(one.reason, one.warning) for one in rollout_events(record_of(**before), record_of(**after))] == expected
+    assert list(rollout_events(record_of(**after), record_of(**after))) == []
 
 
 def test_sentence_says_which_rollout_and_why() -> None:
     failed = replace(RUN, finding=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
-    said = [one.message for one in rollout_events(Record(**analysis(RUN)), Record(**analysis(failed)))]
+    said = [one.message for one in rollout_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
     assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1"
 
 
@@ -126,10 +127,10 @@ def test_clean_update_is_told_in_order() -> None:
 
 
 def test_rollout_that_is_rolled_back_ends_twice() -> None:
-    first = [one.outcome for one in ended(Record(**book(BEGUN)), Record(**book(PROMOTED)))]
-    second = [one.outcome for one in ended(Record(**book(SETTLED)), Record(**book(BACK)))]
+    first = [one.outcome for one in ended(record_of(**book(BEGUN)), record_of(**book(PROMOTED)))]
+    second = [one.outcome for one in ended(record_of(**book(SETTLED)), record_of(**book(BACK)))]
     assert (first, second) == ([RolloutOutcome.PROMOTED], [RolloutOutcome.ROLLED_BACK])
-    assert list(ended(Record(**book(BACK)), Record(**book(BACK)))) == []
+    assert list(ended(record_of(**book(BACK)), record_of(**book(BACK)))) == []
 
 
 @pytest.mark.parametrize(

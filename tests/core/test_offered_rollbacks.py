@@ -35,7 +35,7 @@ def test_an_offered_rollback_that_is_merged_moves_traffic_back_and_the_branch_go
     world.settle()
     world.merge()
     world.settle()
-    assert world.record.traffic == template("1").digest
+    assert world.record.routing.traffic == template("1").digest
     assert world.branch != "1"
 
 

@@ -32,9 +32,9 @@ def test_look(name: str) -> None:
     hold = Hold(digest(2), "5xx", NOW, Cause.ABORTED, awaits=WAITS)
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW, awaits=WAITS)
     state = world(active(1), legacy(2), names_=2, desired={"looks": looks}, record={"holds": (hold,)})
-    record = note_look(state.with_record(replace(state.record, override=pending))).record
-    assert record.held(digest(2)).awaits == record.override.awaits == awaits
-    assert record.override.baseline == ("" if awaits else digest(2))
+    record = note_look(state.with_part(replace(state.record.routing, override=pending))).record
+    assert record.held(digest(2)).awaits == record.routing.override.awaits == awaits
+    assert record.routing.override.baseline == ("" if awaits else digest(2))
 
 
 def test_processes_that_take_note_of_a_decision_in_turn_come_to_rest() -> None:
@@ -97,19 +97,23 @@ def test_a_merge_after_the_first_look_ends_the_emergency() -> None:
     sim.protected = True
     sim.ask(OperatorCommand.ROLLBACK)
     sim.settle()
-    assert (sim.live, sim.record.override.awaits, sim.record.override.baseline) == ("1", None, digest(2))
+    assert (sim.live, sim.record.routing.override.awaits, sim.record.routing.override.baseline) == (
+        "1",
+        None,
+        digest(2),
+    )
     sim.set_primary("3")
     sim.settle()
-    assert (sim.live, sim.record.override) == ("3", None)
+    assert (sim.live, sim.record.routing.override) == ("3", None)
 
 
 def test_who_takes_back_the_commit_of_an_emergency_answers_to_it_before_traffic_has_arrived() -> None:
     pending = Override(digest(2), digest(1), "5xx", "ada", NOW, baseline=digest(2))
     committed = world(legacy(1), active(2), names_=1, record={"override": pending})
     record = follow_primary(committed).record
-    assert record.override.baseline == digest(1)
+    assert record.routing.override.baseline == digest(1)
     taken_back = replace(committed, desired=replace(committed.desired, primary=primary(2)), record=record)
-    assert follow_primary(taken_back).record.override is None
+    assert follow_primary(taken_back).record.routing.override is None
 
 
 def test_an_abort_counts_for_what_was_taken_back_in_the_same_look_as_it_was_retried() -> None:
@@ -142,7 +146,7 @@ def test_a_retry_that_is_older_than_the_abort_does_not_lift_its_hold(reachable: 
     assert (sim.held, sim.live) == ({"2"}, "1")
     sim.retry()
     sim.settle()
-    assert (sim.held, sim.record.retry) == (set(), 2), "one after it does"
+    assert (sim.held, sim.record.operator.retry) == (set(), 2), "one after it does"
 
 
 @pytest.mark.parametrize(("after", "held"), [(0, {"2"}), (-1, {"2"}), (1, set())], ids=["unsaid", "before", "since"])
@@ -232,7 +236,7 @@ def test_a_verdict_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list
 @pytest.mark.parametrize("deaths", [[0], [1], [2], [0, 1], [1, 1, 1]], ids=str)
 def test_a_good_answer_outlives_a_pass_that_dies_before_it_wrote_to_git(deaths: list[int]) -> None:
     sim = judged(AnalysisPhase.SUCCESSFUL, deaths)
-    (metric,) = next(run for run in sim.record.analysis if run.stage is AnalysisStage.PRE).metrics
+    (metric,) = next(run for run in sim.record.analyses.runs if run.stage is AnalysisStage.PRE).metrics
     assert metric.successful == 1, "counted once"
 
 

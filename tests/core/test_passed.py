@@ -7,7 +7,7 @@ import pytest
 from gitops_bg.core.checks.reverts import asks_what_passed
 from gitops_bg.core.model.desired import LedgerMemory, Missing
 from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
-from gitops_bg.core.model.record import Cause, Hold, Lift, Record
+from gitops_bg.core.model.record import Cause, Hold, Lift, Record, SeenInGit
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import Source
 from gitops_bg.core.transitions.git.decisions import follow_primary, hear_what_passed
@@ -78,7 +78,7 @@ def test_a_retry_that_is_older_than_the_revert_does_not_lift_its_hold(seen) -> N
         sim.set_primary("2")
     sim.set_primary("1", "revert the promotion")
     sim.settle()
-    assert (sim.live, sim.held, sim.record.retry) == ("1", {"2"}, 1)
+    assert (sim.live, sim.held, sim.record.operator.retry) == ("1", {"2"}, 1)
     sim.retry()
     sim.settle()
     assert sim.held == set(), "one after it does"
@@ -116,9 +116,11 @@ def test_a_promotion_says_that_its_version_is_wanted_whether_anybody_looked_or_n
 def test_a_lost_record_learns_from_the_ledger_since_when_main_answers_its_holds() -> None:
     sim = rolled_back()
     record = sim.record
-    memory = LedgerMemory(holds=record.holds, active_digests=record.activations, primary_by=record.primary_by)
+    memory = LedgerMemory(
+        holds=record.holds, active_digests=record.routing.activations, primary_by=record.git.primary_by
+    )
     restored = restore_memory(World(sim.spec, replace(sim.desired(), memory=memory), sim.observed(), Record(), sim.now))
-    assert restored.record.primary_by == record.primary_by != ""
+    assert restored.record.git.primary_by == record.git.primary_by != ""
 
 
 def test_what_the_target_itself_names_is_not_passed_over() -> None:
@@ -140,7 +142,9 @@ def test_it_is_asked_only_where_primary_yaml_was_changed() -> None:
     assert asks_what_passed(replace(same.desired, primary=primary(2)), record), "others may have been named before"
     assert not asks_what_passed(replace(same.desired, primary=primary(1)), record)
     assert not asks_what_passed(replace(same.desired, primary=Missing.ABSENT), record)
-    assert not asks_what_passed(same.desired, replace(record, primary_by="")), "a record of the code of before"
+    assert not asks_what_passed(same.desired, record.with_part(replace(record.git, primary_by=""))), (
+        "a record of the code of before"
+    )
 
 
 WAYS = {
@@ -265,19 +269,19 @@ def test_what_passed(name) -> None:
     state, held = CASES[name]
     record = follow_primary(note_look(hear_what_passed(state))).record
     assert {hold.digest: hold.cause for hold in record.holds} == {digest(of): cause for of, cause in held.items()}
-    assert record.primary_by == LATER
+    assert record.git.primary_by == LATER
 
 
 @pytest.mark.parametrize("holds", [(HELD,), ()], ids=["on hold", "a candidate"])
 def test_where_nobody_can_tell_it_is_asked_again(holds) -> None:
     record = follow_primary(hear_what_passed(looked_again(active(1), candidate(2), record={"holds": holds}))).record
-    assert (record.holds, record.primary_by) == (holds, primary(1).changed_by.commit)
+    assert (record.holds, record.git.primary_by) == (holds, primary(1).changed_by.commit)
 
 
 def test_a_record_that_begins_asks_since_the_look_that_the_ledger_knows() -> None:
     begins = replace(looked_again(active(1)).desired, memory=LedgerMemory(primary_by="e" * 40))
     assert asks_what_passed(begins, Record()) == "e" * 40
-    assert not asks_what_passed(begins, Record(primary_by=LATER))
+    assert not asks_what_passed(begins, Record(git=SeenInGit(primary_by=LATER)))
 
 
 def test_a_record_that_begins_holds_nothing_that_a_later_retry_asks_for() -> None:

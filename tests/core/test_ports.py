@@ -135,7 +135,10 @@ def moving(*versions, **more):
     live = next(one for one in versions if one.stage == "active")
     state = world(*versions, sets=())
     record = replace(
-        state.record, traffic=live.digest, preview=live.digest, primary=live.digest, **more.pop("record", {})
+        state.record,
+        routing=replace(state.record.routing, traffic=live.digest, preview=live.digest),
+        git=replace(state.record.git, primary=live.digest),
+        **more.pop("record", {}),
     )
     named = more.pop("named", live)
     wanted = {"target": replace(target(2), snapshot=V2), "primary": promoted(named), **more}
@@ -170,7 +173,7 @@ def test_ports_of_version_1_where_git_has_those_of_version_2(name):
     wanted = promoted(state.record.numbered(1), *PROMOTED)
     git = tuple(ServicePorts(one, to("web")) for one in ALIKE)
     state = replace(state, desired=replace(state.desired, ports=git, primary=wanted))
-    state = state.with_record(replace(state.record, preview=(V1, V2)[shown - 1].digest))
+    state = state.with_part(replace(state.record.routing, preview=(V1, V2)[shown - 1].digest))
     assert ports_of(state, state.record.numbered(1), name_of_service) == ports
 
 
@@ -276,7 +279,7 @@ def test_condition_of_services_where_git_says(name):
 def test_selector_and_ports_move_in_one_write():
     state = moving(active(1, ports=SERVED), candidate(2))
     decided_one = Switch(V1.digest, V2.digest, SwitchKind.PROMOTION, NOW)
-    (write,) = switch_traffic(state.with_record(replace(state.record, switch=decided_one)))
+    (write,) = switch_traffic(state.with_part(replace(state.record.routing, switch=decided_one)))
     assert (write.digest, write.ports) == (V2.digest, to("web"))
 
 
@@ -285,7 +288,7 @@ def test_preview_gets_the_ports_of_what_it_is_to_show():
     state = replace(state, desired=replace(state.desired, ports=(ServicePorts("web-preview", to("web")),)))
     shown = replace(service("web-preview", 1), digest=V1.digest[3:13], ports=to("http"))
     state = replace(state, observed=replace(state.observed, preview_service=shown))
-    wanted = state.with_record(replace(state.record, preview=V2.digest))
+    wanted = state.with_part(replace(state.record.routing, preview=V2.digest))
     (point,) = [action for action in reconcile_services(wanted) if isinstance(action, PointPreview)]
     assert (point.digest, point.ports) == (V2.digest, to("web"))
 
@@ -293,7 +296,7 @@ def test_preview_gets_the_ports_of_what_it_is_to_show():
 def test_way_back_brings_the_ports_back():
     state = moving(legacy(1, ports=SERVED), active(2))
     back = Switch(V2.digest, V1.digest, SwitchKind.ROLLBACK, NOW)
-    (write,) = switch_traffic(state.with_record(replace(state.record, switch=back)))
+    (write,) = switch_traffic(state.with_part(replace(state.record.routing, switch=back)))
     assert (write.digest, write.ports) == (V1.digest, to("http"))
 
 

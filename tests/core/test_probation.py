@@ -62,14 +62,14 @@ def test_probation(name):
     after = watch_active(state)
     probation = after.record.numbered(2).probation
     assert (probation and (probation.since, probation.unready)) == expected
-    assert after.record.override is None
+    assert after.record.routing.override is None
 
 
 @pytest.mark.parametrize("old", [legacy(1), archived(1)], ids=["warm", "archived"])
 def test_failure_for_the_whole_deadline_leads_back(old):
     after = watch_active(world(old, on_probation(LONG_AGO, unready=True), sets=FAILING))
-    assert after.record.override.to_digest == digest(1)
-    assert "2 of 3 pods" in after.record.override.reason
+    assert after.record.routing.override.to_digest == digest(1)
+    assert "2 of 3 pods" in after.record.routing.override.reason
     assert after.record.ledger[-1].event == "failed"
 
 

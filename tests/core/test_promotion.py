@@ -201,8 +201,8 @@ OFFERED = {
 @pytest.mark.parametrize("name", OFFERED)
 def test_the_agent_remembers(name):
     state, remembered = OFFERED[name]
-    state = state.with_record(replace(state.record, offered="before"))
-    assert note_offer(state).record.offered == remembered
+    state = state.with_part(replace(state.record.git, offered="before"))
+    assert note_offer(state).record.git.offered == remembered
 
 
 def test_the_offer_of_an_old_version_that_the_agent_made_itself_is_in_nobodys_way():
@@ -263,4 +263,4 @@ SHOWN = {
 @pytest.mark.parametrize("name", SHOWN)
 def test_preview_shows(name):
     state, number = SHOWN[name]
-    assert choose_preview(state).record.preview == (digest(number) if number else "")
+    assert choose_preview(state).record.routing.preview == (digest(number) if number else "")

@@ -8,7 +8,7 @@ from gitops_bg.core.checks.operator_requests import destination, is_answered_by
 from gitops_bg.core.model.desired import LedgerMemory, PassedRetry, Primary
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Cause, Event, Hold, Lift, Override, Record
+from gitops_bg.core.model.record import Cause, Event, Hold, Lift, OperatorState, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
 from gitops_bg.core.model.version import Source, Stabilization
 from gitops_bg.core.transitions.git.decisions import follow_primary
@@ -104,7 +104,7 @@ def test_abort(name):
     state, (held, override) = ABORTS[name]
     record = answer_request(state).record
     assert {hold.digest for hold in record.holds} == {digest(number) for number in held}
-    assert record.override == override
+    assert record.routing.override == override
 
 
 def test_an_abort_says_before_what_it_would_stop_and_where_traffic_would_go():
@@ -162,7 +162,7 @@ def test_rollback_leads_to(name):
 
 def test_rollback_to_what_serves_already_changes_nothing():
     state = world(legacy(1), active(2), observed=asked(OperatorCommand.ROLLBACK, to_version=2))
-    assert answer_request(state).record == replace(state.record, request="1")
+    assert answer_request(state).record == state.record.with_part(replace(state.record.operator, request="1"))
 
 
 def test_rollback_leads_nowhere_without_a_snapshot():
@@ -198,7 +198,7 @@ def test_a_request_that_outlived_the_record_is_not_carried_out_again():
     memory = LedgerMemory(active_digests=(digest(1), digest(2)))
     state = world(legacy(1), active(2), desired={"memory": memory}, observed=asked(OperatorCommand.ROLLBACK))
     record = decided(replace(state, record=Record())).record
-    assert (record.request, record.override) == ("1", None)
+    assert (record.operator.request, record.routing.override) == ("1", None)
 
 
 def test_two_requests_are_two():
@@ -327,9 +327,9 @@ def test_retry_that_another_replaced_before_anybody_looked(name) -> None:
     for step in (answer_older_retry, follow_primary, answer_retry):
         state = step(state)
     assert {hold.digest for hold in state.record.holds} == {digest(number) for number in held}
-    assert state.record.retry == answered
-    assert asks_for_retries(spec, Record(retry=2))
-    assert not asks_for_retries(spec, Record(retry=3))
+    assert state.record.operator.retry == answered
+    assert asks_for_retries(spec, Record(operator=OperatorState(retry=2)))
+    assert not asks_for_retries(spec, Record(operator=OperatorState(retry=3)))
 
 
 def test_retry_is_older_than_the_revert_that_takes_traffic_back_from_its_version() -> None:

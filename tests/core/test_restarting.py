@@ -162,11 +162,11 @@ def test_evicts(name):
 def test_clock_that_is_ahead_of_the_clusters_restarts_no_pod_twice():
     """The new pods are older than the time asked for, too."""
     first = note_restart(restarting(seen=old(1, "a", "b", "c", made=OLD - SECOND)))
-    assert first.record.restart is not None
-    assert first.record.restart.youngest == OLD - SECOND
+    assert first.record.operator.restart is not None
+    assert first.record.operator.restart.youngest == OLD - SECOND
     seen = (*old(1, "b", "c", made=OLD - SECOND), pod(1, "d", OLD))
-    assert evicted(restarting(seen=seen, restart=first.record.restart)) == ["b"]
-    done(restarting(seen=old(1, "d", "e", "f"), restart=first.record.restart))
+    assert evicted(restarting(seen=seen, restart=first.record.operator.restart)) == ["b"]
+    done(restarting(seen=old(1, "d", "e", "f"), restart=first.record.operator.restart))
 
 
 # --- begin, schedule, end ---
@@ -174,17 +174,17 @@ def test_clock_that_is_ahead_of_the_clusters_restarts_no_pod_twice():
 
 def test_it_begins_in_the_record_so_that_the_agent_looks_at_pods():
     after = note_restart(restarting(seen=None, restart=None))
-    assert after.record.restart == BEGUN
+    assert after.record.operator.restart == BEGUN
     assert evictions(after) == ()
 
 
 def test_time_to_come_is_waited_for():
     later = NOW + 600 * SECOND
     state = note_restart(restarting(seen=None, restart=None, spec=spec(later)))
-    assert state.record.restart == Restart(later, rollout=2)
+    assert state.record.operator.restart == Restart(later, rollout=2)
     assert wake_at(state) == later
     assert phase_of(state) is Phase.HEALTHY
-    assert note_restart(replace(state, now=later)).record.restart == Restart(later, rollout=2, begun=True)
+    assert note_restart(replace(state, now=later)).record.operator.restart == Restart(later, rollout=2, begun=True)
 
 
 def test_another_look_is_due_every_half_minute_until_it_ends():
@@ -195,8 +195,8 @@ def test_another_look_is_due_every_half_minute_until_it_ends():
 
 def done(state: World) -> World:
     after = note_restart(state)
-    assert after.record.restart is None
-    assert after.record.restarted == AT
+    assert after.record.operator.restart is None
+    assert after.record.operator.restarted == AT
     return after
 
 
@@ -232,18 +232,20 @@ def test_new_rollout_cancels_it():
 def test_new_rollout_also_cancels_one_that_is_scheduled():
     later = NOW + 600 * SECOND
     state = restarting(*BOTH, seen=None, restart=Restart(later, rollout=1), spec=spec(later))
-    assert note_restart(state).record.restarted == later
+    assert note_restart(state).record.operator.restarted == later
 
 
 @pytest.mark.parametrize("at", [None, NEW], ids=["removed", "changed"])
 def test_edit_of_the_time_holds_at_once(at):
-    restart = note_restart(restarting(seen=None, spec=spec(at))).record.restart
+    restart = note_restart(restarting(seen=None, spec=spec(at))).record.operator.restart
     assert restart == (Restart(NEW, rollout=2, begun=True) if at else None)
 
 
 def test_suspended_app_begins_later():
     suspended = replace(spec(), suspend=Suspension("incident"))
-    assert note_restart(restarting(seen=None, restart=None, spec=suspended)).record.restart == Restart(AT, rollout=2)
+    assert note_restart(restarting(seen=None, restart=None, spec=suspended)).record.operator.restart == Restart(
+        AT, rollout=2
+    )
 
 
 # --- what it must not be taken for ---

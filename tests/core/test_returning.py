@@ -158,10 +158,10 @@ def lose_the_record(sim: Simulation) -> None:
     sim.memory = LedgerMemory(
         record.rollout,
         record.last_version,
-        record.activations,
+        record.routing.activations,
         record.holds,
         record.past_holds,
-        primary_by=record.primary_by,
+        primary_by=record.git.primary_by,
     )
     sim.record = Record()
 
@@ -253,14 +253,14 @@ def test_a_version_that_an_older_release_rolled_back_has_a_hold_with_that_cause(
     versions = (archived(1), legacy(2, rolled_back=True), legacy(3, rolled_back=True), active(4))
     older = {"activations": (), "past_digests": (digest(0),), "holds": (Hold(digest(3), "5xx", NOW),)}
     record = restore_memory(world(*versions, wants=4, record=older)).record
-    assert record.activations == tuple(digest(number) for number in range(5))
+    assert record.routing.activations == tuple(digest(number) for number in range(5))
     assert [(hold.digest, hold.cause) for hold in record.holds] == [(digest(3), Cause.ROLLED_BACK)]
     assert [(hold.digest, hold.cause, hold.lifted) for hold in record.past_holds] == [
         (digest(2), Cause.ROLLED_BACK, Lift.PASSED_OVER)
     ]
     assert not any(version.rolled_back for version in record.versions)
     assert [version.arrived for version in record.versions] == [1, 2, 3, 4]
-    assert record.past_digests == ()
+    assert record.routing.past_digests == ()
     assert world(*versions).with_record(record).rollback_target.number == 1
 
 

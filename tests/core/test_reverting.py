@@ -110,7 +110,7 @@ REVERTS = {
 @pytest.mark.parametrize("name", REVERTS)
 def test_target_revert(name):
     state, expected = REVERTS[name]
-    made = follow_target_revert(state).record.override
+    made = follow_target_revert(state).record.routing.override
     number, why = (expected, "") if isinstance(expected, int) else (None, expected)
     assert (made.to_digest if made else None) == (None if number is None else digest(number))
     assert why in why_not_back(state)
@@ -130,7 +130,7 @@ def test_a_revert_does_not_overrule_somebody_who_sent_traffic_elsewhere():
     three = (legacy(1), legacy(2), active(3))
     state = reverted(*three, takes_back=(2,), desired=NAMES_3, record={"override": ELSEWHERE})
     assert why_not_back(state) == "somebody sent traffic elsewhere: 5xx"
-    assert follow_target_revert(state).record.override == ELSEWHERE
+    assert follow_target_revert(state).record.routing.override == ELSEWHERE
 
 
 ASKED = {
@@ -203,7 +203,7 @@ def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing():
 
     assert (sim.live, sim.primary, sim.moves) == ("1", "1", moves)
     assert sim.held == {"2"}
-    assert sim.record.override is None
+    assert sim.record.routing.override is None
 
 
 def test_push_merge_and_revert_of_the_push_seen_at_once_move_nothing():
@@ -312,7 +312,7 @@ def test_rollback_by_an_operator_is_not_undone_by_the_revert_that_came_before_it
 def test_revert_while_the_promotion_of_a_third_version_waits_takes_back_both():
     state = reverted(legacy(1), active(2), rising(3), takes_back=(2, 3), desired={"primary": primary(3)}, names_=3)
     record = follow_target_revert(state).record
-    assert record.override.to_digest == digest(1)
+    assert record.routing.override.to_digest == digest(1)
     assert [hold.digest for hold in record.holds] == [digest(3)]
 
 

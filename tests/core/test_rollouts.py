@@ -126,7 +126,7 @@ def test_rollout_knows_when_it_began_and_when_it_ended() -> None:
     world.settle()
     (*_, last) = world.record.rollouts
     assert (last.started_at, last.finished_at) == (began, began + timedelta(minutes=10))
-    assert (last.version, last.digest) == (2, world.record.traffic)
+    assert (last.version, last.digest) == (2, world.record.routing.traffic)
 
 
 def test_time_of_waiting_for_people_is_added_up() -> None:

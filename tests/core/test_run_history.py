@@ -21,7 +21,7 @@ def limited(world: Simulation, good: int, bad: int) -> None:
 
 
 def history(world: Simulation) -> list[tuple[int, str, AnalysisPhase]]:
-    return [(run.rollout, str(run.stage), run.finding) for run in world.record.past_runs]
+    return [(run.rollout, str(run.stage), run.finding) for run in world.record.analyses.past]
 
 
 def roll(world: Simulation, *findings: AnalysisPhase) -> None:
@@ -37,7 +37,7 @@ def test_the_last_run_of_each_stage_is_no_history():
     roll(world, GOOD)
     measure(world, GOOD)
     assert history(world) == []
-    assert {run.stage for run in world.record.analysis} == {PRE, POST}
+    assert {run.stage for run in world.record.analyses.runs} == {PRE, POST}
 
 
 def test_the_newest_five_of_each_kind_are_remembered():
@@ -91,7 +91,7 @@ def test_every_attempt_at_an_answer_is_remembered():
         measure(world, OPEN)
         world.ask(OperatorCommand.PROMOTE)
         world.settle()
-    assert [(run.attempt, run.finding) for run in world.record.past_runs] == [(1, OPEN), (2, OPEN)]
+    assert [(run.attempt, run.finding) for run in world.record.analyses.past] == [(1, OPEN), (2, OPEN)]
 
 
 def test_run_that_is_stopped_is_remembered_as_terminated():
@@ -101,7 +101,7 @@ def test_run_that_is_stopped_is_remembered_as_terminated():
     measure(world, GOOD)
     world.push("3")
     world.settle()
-    (past,) = world.record.past_runs
+    (past,) = world.record.analyses.past
     assert (past.finding, past.finished_at, past.metrics[0].terminated) == (GOOD, world.now, True)
 
 
@@ -120,7 +120,7 @@ def test_of_a_past_run_only_verdict_counts_and_last_answers_stay():
     world.settle()
     pass_analysis(world)
     roll(world, GOOD)
-    (one,) = world.record.past_runs[0].metrics
+    (one,) = world.record.analyses.past[0].metrics
     assert (one.metric.query, one.metric.success, one.successful, len(one.measurements)) == ("{}", "", 2, 1)
 
 
@@ -146,4 +146,4 @@ def test_history_is_quiet():
     world.later(days=1)
     world.settle()
     assert world.settle() == 0
-    assert world.record.past_runs[-1].finished_at < world.now - timedelta(hours=1)
+    assert world.record.analyses.past[-1].finished_at < world.now - timedelta(hours=1)

@@ -87,7 +87,7 @@ def test_routes(name):
 @pytest.mark.parametrize("grpc", [1, 2, 0, None])
 def test_switch_is_true_when_all_have_moved(web, grpc):
     settled = settle_switch(moving(web, grpc)).record
-    assert (settled.switch is None) is (web == grpc == 2)
+    assert (settled.routing.switch is None) is (web == grpc == 2)
     assert len(settled.ledger) == int(web == grpc == 2)
 
 
@@ -102,7 +102,7 @@ GOES_ON = {
 @pytest.mark.parametrize("name", GOES_ON)
 def test_goes_on(name):
     state, expected = GOES_ON[name]
-    decided = decide_switch(state).record.switch
+    decided = decide_switch(state).record.routing.switch
     assert decided
     assert decided.withdrawn is not expected
 
@@ -249,7 +249,7 @@ NOTED = {
 @pytest.mark.parametrize("name", NOTED)
 def test_former_service_is_remembered(name):
     state, expected = NOTED[name]
-    assert note_former_services(state).record.former_services == expected
+    assert note_former_services(state).record.routing.former_services == expected
 
 
 LATE = NOW + 300 * SECOND

@@ -51,7 +51,7 @@ def test_lane(name):
 
 
 def test_a_switch_is_decided_with_its_commit_person_and_reason():
-    switch = decide_switch(world(active(1), candidate(2), names_=2)).record.switch
+    switch = decide_switch(world(active(1), candidate(2), names_=2)).record.routing.switch
     changed = primary(2).changed_by
     assert switch == Switch(
         digest(1), digest(2), SwitchKind.PROMOTION, NOW, changed.commit, changed.author, changed.subject
@@ -59,7 +59,7 @@ def test_a_switch_is_decided_with_its_commit_person_and_reason():
 
 
 def test_a_rollback_without_git_is_decided_with_its_person_and_reason_and_no_commit():
-    switch = decide_switch(world(legacy(1), active(2), names_=2, record={"override": BACK})).record.switch
+    switch = decide_switch(world(legacy(1), active(2), names_=2, record={"override": BACK})).record.routing.switch
     assert switch == Switch(digest(2), digest(1), SwitchKind.ROLLBACK, NOW, "", "ada", "5xx")
 
 
@@ -92,7 +92,7 @@ KEPT = {
 @pytest.mark.parametrize("name", KEPT)
 def test_switch(name):
     state, expected = KEPT[name]
-    switch = decide_switch(state).record.switch
+    switch = decide_switch(state).record.routing.switch
     assert switch
     assert (switch.to_digest, switch.decided_at, switch.withdrawn) == (
         expected.to_digest,
@@ -105,7 +105,7 @@ def test_a_rollback_holds_what_it_leaves_before_it_can_move_and_clears_the_deadl
     record = decide_switch(world(legacy(1), active(2), names_=1, sets=(pods(1, 3, 0), pods(2)))).record
     assert [(hold.digest, hold.reason) for hold in record.holds] == [(digest(2), "promote 1")]
     assert (record.numbered(1).retiring, record.numbered(1).scale_down_at) == (False, None)
-    assert record.switch is None
+    assert record.routing.switch is None
 
 
 def test_a_rollback_commit_without_a_subject_is_named_by_its_id():
@@ -130,7 +130,7 @@ def test_the_first_version_serves_without_main_only_when_it_is(name):
     branch = PromotionBranch(digest(int(offered)), "") if offered else None
     git = GitView(promotion=branch, main_refused=refused)
     state = world(candidate(1), desired=desired, observed={"git": git})
-    assert (decide_switch(state).record.switch is not None) is serves
+    assert (decide_switch(state).record.routing.switch is not None) is serves
 
 
 # --- settling ---
@@ -174,10 +174,10 @@ def test_nothing_is_settled_without_a_switch():
 def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
     record = settle_switch(settling()).record
     old, new = record.numbered(1), record.numbered(2)
-    assert (record.traffic, record.switch) == (digest(2), None)
+    assert (record.routing.traffic, record.routing.switch) == (digest(2), None)
     assert (new.stage, new.activated_at, new.left_at, new.arrived) == (Stage.ACTIVE, NOW, None, 1)
     assert (old.stage, old.left_at, old.retiring) == (Stage.LEGACY, NOW, True)
-    assert (record.activations, record.moves) == ((digest(1), digest(2)), 1)
+    assert (record.routing.activations, record.routing.moves) == ((digest(1), digest(2)), 1)
     assert record.objection(digest(1)) is None
     assert (old.scale_down_at - NOW).total_seconds() == 300
     (entry,) = record.ledger
@@ -362,7 +362,7 @@ ON_ITS_WAY = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
 def test_a_switch_that_is_not_wanted_any_more_is_withdrawn_and_the_services_say_so() -> None:
     """Who stands still between the record and the Service is refused when it goes on: the Service is another one."""
     state = decided(world(active(1), candidate(2), names_=1, record={"switch": ON_ITS_WAY}))
-    assert (state.record.switch, state.record.withdrawn) == (replace(ON_ITS_WAY, withdrawn=True), "5eed-1")
+    assert (state.record.routing.switch, state.record.withdrawn) == (replace(ON_ITS_WAY, withdrawn=True), "5eed-1")
     assert [action for action in state.actions if isinstance(action, MarkService)] == [
         MarkService("web", service("web", 1).selector, "5eed-1")
     ]
@@ -393,25 +393,28 @@ ENDS = {
 @pytest.mark.parametrize("name", ENDS)
 def test_a_withdrawn_switch_ends_once_no_write_of_it_can_come_through(name: str) -> None:
     state, marks, ends = ENDS[name]
-    assert (end_withdrawn(settle_switch(state)).record.switch is None) is ends
+    assert (end_withdrawn(settle_switch(state)).record.routing.switch is None) is ends
     decision = decided(state)
     assert [action.withdrawn for action in decision.actions if isinstance(action, MarkService)] == marks
-    assert decision.record.traffic == digest(1)
+    assert decision.record.routing.traffic == digest(1)
 
 
 def test_a_withdrawn_switch_that_came_through_before_the_mark_is_a_movement_and_is_taken_back() -> None:
     """Nobody can stop a request that is on its way; but each movement of traffic has its entry and its reason."""
     decision = decided(withdrawn(2))
     assert [entry.event for entry in decision.record.ledger] == [Event.PROMOTED, Event.HELD]
-    assert decision.record.switch
-    assert (decision.record.switch.to_digest, decision.record.switch.lane) == (digest(1), SwitchKind.ROLLBACK)
+    assert decision.record.routing.switch
+    assert (decision.record.routing.switch.to_digest, decision.record.routing.switch.lane) == (
+        digest(1),
+        SwitchKind.ROLLBACK,
+    )
 
 
 def test_another_switch_is_decided_once_the_withdrawn_one_is_over() -> None:
-    assert decided(withdrawn(names_=2)).record.switch == replace(ON_ITS_WAY, withdrawn=True)
+    assert decided(withdrawn(names_=2)).record.routing.switch == replace(ON_ITS_WAY, withdrawn=True)
     over = decided(withdrawn(names_=2, withdrawn="5eed-1"))
-    assert over.record.switch
-    assert not over.record.switch.withdrawn
+    assert over.record.routing.switch
+    assert not over.record.routing.switch.withdrawn
     assert [action.digest for action in over.actions if isinstance(action, SwitchTraffic)] == [digest(2)]
 
 

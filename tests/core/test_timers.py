@@ -108,7 +108,7 @@ BOUNDARIES = {
     ),
     "a suspension ends": (
         world(active(1), spec=UNTIL, record={"suspended": True}),
-        lambda decision: not decision.record.suspended,
+        lambda decision: not decision.record.operator.suspended,
     ),
 }
 

@@ -47,13 +47,13 @@ def test_traffic_is_to_go_where_primary_yaml_said_last_unless_main_has_none(miss
 def test_a_primary_that_is_removed_unreadable_or_unseen_moves_no_traffic_forward(missing: Missing) -> None:
     problems = (Problem("primary.yaml", "broken"),) if missing is Missing.UNREADABLE else ()
     state = world(active(1), candidate(2), names_=2, desired={"primary": missing, "problems": problems})
-    assert decided(state).record.switch is None
+    assert decided(state).record.routing.switch is None
 
 
 @pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
 def test_the_way_back_that_primary_yaml_named_last_goes_on(missing: Missing) -> None:
     state = world(legacy(1), active(2), names_=1, desired={"primary": missing, "target": missing})
-    assert decided(state).record.switch.lane is SwitchKind.ROLLBACK
+    assert decided(state).record.routing.switch.lane is SwitchKind.ROLLBACK
 
 
 @pytest.mark.parametrize("missing", [Missing.UNREADABLE, Missing.UNSEEN])
@@ -100,7 +100,7 @@ def test_a_size_that_nobody_knows_is_not_0() -> None:
     created = (pods(1, 0), pods(2, 0))
     state = world(active(1), candidate(2), names_=2, sets=created, desired=desired, record=unknown)
     assert (state.known_size, state.full_size) == (None, 1)
-    assert decided(state).record.switch is None
+    assert decided(state).record.routing.switch is None
 
 
 def test_a_size_of_0_that_is_asked_for_is_0() -> None:
@@ -111,7 +111,7 @@ def test_a_size_of_0_that_is_asked_for_is_0() -> None:
 def test_a_first_version_does_not_serve_from_a_replica_set_that_nobody_scaled() -> None:
     state = world(rising(1), names_=1, sets=(pods(1, 0),), desired={"target": Missing.UNREADABLE})
     state = state.with_record(replace(state.record, replicas=None))
-    assert decided(state).record.switch is None
+    assert decided(state).record.routing.switch is None
     assert any("to 1" in line for line in sentences(state)), "it is scaled first"
 
 

@@ -9,7 +9,7 @@ from gitops_bg.core.model.decision import Phase
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import Event, Hold, Record, Switch, SwitchKind
+from gitops_bg.core.model.record import Event, Hold, Record, Routing, Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage
 from gitops_bg.core.transitions.traffic.switching import settle_switch
@@ -217,7 +217,7 @@ def test_so_many_digests_that_served_are_remembered_and_those_of_all_known_versi
     decided_switch = Switch(digest(1), digest(2), SwitchKind.PROMOTION, NOW)
     record = {"activations": (digest(1), *past), "switch": decided_switch}
     state = world(active(1), candidate(2), observed={"active_service": service("web", 2)}, record=record)
-    assert settle_switch(state).record.activations == (digest(1), *past[1:], digest(2))
+    assert settle_switch(state).record.routing.activations == (digest(1), *past[1:], digest(2))
 
 
 def test_a_revert_to_a_forgotten_version_goes_the_way_back():
@@ -314,5 +314,5 @@ ORDER = {
 @pytest.mark.parametrize("name", ORDER)
 def test_came_before(name):
     one, other, before = ORDER[name]
-    record = Record(activations=(digest(1), digest(2)))
+    record = Record(routing=Routing(activations=(digest(1), digest(2))))
     assert record.came_before(digest(one), digest(other)) is before

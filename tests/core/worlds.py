@@ -13,11 +13,11 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, ServiceView
-from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 from gitops_bg.core.world import World
 from tests.core.consistency import contradictions
+from tests.core.records import record_of
 from tests.core.simulation import APP, manual, template
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -154,7 +154,7 @@ def world(
         spec or manual(),
         Desired(**{"commit": "c" * 40, **wanted, **(desired or {})}),
         Observed(**{**seen, **(observed or {})}),
-        Record(**{**remembered, **(record or {})}),
+        record_of(**{**remembered, **(record or {})}),
         now,
     )
     impossible = list(contradictions(made))

@@ -199,8 +199,8 @@ FAULTS = (
     Fault(
         "an override never ends",
         "transitions.git.decisions",
-        "    override = world.record.override\n    if override is None:\n        return world\n    arrived",
-        "    override = world.record.override\n    return world\n    arrived",
+        "    override = world.record.routing.override\n    if override is None:\n        return world\n    arrived",
+        "    override = world.record.routing.override\n    return world\n    arrived",
         "v2 on probation",
         2,
     ),
@@ -215,7 +215,7 @@ FAULTS = (
     Fault(
         "a retry is done again and again",
         "transitions.git.operator_requests",
-        "if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):",
+        "if retry is None or retry.number <= world.record.operator.retry or world.frozen or _is_of_unknown_order(world):",
         "if retry is None or world.frozen:",
         "rolled back with a hold",
         2,
@@ -223,7 +223,7 @@ FAULTS = (
     Fault(
         "a request is answered again and again",
         "transitions.git.operator_requests",
-        "if request is None or request.id == world.record.request:",
+        "if request is None or request.id == world.record.operator.request:",
         "if request is None:",
         "v2 on probation",
         3,
@@ -311,8 +311,8 @@ FAULTS = (
     Fault(
         "live traffic follows the target",
         "world",
-        "        return self.named or self.record.traffic",
-        "        return self.target_digest or self.record.traffic",
+        "        return self.named or self.record.routing.traffic",
+        "        return self.target_digest or self.record.routing.traffic",
         "v1 live",
         3,
     ),
@@ -327,7 +327,7 @@ FAULTS = (
     Fault(
         "a switch that is not wanted any more stays decided",
         "transitions.traffic.switching",
-        "if record.switch is None or record.switch.withdrawn:",
+        "if record.routing.switch is None or record.routing.switch.withdrawn:",
         "if True:",
         "v2 candidate ready",
         4,
@@ -351,8 +351,8 @@ FAULTS = (
     Fault(
         "a held target is begun again",
         "transitions.versions.versions",
-        "digest == world.record.traffic or world.record.held(digest):",
-        "digest == world.record.traffic:",
+        "digest == world.record.routing.traffic or world.record.held(digest):",
+        "digest == world.record.routing.traffic:",
         "v2 on probation",
         2,
     ),
@@ -383,7 +383,7 @@ FAULTS = (
     Fault(
         "an old retry that was not seen lifts the hold",
         "transitions.git.looks",
-        "if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:",
+        "if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.operator.retry:",
         "if True:",
         "a promotion on its way",
         4,
@@ -391,7 +391,7 @@ FAULTS = (
     Fault(
         "an older commit that nobody had seen ends an emergency",
         "transitions.git.looks",
-        "baseline=pending.baseline if awaits else world.record.primary",
+        "baseline=pending.baseline if awaits else world.record.git.primary",
         "baseline=pending.baseline",
         "a merge that nobody has seen",
         3,
@@ -407,7 +407,7 @@ FAULTS = (
     Fault(
         "a main that nobody has read names nothing",
         "world",
-        'return "" if self.desired.primary is Missing.ABSENT else self.record.primary',
+        'return "" if self.desired.primary is Missing.ABSENT else self.record.git.primary',
         'return ""',
         "v2 on probation",
         4,

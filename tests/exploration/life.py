@@ -191,12 +191,12 @@ class Life:
         clear = (
             before.primary in books.served
             and can_run(before.primary)
-            and not record.override
+            and not record.routing.override
             and not record.awaits_look
         )
         clear = clear and not self._goes_on_by_itself(head, head.primary)
         asked = self.cluster(state).request
-        answered = asked is None or asked[0] == record.request
+        answered = asked is None or asked[0] == record.operator.request
         if not record.epoch:  # A record that is lost does not know that main ever named another one.
             pass
         elif before.primary in books.served and head.primary not in books.came[: books.came.index(before.primary)]:
@@ -221,8 +221,8 @@ class Life:
         books, record, cluster = self.books(state), self.record(state), self.cluster(state)
         quiet = (
             not record.awaits_look
-            and record.override is None
-            and (cluster.request is None or cluster.request[0] == record.request)
+            and record.routing.override is None
+            and (cluster.request is None or cluster.request[0] == record.operator.request)
         )
         if not quiet or not head.primary or not all(map(can_run, (head.primary, before.target, head.target))):
             return None
@@ -276,7 +276,7 @@ class Life:
 
     def ask(self, state: State, verb: str) -> State | None:
         cluster = self.cluster(state)
-        if not cluster.exists or (cluster.request and cluster.request[0] != self.record(state).request):
+        if not cluster.exists or (cluster.request and cluster.request[0] != self.record(state).operator.request):
             return None
         number = str(int(cluster.request[0]) + 1 if cluster.request else 1)
         state = self.decided(self.with_cluster(state, cluster._replace(request=(number, verb))))
@@ -285,7 +285,7 @@ class Life:
     def offline(self, state: State) -> State | None:
         """A pass of the CLI without Git, which carries out what was asked for."""
         cluster = self.cluster(state)
-        if not cluster.request or cluster.request[0] == self.record(state).request:
+        if not cluster.request or cluster.request[0] == self.record(state).operator.request:
             return None
         return self._pass(state, "", Agent(away=True), None)
 
@@ -310,7 +310,7 @@ class Life:
         before = cluster.active if role == "active" else cluster.preview
         if before is None or before == tag:
             return None
-        if record.switch and tag and digest(tag) == record.switch.to_digest:
+        if record.routing.switch and tag and digest(tag) == record.routing.switch.to_digest:
             return None
         return self.with_cluster(state, cluster._replace(**{role: tag}))
 
@@ -377,7 +377,9 @@ class Life:
     @staticmethod
     def _next_look(record: Record) -> int:
         """Its number only has to be higher than those of decisions that wait for it."""
-        waiting = [hold.awaits for hold in record.holds] + ([record.override.awaits] if record.override else [])
+        waiting = [hold.awaits for hold in record.holds] + (
+            [record.routing.override.awaits] if record.routing.override else []
+        )
         numbers = [stamp.number for one in waiting if one for stamp in (one, *one.others)]
         return max(numbers, default=-1) + 1
 
@@ -385,9 +387,9 @@ class Life:
         """The commit that was seen before and that main does not contain, unless somebody accepted that."""
         has, main = self.pools.commits(git.main), self.pools.main
         known = main[agent.main][-1] if agent.main >= 0 else None
-        seen = (agent.rewritten, known.id if known else "", record.main.commit)
+        seen = (agent.rewritten, known.id if known else "", record.git.main.commit)
         lost = next((one for one in seen if one and one not in has), "")
-        generation = max(known.generation if known else 0, record.main.generation)
+        generation = max(known.generation if known else 0, record.git.main.generation)
         return "" if main[git.main][-1].generation > generation else lost
 
     def accept(self, state: State) -> State | None:
@@ -508,23 +510,28 @@ class Life:
             before,
             after,
             self.cluster(state),
-            asked=before.request != after.request,
+            asked=before.operator.request != after.operator.request,
             reverted=bool(main) and bool(main[-1].reverts),
-            later=self._said_since(state, agent, asked=before.request != after.request),
+            later=self._said_since(state, agent, asked=before.operator.request != after.operator.request),
             meant=self._meant(state),
             target=main[-1].target if main else "",
             ledger=agent.ledger if not before.epoch or before.unrecalled else None,
         )
         request = self.cluster(state).request
-        if request and request[1] == "abort" and before.request != after.request == request[0]:
+        if request and request[1] == "abort" and before.operator.request != after.operator.request == request[0]:
             newest = self.pools.main[books.newest][-1] if books.newest >= 0 else None
             books = promises.aborted(books, before, newest)
         auto = self.rules.spec.strategy.auto_promotion_enabled
-        if request and before.request != after.request == request[0] and after.override and not auto:
-            back = tag_of(after.override.to_digest)
+        if (
+            request
+            and before.operator.request != after.operator.request == request[0]
+            and after.routing.override
+            and not auto
+        ):
+            back = tag_of(after.routing.override.to_digest)
             if can_run(back):
                 books = books._replace(expect=(back, f"an operator asked for {request[1]}, back to {back}"))
-        if before.request != after.request:
+        if before.operator.request != after.operator.request:
             books = books._replace(asked=-1)
         return self.with_books(state, books)._replace(record=outcome.record)
 
@@ -737,7 +744,7 @@ class Life:
         holds = frozenset(hold.digest for hold in record.holds)
         given = (head.target, head.primary, head.suspended, head.retry[0], holds)
         branch = self.git(state).branch
-        end = (tag_of(record.traffic), cluster.active, branch[0] if branch else "")
+        end = (tag_of(record.routing.traffic), cluster.active, branch[0] if branch else "")
         before, _ = self._ends.setdefault(given, (end, state))
         if before != end:
             raise Violation(f"the end depends on the interleaving: {given[:2]} ended as {before} and as {end}")
@@ -861,8 +868,8 @@ def _told_by(actions: tuple[act.Action, ...], record: Record) -> Ledger:
         published.entries[-1].sequence,
         record.rollout,
         record.last_version,
-        record.activations,
+        record.routing.activations,
         tuple(replace(hold, since=LONG_AGO) for hold in record.holds),
         tuple(replace(hold, since=LONG_AGO) for hold in record.past_holds),
-        record.primary_by,
+        record.git.primary_by,
     )

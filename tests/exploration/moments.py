@@ -11,11 +11,12 @@ from typing import Any
 
 from gitops_bg.core.model.record import LedgerEntry, Record
 from gitops_bg.core.model.version import Version
+from tests.core.records import OWN, PLACES
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(seconds=700)
 """Longer than any delay of the seeds."""
-DROPPED: dict[str, Any] = {"rollouts": (), "past_runs": ()}
+DROPPED: dict[tuple[str, str], Any] = {PLACES["rollouts"]: (), PLACES["past_runs"]: ()}
 """Books for people, which no decision reads."""
 
 
@@ -58,31 +59,46 @@ def _shifted(part: Any, seconds: float) -> Any:
     return _mapped(part, lambda moment: moment - delta)
 
 
-def _parts(record: Record) -> dict[str, Any]:
-    """The fields that hold times; those of the ledger are for people."""
-    return {name: value for name in _TIMED if (value := getattr(record, name))}
+def _read(record: Record, place: tuple[str, str]) -> Any:
+    part, name = place
+    return getattr(record if part == OWN else getattr(record, part), name)
+
+
+def _timed(record: Record) -> dict[tuple[str, str], Any]:
+    """The fields that hold times, by their places; those of the ledger are for people."""
+    return {place: value for place in _TIMED if (value := _read(record, place))}
+
+
+def _with(record: Record, values: dict[tuple[str, str], Any]) -> Record:
+    for part in {part for part, _ in values}:
+        changed = {name: value for (owner, name), value in values.items() if owner == part}
+        if part == OWN:
+            record = replace(record, **changed)
+        else:
+            record = record.with_part(replace(getattr(record, part), **changed))
+    return record
 
 
 def moved_back(record: Record, seconds: float) -> Record:
     """The record as it is so many seconds later, seen from then."""
     moved = {
-        name: tuple(_shifted(one, seconds) for one in value) if isinstance(value, tuple) else _shifted(value, seconds)
-        for name, value in _parts(record).items()
+        place: tuple(_shifted(one, seconds) for one in value) if isinstance(value, tuple) else _shifted(value, seconds)
+        for place, value in _timed(record).items()
     }
-    return canonical(replace(record, **moved))
+    return canonical(_with(record, moved))
 
 
 def canonical(record: Record) -> Record:
     """Equal for records that no decision tells apart."""
-    if any(getattr(record, name) != value for name, value in DROPPED.items()):
-        record = replace(record, **DROPPED)
+    if any(_read(record, place) != value for place, value in DROPPED.items()):
+        record = _with(record, DROPPED)
     if any(entry.at != LONG_AGO for entry in record.ledger):
         record = replace(record, ledger=tuple(map(_told, record.ledger)))
-    if record.switch and record.switch.commit:
-        record = replace(record, switch=replace(record.switch, commit=""))
-    parts = _parts(record)
+    if record.routing.switch and record.routing.switch.commit:
+        record = record.with_part(replace(record.routing, switch=replace(record.routing.switch, commit="")))
+    timed = _timed(record)
     old: set[datetime] = set()
-    for value in parts.values():
+    for value in timed.values():
         for one in value if isinstance(value, tuple) else (value,):
             old |= _times(one)
     if not old:
@@ -90,11 +106,11 @@ def canonical(record: Record) -> Record:
     ranks = {moment: LONG_AGO - timedelta(seconds=rank) for rank, moment in enumerate(sorted(old, reverse=True), 1)}
     if all(moment == rank for moment, rank in ranks.items()):
         return record
-    ranked = {name: _mapped(value, lambda moment: ranks.get(moment, moment)) for name, value in parts.items()}
-    if "versions" in ranked:
-        pairs = zip(record.versions, ranked["versions"], strict=True)
-        ranked["versions"] = tuple(_with_deadline(before, after) for before, after in pairs)
-    return replace(record, **ranked)
+    ranked = {place: _mapped(value, lambda moment: ranks.get(moment, moment)) for place, value in timed.items()}
+    if _VERSIONS in ranked:
+        pairs = zip(record.versions, ranked[_VERSIONS], strict=True)
+        ranked[_VERSIONS] = tuple(_with_deadline(before, after) for before, after in pairs)
+    return _with(record, ranked)
 
 
 def _told(entry: LedgerEntry) -> LedgerEntry:
@@ -109,9 +125,8 @@ def _with_deadline(before: Version, after: Version) -> Version:
     return replace(after, retirement=replace(way_out, until=way_out.since + (was.until - was.since)))
 
 
-_TIMELESS = ("ledger", *DROPPED)
+_VERSIONS = PLACES["versions"]
+_TIMELESS = (PLACES["ledger"], *DROPPED)
 _TIMED = tuple(
-    one.name
-    for one in fields(Record)
-    if one.name not in _TIMELESS and not isinstance(getattr(Record(), one.name), str | int)
+    place for place in PLACES.values() if place not in _TIMELESS and not isinstance(_read(Record(), place), str | int)
 )

@@ -129,17 +129,17 @@ class Passes:
         spec = self.spec_of(head, cluster)
         desired = self.desired_of(agent, head, record)
         observed = self.observed_of(agent, cluster_id, head)
-        main = compared(record.main, desired)
+        main = compared(record.git.main, desired)
         numbers = (self._number(spec), self._number(desired), self._number(observed))
         key = (*numbers, self._without_names(record_id, main), verdict)
         said = self._said.get(key)
         if said is None:
-            asked = replace(record, main=main)
+            asked = record.with_part(replace(record.git, main=main))
             said = self._said[key] = self._decide(spec, nameless(desired), observed, asked, verdict)
         outcome, after = said
         if outcome.record < 0:
             return outcome._replace(record=record_id)
-        return outcome._replace(record=self.pools.record.number(named(after, main, record.main, desired)))
+        return outcome._replace(record=self.pools.record.number(named(after, main, record.git.main, desired)))
 
     def _number(self, part: AppSpec | Desired | Observed) -> int:
         """Of a part of a question, which is kept for good: worked out once."""
@@ -152,7 +152,9 @@ class Passes:
     def _without_names(self, record: int, main: KnownMain) -> int:
         known = self._compared.get((record, main))
         if known is None:
-            value = self._questions.number(replace(self.pools.record[record], main=main))
+            value = self._questions.number(
+                self.pools.record[record].with_part(replace(self.pools.record[record].git, main=main))
+            )
             known = self._compared[record, main] = value
         return known
 
@@ -203,8 +205,8 @@ class Passes:
         if since := asks_what_passed(known, record):
             passed = what_passed(self.pools.main[agent.main], since)
             key, known = self._kept((*key, passed), lambda: replace(known, passed=passed))
-        if head and head.retry[1] > record.retry + 1:
-            retries = retries_passed(self.pools.main[agent.main], record.retry)
+        if head and head.retry[1] > record.operator.retry + 1:
+            retries = retries_passed(self.pools.main[agent.main], record.operator.retry)
             key, known = self._kept((*key, retries), lambda: replace(known, retries_passed=retries))
         if asks_for_provenance(known, record):
             told = self.pools.main[agent.main]
@@ -224,9 +226,9 @@ class Passes:
             return Knowledge.UNKNOWN
         if agent.rewritten:
             return Knowledge.REWRITTEN
-        if record.main.commit in ("", head.id):
+        if record.git.main.commit in ("", head.id):
             return Knowledge.SAME
-        if record.main.commit in self.pools.commits(agent.main) or head.generation > record.main.generation:
+        if record.git.main.commit in self.pools.commits(agent.main) or head.generation > record.git.main.generation:
             return Knowledge.NEWER
         return Knowledge.UNKNOWN if agent.away else Knowledge.OLDER
 

@@ -31,11 +31,16 @@ def broken(promise: str) -> Violation:
 
 def goes_on_unread(before: Record, after: Record, cluster: Cluster) -> None:
     """Who cannot read main concludes nothing from that: a way back that is decided goes on."""
-    switch, now = before.switch, after.switch
-    if switch is None or switch.withdrawn or switch.lane is not SwitchKind.ROLLBACK or before.request != after.request:
+    switch, now = before.routing.switch, after.routing.switch
+    if (
+        switch is None
+        or switch.withdrawn
+        or switch.lane is not SwitchKind.ROLLBACK
+        or before.operator.request != after.operator.request
+    ):
         return
     there, here = (cluster.available(tag_of(one)) for one in (switch.to_digest, switch.from_digest))
-    given_up = after.traffic == before.traffic and (now is None or now.withdrawn)
+    given_up = after.routing.traffic == before.routing.traffic and (now is None or now.withdrawn)
     if given_up and there and there >= here:
         raise broken(f"the way back to {tag_of(switch.to_digest)} is given up by somebody who has not read main")
 
@@ -62,15 +67,19 @@ def saved(
     fresh = tuple(one for one in after.ledger if one.sequence > books.told)
     books = _ledger_tells_what_happened(books, before, after, fresh, cluster)
     _holds_stay(books, before, after)
-    known = after.override and before.override and after.override.to_digest == before.override.to_digest
-    if after.override and not known:
+    known = (
+        after.routing.override
+        and before.routing.override
+        and after.routing.override.to_digest == before.routing.override.to_digest
+    )
+    if after.routing.override and not known:
         told = frozenset(hold.digest for hold in ledger.holds) if ledger else frozenset()
         _has_a_cause(
             after,
             before,
             fresh,
             asked=asked,
-            reverted=reverted or bool(told & {after.override.from_digest, after.traffic}),
+            reverted=reverted or bool(told & {after.routing.override.from_digest, after.routing.traffic}),
         )
         _is_no_whim(after, before, cluster, asked=asked, reverted=reverted)
     if target not in ("", "?"):
@@ -105,7 +114,7 @@ def _passed_over(before: Record, after: Record, target: str) -> frozenset[str]:
 
 def _comes_first(record: Record) -> bool:
     """Whether an emergency counts before what main shows next: nobody can tell which of the two is older."""
-    return record.override is not None and record.override.awaits is not None
+    return record.routing.override is not None and record.routing.override.awaits is not None
 
 
 def _ledger_tells_what_happened(
@@ -123,7 +132,7 @@ def _ledger_tells_what_happened(
             if not owed or owed[0] != told:
                 raise broken(f"I4: the ledger tells of a movement that was not: {entry.event} {told[0]} -> {told[1]}")
             owed = owed[1:]
-    if before.switch and not after.switch and owed and owed[-1] == (cluster.active, live):
+    if before.routing.switch and not after.routing.switch and owed and owed[-1] == (cluster.active, live):
         owed, live = owed[:-1], owed[-1][0]  # Somebody undid it before anybody looked again: it was none.
     books = books._replace(live=live, served=served, came=came)
     return books._replace(owed=owed, told=max([books.told, *(one.sequence for one in fresh)]))
@@ -139,8 +148,8 @@ def _holds_stay(books: Books, before: Record, after: Record) -> None:
 
 def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], *, asked: bool, reverted: bool) -> None:
     """Every override has a visible cause: an operator, a revert in main, or a failure that the ledger tells."""
-    override = after.override
-    if override is None or (override.diverged and before.override):
+    override = after.routing.override
+    if override is None or (override.diverged and before.routing.override):
         return
     held = before.held(override.from_digest) is not None
     told = held or any(one.event in CAUSES for one in fresh)
@@ -151,10 +160,11 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
 def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> None:
     """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
     failed = any(
-        run.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR) for run in (*after.analysis, *after.past_runs)
+        run.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
+        for run in (*after.analyses.runs, *after.analyses.past)
     )
-    healthy = cluster.available(tag_of(before.traffic)) >= SIZE
-    override = after.override
+    healthy = cluster.available(tag_of(before.routing.traffic)) >= SIZE
+    override = after.routing.override
     if override and healthy and not (asked or reverted or failed or before.held(override.from_digest)):
         raise broken(f"traffic goes back to {tag_of(override.to_digest)} though nothing is wrong")
 
@@ -206,12 +216,12 @@ def _switched(  # one promise after the other
         raise broken(f"I1: {action}: {before.available(tag)} pods, while {before.available(left)} serve")
     if before.available(tag) == 0:
         raise broken(f"I1: {action}, which has no pods")
-    if record.switch is None or tag_of(record.switch.to_digest) != tag:
+    if record.routing.switch is None or tag_of(record.routing.switch.to_digest) != tag:
         raise broken(f"{action}, which the record does not say: it was decided with old knowledge")
     named = any(commit.primary == tag for commit in main)
     if left and tag not in books.served and not named:
         raise broken(f"I3: {action}, which main never named and which never served")
-    override = record.override is not None and tag_of(record.override.to_digest) == tag
+    override = record.routing.override is not None and tag_of(record.routing.override.to_digest) == tag
     if left and not override and not (newest and newest.primary == tag):
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
     if action.lane is SwitchKind.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
@@ -227,7 +237,7 @@ def _switched(  # one promise after the other
     served = (*(one for one in books.served if one != tag), tag)
     came = books.came if tag in books.came else (*books.came, tag)
     expect = books.expect
-    if expect and expect[0] != tag and record.override and not record.override.by:
+    if expect and expect[0] != tag and record.routing.override and not record.routing.override.by:
         expect = None  # An emergency that no person asked for came later.
     books = books._replace(
         live=tag, bad=bad, left=gone, mild=books.mild - {left, tag}, stopped=books.stopped - {tag}, owed=owed
@@ -263,7 +273,7 @@ def published(action: act.PublishLedger, epoch: str, sequence: int) -> None:
 
 def is_judged(record: Record, tag: str) -> bool:
     """Whether no analysis has anything against a version."""
-    return all(run.finding is AnalysisPhase.SUCCESSFUL for run in record.analysis if tag_of(run.digest) == tag)
+    return all(run.finding is AnalysisPhase.SUCCESSFUL for run in record.analyses.runs if tag_of(run.digest) == tag)
 
 
 # --- rest ---------------------------------------------------------------------------------------------------
@@ -271,7 +281,7 @@ def is_judged(record: Record, tag: str) -> bool:
 
 def aborted(books: Books, before: Record, newest: Commit | None) -> Books:
     """What an operator has just stopped: what main asks for, and what does not serve yet."""
-    if newest is None or before.override or not books.live:
+    if newest is None or before.routing.override or not books.live:
         return books
     named = newest.primary not in ("", books.live)
     coming = newest.primary if named else newest.target
@@ -293,7 +303,7 @@ def rests(
     head: Commit, cluster: Cluster, record: Record, books: Books, *, frozen: bool, can_run: Callable[[str], bool]
 ) -> None:
     """What must be true of a world that has come to rest, with Git and pods well."""
-    live = tag_of(record.traffic)
+    live = tag_of(record.routing.traffic)
     if books.owed:
         raise broken(f"I4: the ledger never tells of the movement {books.owed[0][0]} -> {books.owed[0][1]}")
     if not cluster.exists:
@@ -302,8 +312,10 @@ def rests(
         raise broken(f"I7: the Service ends at {cluster.active!r}, the record at {live}")
     if live != books.live and books.live:
         raise broken(f"I7: the record says {live}, traffic was moved to {books.live}")
-    if not frozen and record.override:
-        raise broken(f"the override to {tag_of(record.override.to_digest)} never ends, though main takes commits")
+    if not frozen and record.routing.override:
+        raise broken(
+            f"the override to {tag_of(record.routing.override.to_digest)} never ends, though main takes commits"
+        )
     if (
         not frozen
         and head.primary
@@ -317,7 +329,7 @@ def rests(
     shown = cluster.pods(cluster.preview)
     if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
-    for run in record.analysis:
+    for run in record.analyses.runs:
         failed = tag_of(run.digest) if run.finding is AnalysisPhase.FAILED else ""
         if (
             failed
@@ -341,4 +353,4 @@ def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[st
 
 
 def _of(record: Record, tag: str) -> list[AnalysisRun]:
-    return [run for run in record.analysis if tag_of(run.digest) == tag]
+    return [run for run in record.analyses.runs if tag_of(run.digest) == tag]

@@ -21,5 +21,7 @@ def compared(known: Main, desired: Desired) -> Main:
 
 def named(answer: Record, asked: Main, known: Main, desired: Desired) -> Record:
     """The answer of the engine with the names that were left out of the question."""
-    same = answer.main == asked
-    return replace(answer, main=known if same else Main(desired.commit, answer.main.generation, desired.tree))
+    same = answer.git.main == asked
+    return answer.with_part(
+        replace(answer.git, main=known if same else Main(desired.commit, answer.git.main.generation, desired.tree))
+    )

@@ -8,7 +8,7 @@ from tests.core.simulation import deployed, manual
 from tests.exploration import quick
 
 RECORD = deployed(manual()).record
-VALUES = (RECORD, RECORD.versions[0], RECORD.versions[0].snapshot, RECORD.main, manual(), manual().strategy)
+VALUES = (RECORD, RECORD.versions[0], RECORD.versions[0].snapshot, RECORD.git.main, manual(), manual().strategy)
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)

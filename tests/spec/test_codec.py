@@ -18,7 +18,7 @@ from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import Observed
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import Analyses, Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.spec.codec import from_json, to_json
@@ -154,8 +154,8 @@ def test_an_analysis_run_survives_a_restart() -> None:
     plan = Plan((Metric("errors", "prometheus", '{"query":"up"}', "result < 1", interval=30, count=3),))
     run = begin(AnalysisRun(AnalysisStage.POST, "v1:3f", 7, fallback="v1:2e"), plan, "3f", "2e", NOW)
     run = take(run, "5eed", MeasurementResult(id_of(run, "5eed", run.metrics[0]), AnalysisPhase.SUCCESSFUL, NOW, "0.5"))
-    written = json.loads(json.dumps(to_json(Record(analysis=(run,)))))
-    assert from_json(Record, written).analysis == (run,)
+    written = json.loads(json.dumps(to_json(Record(analyses=Analyses(runs=(run,))))))
+    assert from_json(Record, written).analyses.runs == (run,)
     assert written["analysis"][0]["metrics"][0]["measurements"] == [
         {"finding": "Successful", "at": "2026-03-01T12:00:00Z", "value": "0.5"}
     ]

@@ -25,7 +25,7 @@ def tell(web: App, agents: Mortals, *, first: str, second: str) -> None:
     agents.until(lambda: web.status["active"]["digest"] == web.digest(second), "the record says so")
     web.revert(promotion)
     agents.until(lambda: live() == first, f"{first} is live again")
-    agents.until(lambda: not web.record.switch and web.record.held(web.digest(second)), "the record says so")
+    agents.until(lambda: not web.record.routing.switch and web.record.held(web.digest(second)), "the record says so")
     agents.until(lambda: not web.offered(), "the promotion branch is gone")
 
 

@@ -335,7 +335,7 @@ class App:
     def is_told(self) -> bool:
         """Whether the ledger has everything that the record has to tell, and no switch is on its way."""
         record = self.record
-        return record.switch is None and not record.ledger
+        return record.routing.switch is None and not record.ledger
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

@@ -107,19 +107,19 @@ class Catalog:
         followed, reachable = reading.followed, not self.unreachable
         if followed.lost and not self._may_say(followed, app, record):
             return Knowledge.REWRITTEN
-        known = self._lineage.relation(followed, app, record.main, reachable=reachable)
-        if not (known.counts and record.lost) or followed.lost:
+        known = self._lineage.relation(followed, app, record.git.main, reachable=reachable)
+        if not (known.counts and record.git.lost) or followed.lost:
             return known
-        lost = Main(record.lost, record.main.generation)
+        lost = Main(record.git.lost, record.git.main.generation)
         return self._lineage.relation(followed, app, lost, reachable=reachable)
 
     def said(self, app: AppKey, before: Record, after: Record) -> None:
         """A record was saved: what it says of a lost main since, this process said."""
-        if after.lost and not before.lost:
+        if after.git.lost and not before.git.lost:
             self._rewrite_reports.said(app, self.rewritten, self.reading.followed.polls)
 
     def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._rewrite_reports.may_say(app, followed.lost, followed.polls, shown=bool(record.lost))
+        return self._rewrite_reports.may_say(app, followed.lost, followed.polls, shown=bool(record.git.lost))
 
     def waits_for_look(self, app: AppKey) -> bool:
         """An app waits for the next look at main; whether that is news."""
@@ -134,7 +134,7 @@ class Catalog:
         process, nothing is known of main, and nothing is concluded from that.
         """
         followed, auxiliary_objects, entry = reading.followed, config.auxiliary_objects, reading.found(app)
-        never_described = entry is not None and entry.config.spec is None and not record.traffic
+        never_described = entry is not None and entry.config.spec is None and not record.routing.traffic
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
             commit=followed.commit,
@@ -160,12 +160,12 @@ class Catalog:
 
     def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
         """Who asked for what app.yaml asks for; only where that is news to the record."""
-        if spec and record.suspended is (spec.suspend is None):
+        if spec and record.operator.suspended is (spec.suspend is None):
             desired = replace(desired, suspended_by=self._askers.of(app, "suspend", desired.commit))
-        if spec and spec.retry and spec.retry.number > record.retry:
+        if spec and spec.retry and spec.retry.number > record.operator.retry:
             desired = replace(desired, retried_by=self._askers.of(app, "retry", desired.commit))
         if spec and spec.retry and asks_for_retries(spec, record):
-            passed = self._askers.retries(app, record.retry, spec.retry, desired.commit)
+            passed = self._askers.retries(app, record.operator.retry, spec.retry, desired.commit)
             desired = replace(desired, retries_passed=passed)
         return desired
 

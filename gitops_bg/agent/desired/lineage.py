@@ -71,8 +71,8 @@ class _Waiting:
 
 def main_of(record: Record) -> Main:
     """The main that a record was decided from; of the code of before, the commit that its live version comes from."""
-    active = record.version(record.traffic)
-    return record.main if record.main.commit or active is None else Main(active.source.commit)
+    active = record.version(record.routing.traffic)
+    return record.git.main if record.git.main.commit or active is None else Main(active.source.commit)
 
 
 class Lineage:

@@ -71,7 +71,7 @@ def log_decision(
     extra = fields(
         app=app,
         rollout=record.rollout,
-        digest=record.switch.to_digest if record.switch else record.traffic,
+        digest=record.routing.switch.to_digest if record.routing.switch else record.routing.traffic,
         commit=commit,
         phase=decision.phase.value,
         actions=[type(action).__name__ for action in decision.actions] or None,

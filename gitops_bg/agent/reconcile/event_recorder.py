@@ -53,7 +53,7 @@ class EventRecorder:
         self._metrics.replicas(app, decision.counts)
         self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
-        active, candidate = record.version(record.traffic), record.version(record.preview)
+        active, candidate = record.version(record.routing.traffic), record.version(record.routing.preview)
         self._metrics.app_info(
             app,
             decision.phase,
@@ -81,8 +81,10 @@ class EventRecorder:
     def _tell_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
         """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
         self._metrics.event(app, entry.event)
-        if before.switch and entry.event in MOVES:
-            self._metrics.moved(app, before.switch.lane, (entry.at - before.switch.decided_at).total_seconds())
+        if before.routing.switch and entry.event in MOVES:
+            self._metrics.moved(
+                app, before.routing.switch.lane, (entry.at - before.routing.switch.decided_at).total_seconds()
+            )
         message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
         self.event(app, EVENTS[entry.event].reason, message, warning=severity_of(entry) is not Severity.INFO)
 

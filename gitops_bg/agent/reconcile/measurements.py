@@ -55,7 +55,7 @@ class MeasurementRunner:
         """Tell the metrics of the results that a saved record has taken into account."""
         waiting = {measure.id for measure in still_due}
         providers = {
-            (run.stage, one.metric.name): one.metric.provider for run in before.analysis for one in run.metrics
+            (run.stage, one.metric.name): one.metric.provider for run in before.analyses.runs for one in run.metrics
         }
         for result in results:
             if result.id not in waiting:

@@ -1,7 +1,7 @@
 """What this process said of a rewritten main, app by app; whom another agent contradicts is silent.
 
-Another agent takes it back (`Record.lost`) because its own main contains what ours lacks: then ours lags behind, and
-two agents must not write a status in turns (`contradiction_backoff`). Said again it is later and later.
+Another agent takes it back (`Record.git.lost`) because its own main contains what ours lacks: then ours lags behind,
+and two agents must not write a status in turns (`contradiction_backoff`). Said again it is later and later.
 """
 
 from collections.abc import Iterator

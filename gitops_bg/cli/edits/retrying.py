@@ -6,5 +6,5 @@ from gitops_bg.core.model.spec import Retry
 
 def next_retry(facts: Facts, digest: str, by: str) -> Retry:
     """What asks for a new rollout of ``digest``: with a number that nobody used yet."""
-    last = max(facts.record.retry, facts.spec.retry.number if facts.spec.retry else 0)
+    last = max(facts.record.operator.retry, facts.spec.retry.number if facts.spec.retry else 0)
     return Retry(digest, last + 1, by, facts.record.sequence)

@@ -56,12 +56,12 @@ def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, out
     """Leave the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
     before = cluster.record
     cluster.ask(request)
-    by_agent = cluster.wait(lambda record: record.request == request.id, patience.grace)
+    by_agent = cluster.wait(lambda record: record.operator.request == request.id, patience.grace)
     if not by_agent:
         output.note(f"no agent answered within {spoken(patience.grace)}; acting on the cluster directly")
 
     def settled(record: Record) -> bool:
-        return record.request == request.id and _has_arrived(record)
+        return record.operator.request == request.id and _has_arrived(record)
 
     done = cluster.wait(settled, patience.timeout) if by_agent else cluster.act(settled, patience.timeout, output.note)
     if not done:
@@ -73,4 +73,6 @@ def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, out
 
 def _has_arrived(record: Record) -> bool:
     """Whether no traffic is on its way."""
-    return record.switch is None and (record.override is None or record.traffic == record.override.to_digest)
+    return record.routing.switch is None and (
+        record.routing.override is None or record.routing.traffic == record.routing.override.to_digest
+    )

@@ -14,7 +14,7 @@ def wait_for_traffic(session: Session, kube: ClusterOptions, app: AppKey, digest
 
     def arrived() -> bool:
         record = session.cluster.record(app)
-        return record.traffic == digest and record.switch is None
+        return record.routing.traffic == digest and record.routing.switch is None
 
     with changes(access(kube), app.namespace) as wait:
         if not until(arrived, wait, seconds):

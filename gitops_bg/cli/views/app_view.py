@@ -48,7 +48,7 @@ class AppView:
     @property
     def active(self) -> Version | None:
         """The version that live traffic goes to."""
-        return self.record.version(self.record.traffic) if self.record.traffic else None
+        return self.record.version(self.record.routing.traffic) if self.record.routing.traffic else None
 
     @property
     def newest(self) -> Version | None:
@@ -70,7 +70,7 @@ class AppView:
 
     def all_runs_of(self, version: Version) -> list[AnalysisRun]:
         """All analysis runs of a version that are remembered, the newest last."""
-        runs = (*self.record.past_runs, *self.record.analysis)
+        runs = (*self.record.analyses.past, *self.record.analyses.runs)
         return [run for run in runs if run.digest == version.digest]
 
     def version_of(self, short_digest: str) -> Version | None:

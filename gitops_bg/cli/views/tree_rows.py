@@ -51,7 +51,7 @@ def root_of(sight: AppView, now: datetime) -> Branch:
 
 
 def _version(sight: AppView, version: Version, now: datetime) -> Branch:
-    traffic = version.digest == sight.record.traffic
+    traffic = version.digest == sight.record.routing.traffic
     return Branch(
         f"# v{version.number} ({short(version.digest)}) {version.color}",
         "Version",
@@ -75,9 +75,9 @@ def standing_of(version: Version) -> str:
 
 def _about(sight: AppView, version: Version) -> Iterator[str]:
     hold = sight.record.held(version.digest)
-    if version.digest == sight.record.traffic:
+    if version.digest == sight.record.routing.traffic:
         yield "live"
-    if version.digest == sight.record.preview:
+    if version.digest == sight.record.routing.preview:
         yield "preview"
     if hold:
         yield f"on hold: {hold.reason}"

@@ -82,8 +82,8 @@ def _images(sight: AppView) -> Iterator[str]:
 
 
 def _roles(sight: AppView) -> Iterator[tuple[str, str]]:
-    yield "active", sight.record.traffic
-    yield "preview", sight.record.preview
+    yield "active", sight.record.routing.traffic
+    yield "preview", sight.record.routing.preview
 
 
 def images_of(version: Version) -> Iterator[str]:

@@ -297,7 +297,7 @@ class Jobs:
 
 def _awaited(record: Record) -> Iterator[MeasurementId]:
     """The measurements by Jobs that the record waits for, or soon will."""
-    for run in record.analysis:
+    for run in record.analyses.runs:
         for one in run.metrics:
             if run.running and one.finding is AnalysisPhase.RUNNING and one.metric.provider == PROVIDER:
                 yield id_of(run, record.epoch, one)
@@ -305,7 +305,7 @@ def _awaited(record: Record) -> Iterator[MeasurementId]:
 
 def _kept(record: Record) -> Iterator[tuple[str, int]]:
     """How many ended Jobs stay of each metric of each run that is remembered."""
-    for run in (*record.past_runs, *record.analysis):
+    for run in (*record.analyses.past, *record.analyses.runs):
         for one in run.metrics:
             if one.metric.provider == PROVIDER:
                 yield metric_of(str(id_of(run, record.epoch, one))), one.metric.retention

@@ -53,7 +53,7 @@ def live_service_names(state: AppState | None) -> ServiceNames:
 
 def former_names(config: AppConfig | None, state: AppState | None, record: Record) -> tuple[str, ...]:
     """The Services that the live object or the record names as active, and Git no longer names."""
-    before = {*live_service_names(state).all_active(), *(each.name for each in record.former_services)}
+    before = {*live_service_names(state).all_active(), *(each.name for each in record.routing.former_services)}
     return tuple(sorted(before.difference(service_names(config, state).all())))
 
 

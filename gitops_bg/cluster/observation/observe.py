@@ -94,7 +94,11 @@ def gather(sources: Sources, app: AppKey, config: AppConfig | None, record: Reco
     beside, anchor = sources.auxiliary_objects.views(app, uid, config, record), sources.anchors.uid(app.namespace, uid)
     sets, slices = reader.replica_sets(app), reader.slices(app)
     contents = Contents(state, sets, services, slices, beside, copies=copies, namespace_uid=anchor)
-    return _with_pods(contents, sources.pods, app) if record.restart and record.restart.begun else contents
+    return (
+        _with_pods(contents, sources.pods, app)
+        if record.operator.restart and record.operator.restart.begun
+        else contents
+    )
 
 
 def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
@@ -292,7 +296,7 @@ class _Look:
         if version is None or self.config is None or self.config.spec is None:
             return ""
         is_preview = view.name == self.config.spec.strategy.preview_service
-        routed = self.record.preview if is_preview else self.record.traffic
+        routed = self.record.routing.preview if is_preview else self.record.routing.traffic
         full = replace(version, snapshot=replace(version.snapshot, text=template))
         target, primary = self.config.target or Missing.UNREADABLE, self.config.primary or Missing.UNREADABLE
         desired = Desired("", target, primary, ports=self.config.ports)

@@ -10,7 +10,7 @@ from gitops_bg.core.model.record import Record
 
 def runs_of(record: Record) -> list[Object]:
     """`status.analysisRuns`: the last run of each stage and those before that are remembered, the newest first."""
-    runs = sorted((*record.analysis, *record.past_runs), key=_newest_first)
+    runs = sorted((*record.analyses.runs, *record.analyses.past), key=_newest_first)
     return [_run(record, run) for run in runs]
 
 

@@ -48,7 +48,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     ``now`` becomes the time of transition of the conditions that change.
     """
     record = decision.record
-    active = record.version(record.traffic)
+    active = record.version(record.routing.traffic)
     coming = [version for version in record.versions if version.stage is Stage.CANDIDATE and not version.retiring]
     candidate = coming[-1] if coming else None
     named = candidate or active
@@ -60,7 +60,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         "target": to_json(decision.target) if decision.target else None,
         "primary": to_json(decision.primary) if decision.primary else None,
         "active": _summary(active),
-        "preview": _summary(record.version(record.preview)),
+        "preview": _summary(record.version(record.routing.preview)),
         "candidate": _summary(candidate),
         **_counts(decision.counts),
         "rollouts": [_rollout(one) for one in reversed(record.rollouts)],

@@ -16,7 +16,7 @@ def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
 
 def has_passed_analysis(world: World, version: Version) -> bool:
     """Whether the analysis before promotion, where there is one, found nothing against a version."""
-    if plan_of(world, PRE) is None or world.record.in_full == version.digest:
+    if plan_of(world, PRE) is None or world.record.operator.in_full == version.digest:
         return True
     run = world.record.run(PRE)
     judged = run is not None and (run.digest, run.rollout) == (version.digest, version.rollout)

@@ -13,7 +13,7 @@ DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 def is_in_flight(world: World, version: Version) -> bool:
     """Whether a version is on its way to live traffic: the candidate, or what ``primary.yaml`` names."""
     on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
-    return version.digest != world.record.traffic and (on_its_way or version.digest == world.desired_digest)
+    return version.digest != world.record.routing.traffic and (on_its_way or version.digest == world.desired_digest)
 
 
 def is_available(world: World, version: Version) -> bool:
@@ -39,7 +39,7 @@ def progress_deadline(world: World, version: Version) -> datetime | None:
 def expires_at(world: World, version: Version) -> datetime | None:
     """When a candidate has waited long enough for somebody to promote it; None where it may wait for ever."""
     seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
-    if seconds is None or since is None or not world.record.traffic:
+    if seconds is None or since is None or not world.record.routing.traffic:
         return None
     return since + timedelta(seconds=seconds)
 

@@ -41,7 +41,7 @@ def reaches_only(world: World, service: ServiceView | None, version: Version) ->
 
 def former_moments(world: World) -> Iterator[datetime]:
     """When one of them is no longer followed."""
-    for each in world.record.former_services:
+    for each in world.record.routing.former_services:
         until = world.followed_until(each)
         if until is not None:
             yield until

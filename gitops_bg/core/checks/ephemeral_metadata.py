@@ -9,8 +9,8 @@ def metadata_for(world: World, version: Version) -> PodMetadata:
 
     What is to serve first is dressed as the active version at once, as in Argo Rollouts.
     """
-    strategy, is_first = world.spec.strategy, not world.record.traffic
-    if version.digest == world.record.traffic:
+    strategy, is_first = world.spec.strategy, not world.record.routing.traffic
+    if version.digest == world.record.routing.traffic:
         return strategy.active_metadata
     if version.stage is not Stage.CANDIDATE or version.retiring:
         return NO_METADATA

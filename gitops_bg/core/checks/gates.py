@@ -143,9 +143,9 @@ def gates_to_show(world: World) -> tuple[GateResult, ...]:
     if coming:
         return gates_before_switch(world, coming)
     version = world.record.version(world.target_digest)
-    if version is None or version.digest == world.record.traffic:
+    if version is None or version.digest == world.record.routing.traffic:
         return _results(AT_REST, world, None)
-    if world.record.traffic == "":
+    if world.record.routing.traffic == "":
         return gates_before_first(world, version)
     return (*gates_before_commit(world, version), *_results(SHOWN_BEFORE_COMMIT, world, version))
 

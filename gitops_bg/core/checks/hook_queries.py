@@ -21,7 +21,11 @@ def hooks_of(world: World, *types: HookType) -> Iterator[Hook]:
 def run_of(world: World, hook: Hook, version: Version, *, final: bool = False) -> HookRun | None:
     """What a hook answered for the present rollout of a version, so far."""
     wanted = (hook.name, hook.type, version.digest, version.rollout, final)
-    runs = (run for run in world.record.hooks if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted)
+    runs = (
+        run
+        for run in world.record.hook_state.runs
+        if (run.hook, run.type, run.digest, run.rollout, run.final) == wanted
+    )
     return next(runs, None)
 
 
@@ -34,12 +38,16 @@ def has_passed(world: World, version: Version, *types: HookType, final: bool = F
 
 def is_skipped(world: World, version: Version, kind: HookType) -> bool:
     """Whether a hook of this type has no say: `promote --full` goes without checks, but not around gates of people."""
-    return kind.counts_refusals and world.record.in_full == version.digest
+    return kind.counts_refusals and world.record.operator.in_full == version.digest
 
 
 def goes_forward(world: World, version: Version) -> bool:
     """Whether hooks are asked about a version: on its way, and neither the first nor a way back (DESIGN §4.5, §4.6)."""
-    if not world.record.traffic or version.digest == world.record.traffic or world.record.held(version.digest):
+    if (
+        not world.record.routing.traffic
+        or version.digest == world.record.routing.traffic
+        or world.record.held(version.digest)
+    ):
         return False
     if version.digest == world.desired_digest:
         return world.lane is SwitchKind.PROMOTION
@@ -58,7 +66,7 @@ def is_judged_live(world: World, version: Version) -> bool:
     """Whether it serves, and the analysis after its promotion is not over: rollback hooks are still asked."""
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and (run.running or run.paused) and run.digest == version.digest
-    return judged and version.digest == world.record.traffic == world.desired_digest
+    return judged and version.digest == world.record.routing.traffic == world.desired_digest
 
 
 def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:

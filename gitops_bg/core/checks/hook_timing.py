@@ -34,7 +34,7 @@ def consulting_moments(world: World) -> Iterator[datetime]:
 def asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
     """The runs that go on: a suspension stops what leads forward, never what may lead back."""
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
-    for run in world.record.hooks:
+    for run in world.record.hook_state.runs:
         hook, version = hooks.get((run.hook, run.type)), world.record.version(run.digest)
         if hook and version and _is_watched(world, version, run):
             yield hook, run
@@ -65,7 +65,7 @@ def listeners(world: World) -> Iterator[Hook]:
 def next_messages(world: World) -> list[OutboxMessage]:
     """The oldest message of each hook: it hears of one thing after another."""
     heads: dict[str, OutboxMessage] = {}
-    for one in world.record.deliveries:
+    for one in world.record.outbox.messages:
         heads.setdefault(one.hook, one)
     return list(heads.values())
 

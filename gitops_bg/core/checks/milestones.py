@@ -50,7 +50,8 @@ def reached(world: World, rollout: Rollout) -> Rollout:
         available_at=rollout.available_at or version.available_since,
         promoted_at=rollout.promoted_at or (world.now if named else None),
         commit=rollout.commit or (named.changed_by.commit if named else ""),
-        switched_at=rollout.switched_at or (version.activated_at if version.digest == world.record.traffic else None),
+        switched_at=rollout.switched_at
+        or (version.activated_at if version.digest == world.record.routing.traffic else None),
         settled_at=_settled_at(rollout, version),
     )
 

@@ -16,7 +16,7 @@ from gitops_bg.core.world import World
 
 def leak_to(world: World, version: Version) -> ServiceView | None:
     """The live Service that would send traffic to the pods of a version that has yet to serve here, unasked."""
-    if version.was_active and world.record.traffic:
+    if version.was_active and world.record.routing.traffic:
         return None
     broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
     if not broad:
@@ -46,7 +46,7 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
     if not view.ours:
         return True
     first = world.desired_digest or world.target_digest
-    return not (world.record.traffic or version.digest == first)
+    return not (world.record.routing.traffic or version.digest == first)
 
 
 def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:
@@ -55,6 +55,6 @@ def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:
     if not text:
         return None
     own = (reread_json(text).get("metadata") or {}).get("labels") or {}
-    role = strategy.preview_metadata if world.record.traffic else strategy.active_metadata
+    role = strategy.preview_metadata if world.record.routing.traffic else strategy.active_metadata
     ours = {names.COLOR: str(version.color), names.VERSION: str(version.number)}
     return {**own, **dict(role.labels), **names.selector(world.spec.app, version.digest), **ours}

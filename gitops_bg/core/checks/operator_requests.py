@@ -27,4 +27,4 @@ def destination(world: World, number: int | None, *, forced: bool = False) -> Ve
     if version is None or not world.snapshot(version).text:
         return None
     may_go = version.was_active if forced else leads_back(world.record, version, by_name=True)
-    return version if may_go or version.digest == world.record.traffic else None
+    return version if may_go or version.digest == world.record.routing.traffic else None

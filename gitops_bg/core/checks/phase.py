@@ -59,17 +59,20 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     yield Phase.ROLLING_BACK, coming is not None and world.lane is SwitchKind.ROLLBACK
     yield Phase.DEGRADED, bool(degraded(world))
     yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
-    yield Phase.DEPLOYING, not world.record.traffic
+    yield Phase.DEPLOYING, not world.record.routing.traffic
     yield Phase.WAITING, any(awaits_confirmation(world, one) for one in (coming, candidate) if one)
     yield Phase.PAUSED, _judged(world, AnalysisPhase.INCONCLUSIVE)
     yield Phase.PROMOTING, coming is not None
-    yield Phase.RESTARTING, world.record.restart is not None and world.record.restart.begun
+    yield Phase.RESTARTING, world.record.operator.restart is not None and world.record.operator.restart.begun
     yield Phase.PROGRESSING, candidate is not None and candidate.available_since is None
     yield Phase.PROGRESSING, _judged(world, AnalysisPhase.RUNNING)
     yield Phase.PROGRESSING, candidate is not None and not _is_checked(world, candidate)
     yield Phase.DEGRADED, candidate is not None and bool(world.observed.git.offer_refused)
     yield Phase.AWAITING_PROMOTION, candidate is not None
-    yield Phase.HELD, bool(world.record.held(world.target_digest)) and world.target_digest != world.record.traffic
+    yield (
+        Phase.HELD,
+        bool(world.record.held(world.target_digest)) and world.target_digest != world.record.routing.traffic,
+    )
     yield Phase.DEGRADED, bool(unwritten(world))
     yield Phase.HEALTHY, True
 
@@ -83,8 +86,8 @@ def _is_checked(world: World, candidate: Version) -> bool:
 def _judged(world: World, finding: AnalysisPhase) -> bool:
     """Whether a run of what serves, or of what is to serve next, stands there."""
     coming = world.incoming or world.candidate
-    concerned = {world.record.traffic, coming.digest if coming else ""}
-    return any(run.finding is finding and run.digest in concerned for run in world.record.analysis)
+    concerned = {world.record.routing.traffic, coming.digest if coming else ""}
+    return any(run.finding is finding and run.digest in concerned for run in world.record.analyses.runs)
 
 
 def degraded(world: World) -> str:

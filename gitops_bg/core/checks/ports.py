@@ -28,7 +28,7 @@ def ports_of(world: World, version: Version, service: str) -> str:
     live = next((view for view in views if view is not None and view.name == service), None)
     known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
     is_preview = service == world.spec.strategy.preview_service
-    routed = world.record.preview if is_preview else world.record.traffic
+    routed = world.record.routing.preview if is_preview else world.record.routing.traffic
     return choose(sources_of(world.desired, known, service, live, serving=routed == version.digest))
 
 

@@ -19,7 +19,7 @@ def recheck_at(world: World) -> datetime | None:
 
     None where something else is first, whose end is an event.
     """
-    restart = world.record.restart
+    restart = world.record.operator.restart
     if restart is None or not may_go_on(world):
         return None
     if not restart.begun:
@@ -30,7 +30,7 @@ def recheck_at(world: World) -> datetime | None:
 
 def refused_pods(world: World) -> tuple[str, ...]:
     """The names of the pods that stay although their eviction was asked for."""
-    restart, pods = world.record.restart, world.observed.pods
+    restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None or restart.asked_at == world.now:
         return ()
     return tuple(pod.name for pod in pods if pod.uid in restart.asked and not pod.leaving)
@@ -38,7 +38,7 @@ def refused_pods(world: World) -> tuple[str, ...]:
 
 def left_to_restart(world: World) -> int | None:
     """How many pods are older than the restart that has begun; None where they were not looked at."""
-    restart, pods = world.record.restart, world.observed.pods
+    restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None:
         return None
     return sum(is_old(restart, pod) and not pod.leaving for pod in pods)
@@ -90,4 +90,4 @@ def is_old(restart: Restart, pod: PodView) -> bool:
 
 def may_go_on(world: World) -> bool:
     """Whether pods may be evicted now: nothing else moves or is frozen."""
-    return not (world.frozen or world.incoming or world.record.switch)
+    return not (world.frozen or world.incoming or world.record.routing.switch)

@@ -17,7 +17,7 @@ def asks_what_passed(desired: Desired, record: Record) -> str:
     readings, once for each look that shows a change.
     """
     primary, memory = desired.primary, desired.memory
-    since = record.primary_by or (memory.primary_by if memory else "")
+    since = record.git.primary_by or (memory.primary_by if memory else "")
     return since if primary and since != primary.changed_by.commit else ""
 
 
@@ -27,7 +27,7 @@ def asks_for_provenance(desired: Desired, record: Record) -> bool:
     Only then does its history count: asking for it costs a few readings of Git.
     """
     target = desired.target
-    if not target or not record.traffic:
+    if not target or not record.routing.traffic:
         return False
     digest = resolve(record, target.snapshot)
     version = record.version(digest)
@@ -70,14 +70,14 @@ def _says_something_else(world: World, told: Provenance) -> str:
 
 
 def _was_followed(world: World, told: Provenance) -> str:
-    if world.record.target_revert != told.source.commit:
+    if world.record.git.target_revert != told.source.commit:
         return ""
     return f"{_commit(told)} was followed before, and somebody decided otherwise since"
 
 
 def _is_overruled(world: World, told: Provenance) -> str:
-    if world.record.override:
-        return f"somebody sent traffic elsewhere: {world.record.override.reason}"
+    if world.record.routing.override:
+        return f"somebody sent traffic elsewhere: {world.record.routing.override.reason}"
     primary = world.desired.primary
     if isinstance(primary, Missing):
         return f"primary.yaml is {primary.value}: nobody can tell whether it was changed after {_commit(told)}"
@@ -106,7 +106,7 @@ _CHECKS: tuple[Callable[[World, Provenance], str], ...] = (
 
 def _way_back(world: World, older: Version, active: Version) -> str:
     """A person names this very version: `resume` and `retry` of it count, the window of the spec does, too."""
-    way, order = leads_back(world.record, older, by_name=True), world.record.activations
+    way, order = leads_back(world.record, older, by_name=True), world.record.routing.activations
     if not way:
         return f"{_label(older)} {way.why_not}"
     window = world.spec.rollback_window_revisions
@@ -122,9 +122,9 @@ def named_by_target(world: World) -> Version | None:
 
 
 def _goal(desired: Desired, record: Record) -> str:
-    if record.override:
-        return record.override.to_digest
-    return resolve(record, desired.primary.snapshot) if desired.primary else record.traffic
+    if record.routing.override:
+        return record.routing.override.to_digest
+    return resolve(record, desired.primary.snapshot) if desired.primary else record.routing.traffic
 
 
 def _commit(told: Provenance) -> str:

@@ -16,12 +16,12 @@ def wanted_size(world: World, version: Version) -> int:
 
 def _wanted(world: World, version: Version) -> int:
     full, live = world.full_size, _live(world, version.digest)
-    if version.digest == world.record.traffic:
+    if version.digest == world.record.routing.traffic:
         return max(full, live) if world.record.autoscaler else full
     full = _shown(world, version, full)
     held_back = not version.was_active and awaits_confirmation(world, version)
     if version.digest == world.desired_digest and not held_back:
-        return max(full, _live(world, world.record.traffic))
+        return max(full, _live(world, world.record.routing.traffic))
     if version.stage is Stage.ARCHIVED:
         return 0
     if version.was_active:
@@ -29,7 +29,7 @@ def _wanted(world: World, version: Version) -> int:
     if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
-    return full if preview is None or world.record.in_full == version.digest else max(preview, min(live, full))
+    return full if preview is None or world.record.operator.in_full == version.digest else max(preview, min(live, full))
 
 
 def _to_go_back_to(world: World, full: int, live: int) -> int:
@@ -40,7 +40,7 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
     """
     if world.record.autoscaler and world.active and world.active.probation:
         return max(full, live)
-    return max(full, min(live, _live(world, world.record.traffic)))
+    return max(full, min(live, _live(world, world.record.routing.traffic)))
 
 
 def _shown(world: World, version: Version, full: int) -> int:
@@ -64,7 +64,7 @@ def needed_to_switch(world: World) -> int:
     Forward: all of them, no fewer than serve now, and at least one: 0 of 0 pods prove nothing. Back: as many as serve
     now, and at least one, unless the app is at 0: from nothing to nothing no pod has to come up first (I6).
     """
-    serving = world.available(world.record.traffic)
+    serving = world.available(world.record.routing.traffic)
     full = world.full_size
     if world.lane is SwitchKind.ROLLBACK:
         return max(min(1, full), serving)

@@ -7,9 +7,9 @@ from gitops_bg.core.world import World
 
 def is_live(world: World, digest: str) -> bool:
     """Whether traffic goes, may go or is about to go to a version, by record or by the live Service (I2)."""
-    switch = world.record.switch
+    switch = world.record.routing.switch
     decided = switch is not None and digest == switch.to_digest
-    return world.is_selected(digest) or decided or digest in (world.record.traffic, world.desired_digest)
+    return world.is_selected(digest) or decided or digest in (world.record.routing.traffic, world.desired_digest)
 
 
 def next_color(world: World) -> Color:

@@ -115,7 +115,7 @@ class LedgerMemory:
     numbers: tuple[tuple[str, int], ...] = ()
     """The numbers that digests had."""
     primary_by: str = ""
-    """As ``Record.primary_by``: what main named since is an answer to these holds."""
+    """As ``Record.git.primary_by``: what main named since is an answer to these holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ It is the status of the BlueGreenDeployment, saved before the actions it leads t
 resourceVersion. Whatever can be seen in the cluster or in Git is not in it.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -248,6 +248,109 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """Where live traffic goes, and how it came there."""
+
+    traffic: str = ""
+    """The digest live traffic goes to; empty until the first switch."""
+    preview: str = ""
+    """The digest the preview Service goes to."""
+    switch: Switch | None = None
+    override: Override | None = None
+    former_services: tuple[FormerService, ...] = ()
+    """Sorted by name, each as long as it exists."""
+    activations: tuple[str, ...] = ()
+    """Every digest that carried live traffic, in the order in which they came forward first; a way back changes nothing
+    in it. So "older" is what came forward before, whatever its number (decision 17)."""
+    past_digests: tuple[str, ...] = ()
+    """Of an older release (``core.transitions.record.upgrade``)."""
+    moves: int = 0
+    """How often live traffic moved."""
+    withdrawals: int = 0
+    """How often a switch that was decided was withdrawn before the Services showed it: the number of the mark."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenInGit:
+    """What Git said last, and what the agent itself wrote there."""
+
+    main: Main = NO_MAIN
+    """The main that this was decided from (``core.transitions.git.main``); empty in a record of the code of before."""
+    primary: str = ""
+    """The digest of ``primary.yaml`` seen last."""
+    named_before: tuple[str, ...] = ()
+    """What it named before that and main did not take back, oldest first (``transitions.git.naming``)."""
+    primary_by: str = ""
+    """The commit that let into main what it named then; empty in a record of the code of before."""
+    offered: str = ""
+    """The digest that the agent itself put on the promotion branch; what else is there, a person offers."""
+    target_revert: str = ""
+    """The commit that reverted the target back to an older version, and was carried out."""
+    history: str = ""
+    """The rewritten history the ledger already knows of."""
+    lost: str = ""
+    """The commit that main lacks though it was seen: who said so first names it, a main that counts takes it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analyses:
+    """What was measured."""
+
+    runs: tuple[AnalysisRun, ...] = field(default=(), metadata={"stored as": "analysis"})
+    """At most one run a stage: the last."""
+    past: tuple[AnalysisRun, ...] = field(default=(), metadata={"stored as": "past_runs"})
+    """Those that made room for these, oldest first, without what was asked and with the last answers only."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookState:
+    """What hooks that gate a rollout have answered, and which manual gates are open."""
+
+    runs: tuple[HookRun, ...] = field(default=(), metadata={"stored as": "hooks"})
+    """For the rollouts that are on their way."""
+    open_gates: tuple[OpenGate, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outbox:
+    """What hooks are still to be told (``core.transitions.notifications``)."""
+
+    messages: tuple[OutboxMessage, ...] = field(default=(), metadata={"stored as": "deliveries"})
+    """Oldest first."""
+    last_number: int = field(default=0, metadata={"stored as": "delivery"})
+    """The number of the last of them."""
+    told: int = 0
+    """The last ledger entry that hooks are told of, or need not be."""
+    told_phase: str = ""
+    alerted: int = 0
+    """The last rollout that alerts told of as waiting for a person."""
+    undelivered: tuple[str, ...] = ()
+    """Hooks that did not take what they were told last."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorState:
+    """What people asked for outside of ``primary.yaml`` and the target, as far as it was carried out."""
+
+    request: str = ""
+    """The id of the last operator request carried out."""
+    retry: int = 0
+    """The number of the last ``spec.retry`` carried out."""
+    in_full: str = ""
+    """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
+    suspended: bool = False
+    restart: Restart | None = None
+    restarted: datetime | None = None
+    """The last ``spec.restartAt`` that was carried out or cancelled."""
+
+
+Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
+
+_INLINED = {"inlined": ""}
+"""Stored beside the record's other fields, as before the record had parts: releases on both sides read each other's."""
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """All the agent remembers of one app. A new app has the empty record."""
 
@@ -259,84 +362,29 @@ class Record:
     last_version: int = 0
     versions: tuple[Version, ...] = ()
     """Ordered by number."""
-    main: Main = NO_MAIN
-    """The main that this was decided from (``core.transitions.git.main``); empty in a record of the code of before."""
-    traffic: str = ""
-    """The digest live traffic goes to; empty until the first switch."""
-    preview: str = ""
-    """The digest the preview Service goes to."""
-    primary: str = ""
-    """The digest of ``primary.yaml`` seen last."""
-    named_before: tuple[str, ...] = ()
-    """What it named before that and main did not take back, oldest first (``transitions.git.naming``)."""
-    primary_by: str = ""
-    """The commit that let into main what it named then; empty in a record of the code of before."""
-    former_services: tuple[FormerService, ...] = ()
-    """Sorted by name, each as long as it exists."""
-    switch: Switch | None = None
-    override: Override | None = None
+    rollouts: tuple[Rollout, ...] = ()
+    """The last ones, oldest first (``core.transitions.record.rollouts``)."""
     holds: tuple[Hold, ...] = ()
     """Those in force."""
     past_holds: tuple[Hold, ...] = ()
     """Lifted ones whose digests did not serve since, oldest first: no traffic goes there without gates."""
-    activations: tuple[str, ...] = ()
-    """Every digest that carried live traffic, in the order in which they came forward first; a way back changes nothing
-    in it. So "older" is what came forward before, whatever its number (decision 17)."""
-    past_digests: tuple[str, ...] = ()
-    """Of an older release (``core.transitions.record.upgrade``)."""
-    moves: int = 0
-    """How often live traffic moved."""
-    withdrawals: int = 0
-    """How often a switch that was decided was withdrawn before the Services showed it: the number of the mark."""
-    unrecalled: bool = False
-    """It began while nobody could ask the ledger what it knows."""
-    hooks: tuple[HookRun, ...] = ()
-    """What hooks have answered for the rollouts that are on their way."""
-    open_gates: tuple[OpenGate, ...] = ()
-    deliveries: tuple[OutboxMessage, ...] = ()
-    """What hooks are still to be told, oldest first."""
-    delivery: int = 0
-    """The number of the last of them."""
-    told: int = 0
-    """The last ledger entry that hooks are told of, or need not be."""
-    told_phase: str = ""
-    alerted: int = 0
-    """The last rollout that alerts told of as waiting for a person (``transitions.notifications``)."""
-    undelivered: tuple[str, ...] = ()
-    """Hooks that did not take what they were told last."""
-    analysis: tuple[AnalysisRun, ...] = ()
-    """At most one run a stage: the last."""
-    past_runs: tuple[AnalysisRun, ...] = ()
-    """Those that made room for these, oldest first, without what was asked and with the last answers only."""
-    in_full: str = ""
-    """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
+    routing: Routing = field(default=Routing(), metadata=_INLINED)
+    git: SeenInGit = field(default=SeenInGit(), metadata=_INLINED)
+    analyses: Analyses = field(default=Analyses(), metadata=_INLINED)
+    hook_state: HookState = field(default=HookState(), metadata=_INLINED)
+    outbox: Outbox = field(default=Outbox(), metadata=_INLINED)
+    operator: OperatorState = field(default=OperatorState(), metadata=_INLINED)
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
     auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={"stored as": "companions"})
     """Those that Git names, and those that it named and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
     """Who decides how many pods the live version has; None: the target's ``replicas``."""
-    offered: str = ""
-    """The digest that the agent itself put on the promotion branch; what else is there, a person offers."""
-    target_revert: str = ""
-    """The commit that reverted the target back to an older version, and was carried out."""
-    request: str = ""
-    """The id of the last operator request carried out."""
-    retry: int = 0
-    """The number of the last ``spec.retry`` carried out."""
-    rollouts: tuple[Rollout, ...] = ()
-    """The last ones, oldest first (``core.transitions.record.rollouts``)."""
-    restart: Restart | None = None
-    restarted: datetime | None = None
-    """The last ``spec.restartAt`` that was carried out or cancelled."""
-    suspended: bool = False
+    unrecalled: bool = False
+    """It began while nobody could ask the ledger what it knows."""
     invalid: str = ""
     """The problems that the ledger already knows of."""
     orphaned: bool = False
-    history: str = ""
-    """The rewritten history the ledger already knows of."""
-    lost: str = ""
-    """The commit that main lacks though it was seen: who said so first names it, a main that counts takes it back."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Entries that have not reached Git yet."""
 
@@ -353,7 +401,7 @@ class Record:
 
     def run(self, stage: AnalysisStage) -> AnalysisRun | None:
         """The last analysis run of a stage, or None."""
-        return next((run for run in self.analysis if run.stage is stage), None)
+        return next((run for run in self.analyses.runs if run.stage is stage), None)
 
     def keeps_warm(self, digest: str) -> bool:
         """Whether a version stays up because the verdict about its successor is not in yet."""
@@ -371,24 +419,31 @@ class Record:
     @property
     def withdrawn(self) -> str:
         """The mark that the active Services are to wear since the last withdrawal; empty where there was none."""
-        return f"{self.epoch}-{self.withdrawals}" if self.withdrawals else ""
+        return f"{self.epoch}-{self.routing.withdrawals}" if self.routing.withdrawals else ""
 
     @property
     def awaits_look(self) -> bool:
         """Whether a decision waits for the first look at main that begins after it."""
-        pending = self.override
+        pending = self.routing.override
         return bool(pending and pending.awaits) or any(hold.awaits for hold in self.holds)
 
     def came_before(self, digest: str, other: str) -> bool:
         """Whether traffic came forward to one digest before it came to another; both are known to have served."""
-        order = self.activations
+        order = self.routing.activations
         return digest in order and other in order and order.index(digest) < order.index(other)
 
     def gate(self, name: str) -> OpenGate | None:
         """The manual gate of this name, if somebody opened it."""
-        return next((gate for gate in self.open_gates if gate.name == name), None)
+        return next((gate for gate in self.hook_state.open_gates if gate.name == name), None)
 
     def with_version(self, changed: Version) -> "Record":
         """A copy in which ``changed`` stands in place of the version with its digest, or is added."""
         others = [version for version in self.versions if version.digest != changed.digest]
         return replace(self, versions=tuple(sorted([*others, changed], key=lambda version: version.number)))
+
+    def with_part(self, part: Part) -> "Record":
+        """A copy with ``part`` in place of its own of that kind."""
+        return replace(self, **{_NAMES[type(part)]: part})  # type: ignore[arg-type]
+
+
+_NAMES = {type(each.default): each.name for each in fields(Record) if "inlined" in each.metadata}

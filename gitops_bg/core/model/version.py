@@ -166,10 +166,10 @@ class Version:
     routed_at: datetime | None = None
     """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
     left_at: datetime | None = None
-    retirement: Retirement | None = field(default=None, metadata={"inlined where": "retiring"})
+    retirement: Retirement | None = field(default=None, metadata={"inlined": "retiring"})
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
-    """Which movement of live traffic (``Record.moves``) brought it here last; 0 where that is not known."""
+    """Which movement of live traffic (``Record.routing.moves``) brought it here last; 0 where that is not known."""
     rolled_back: bool = False
     """Of an older release (``core.transitions.record.upgrade``)."""
     probation: Stabilization | None = None

@@ -28,7 +28,7 @@ def repair_copies(world: World, made: tuple[ApplyConfiguration, ...]) -> tuple[A
 
 def prune_copies(world: World) -> tuple[ClusterAction, ...]:
     """Delete the copies that nothing uses any more: no version, no ReplicaSet, neither target nor primary."""
-    if not world.observed.configurations or world.suspended or world.record.switch or not _all_known(world):
+    if not world.observed.configurations or world.suspended or world.record.routing.switch or not _all_known(world):
         return ()
     used = {(ref.kind, configuration_name(world.spec.app, ref)) for ref in _used(world)}
     return tuple(

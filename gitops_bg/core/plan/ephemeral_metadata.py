@@ -14,7 +14,7 @@ from gitops_bg.core.world import World
 
 def sync_pod_metadata(world: World) -> tuple[ClusterAction, ...]:
     """The writes that bring metadata to ReplicaSets and pods; none while a switch is on its way."""
-    if world.suspended or world.record.switch:
+    if world.suspended or world.record.routing.switch:
         return ()
     return tuple(action for version in world.record.versions for action in _dress(world, version))
 

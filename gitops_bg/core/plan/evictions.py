@@ -7,7 +7,7 @@ from gitops_bg.core.world import World
 
 def evictions(world: World) -> tuple[ClusterAction, ...]:
     """Ask for the evictions that were decided now; a pod that stays is asked for again after a while."""
-    restart = world.record.restart
+    restart = world.record.operator.restart
     if restart is None or restart.asked_at != world.now:
         return ()
     return tuple(

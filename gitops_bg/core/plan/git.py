@@ -44,7 +44,7 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
 
 
 def _return_of_override(world: World) -> GitAction | None:
-    override, active = world.record.override, world.active
+    override, active = world.record.routing.override, world.active
     if override is None or active is None or active.digest != override.to_digest or not world.desired.in_git:
         return None
     left = world.record.version(override.from_digest)
@@ -54,7 +54,7 @@ def _return_of_override(world: World) -> GitAction | None:
 def _first_commit(world: World) -> GitAction | None:
     """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
     first = world.active or world.candidate
-    if world.record.primary or world.desired.primary is not Missing.ABSENT or first is None:
+    if world.record.git.primary or world.desired.primary is not Missing.ABSENT or first is None:
         return None
     if not all_open(gates_before_first(world, first)):
         return None
@@ -64,9 +64,9 @@ def _first_commit(world: World) -> GitAction | None:
 def _promotion_of_candidate(world: World) -> GitAction | None:
     """A candidate whose gates are open, unless ``primary.yaml`` names it or an override waits for Git."""
     candidate, strategy = world.candidate, world.spec.strategy
-    if candidate is None or not world.record.traffic or candidate.digest == world.primary_digest:
+    if candidate is None or not world.record.routing.traffic or candidate.digest == world.primary_digest:
         return None
-    if world.record.override or not all_open(gates_before_commit(world, candidate)):
+    if world.record.routing.override or not all_open(gates_before_commit(world, candidate)):
         return None
     reason = candidate.source.subject or "promotion"
     by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
@@ -116,11 +116,11 @@ def _is_way_back(world: World, branch: PromotionBranch) -> bool:
     promotion is none, also where the record that would know whose it is was lost.
     """
     version = world.record.version(branch.digest)
-    if branch.digest == world.record.offered or branch.asks_for == Event.PROMOTED:
+    if branch.digest == world.record.git.offered or branch.asks_for == Event.PROMOTED:
         return False
     if version is None or version.stage not in (Stage.LEGACY, Stage.ARCHIVED):
         return False
-    live = version.digest in (world.record.traffic, world.primary_digest)
+    live = version.digest in (world.record.routing.traffic, world.primary_digest)
     may_go = may_return_without_gates(world.record, version)
     return bool(may_go) and not live and branch.base_digest == world.primary_digest
 
@@ -132,6 +132,6 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
     if branch.digest == world.primary_digest:
         return WithdrawPromotion("main has it")
     candidate = world.candidate
-    if candidate and candidate.digest == branch.digest and not world.record.override:
+    if candidate and candidate.digest == branch.digest and not world.record.routing.override:
         return None
     return WithdrawPromotion("its version is not wanted any more")

@@ -7,5 +7,5 @@ from gitops_bg.core.world import World
 
 def measurements_due(world: World) -> tuple[MeasurementRequest, ...]:
     """What is to be measured now. A suspension stops what leads forward, never what may lead back."""
-    runs = [run for run in world.record.analysis if run.stage is POST or not world.suspended]
+    runs = [run for run in world.record.analyses.runs if run.stage is POST or not world.suspended]
     return tuple(measure for run in runs for measure in due(run, world.record.epoch, world.now))

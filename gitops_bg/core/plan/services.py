@@ -17,7 +17,7 @@ def switch_traffic(world: World) -> tuple[SwitchTraffic, ...]:
 
     None for one that is there already; none at all where one of them is not ours: all move, or none.
     """
-    decided = world.record.switch
+    decided = world.record.routing.switch
     return _switch_all(world, decided) if decided and not decided.withdrawn else ()
 
 
@@ -27,7 +27,7 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
     While it is being withdrawn whatever the Services show; later not where they are to be repaired first, nor while
     another switch is decided, which changes them itself.
     """
-    wanted, decided, live = world.record.withdrawn, world.record.switch, short(world.record.traffic)
+    wanted, decided, live = world.record.withdrawn, world.record.routing.switch, short(world.record.routing.traffic)
     if not wanted or (decided and not decided.withdrawn) or not (decided or live):
         return ()
     there = ((name, view) for name, view in world.active_services if view and view.ours)
@@ -40,7 +40,7 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
 
 def reconcile_services(world: World) -> tuple[ClusterAction, ...]:
     """The writes that keep the Services where the record says."""
-    active = () if world.record.switch else _keep_active(world)
+    active = () if world.record.routing.switch else _keep_active(world)
     return (*active, *_keep_preview(world))
 
 
@@ -73,23 +73,27 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
 
 def _keep_active(world: World) -> tuple[ClusterAction, ...]:
     """A foreign change of the live Service is repaired, never read as a decision (I7)."""
-    if not world.record.traffic:
+    if not world.record.routing.traffic:
         return ()
     services = _left_half_way(world) if world.suspended else world.active_services
-    kept = (_keep(world, Role.ACTIVE, name, view, world.record.traffic) for name, view in services)
+    kept = (_keep(world, Role.ACTIVE, name, view, world.record.routing.traffic) for name, view in services)
     return tuple(action for actions in kept for action in actions)
 
 
 def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
     """Of several Services, those that had moved when their switch was given up: back, as a suspension allows."""
-    live = short(world.record.traffic)
-    for name, view in world.active_services if world.is_selected(world.record.traffic) else ():
+    live = short(world.record.routing.traffic)
+    for name, view in world.active_services if world.is_selected(world.record.routing.traffic) else ():
         if view is not None and view.digest not in ("", live):
             yield name, view
 
 
 def _keep_preview(world: World) -> tuple[ClusterAction, ...]:
-    name, service, digest = world.spec.strategy.preview_service, world.observed.preview_service, world.record.preview
+    name, service, digest = (
+        world.spec.strategy.preview_service,
+        world.observed.preview_service,
+        world.record.routing.preview,
+    )
     if name is None or not digest or world.suspended:
         return ()
     moved = service is not None and service.digest not in ("", short(digest))

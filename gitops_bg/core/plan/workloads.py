@@ -28,7 +28,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
     begin anew, whatever served in the one before.
     """
     versions, back = manageable(world), world.incoming if world.lane is SwitchKind.ROLLBACK else None
-    wanted = (back.digest if back else "", world.record.traffic)
+    wanted = (back.digest if back else "", world.record.routing.traffic)
     needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
     others = tuple(version for version in versions if version.digest not in wanted)
     served = tuple(version for version in others if not is_new(world, version))
@@ -37,7 +37,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
 
 def is_new(world: World, version: Version) -> bool:
     """Whether a version has yet to serve in this cluster."""
-    return not version.was_active or not world.record.traffic
+    return not version.was_active or not world.record.routing.traffic
 
 
 def begins(world: World, version: Version) -> bool:
@@ -101,7 +101,7 @@ def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterActio
 
 def shrink(world: World) -> tuple[ClusterAction, ...]:
     """Scale down what is too big, delete what no version knows; never while a switch is on its way (I2)."""
-    if world.suspended or world.record.switch:
+    if world.suspended or world.record.routing.switch:
         return ()
     smaller = [action for version in world.record.versions for action in _shrink(world, version)]
     return (*smaller, *_delete_unknown(world))

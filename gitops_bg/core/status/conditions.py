@@ -116,9 +116,9 @@ def _story(world: World) -> str:
     coming = world.incoming or world.candidate
     if coming:
         return f"{version_name(coming)} is on its way"
-    if world.record.restart and world.record.restart.begun:
+    if world.record.operator.restart and world.record.operator.restart.begun:
         return _restarting(world).message
-    if not world.record.traffic:
+    if not world.record.routing.traffic:
         return "waiting for a first version"
     standing = (_invalid(world), _suspended(world), _on_hold(world))
     return next((one.message for one in standing if one.status), _analysis(world).message)
@@ -138,7 +138,9 @@ def _hooks_passed(world: World) -> Condition:
     runs = _last_answers(world)
     if not runs:
         return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
-    shut = [(hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.traffic]
+    shut = [
+        (hook, run) for hook, run in runs if not _lets_through(hook, run) and run.digest != world.record.routing.traffic
+    ]
     for hook, run in shut:
         return Condition("HooksPassed", False, _standing_of(run), _in_full(world, hook, run))
     passed = [describe(world, hook, run) for hook, run in runs if _lets_through(hook, run)]
@@ -148,7 +150,7 @@ def _hooks_passed(world: World) -> Condition:
 def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
     """What each hook says; where it was asked again when traffic would move, what it says then."""
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
-    runs = [(hooks[key], run) for run in world.record.hooks if (key := (run.hook, run.type)) in hooks]
+    runs = [(hooks[key], run) for run in world.record.hook_state.runs if (key := (run.hook, run.type)) in hooks]
     again = {run.hook for _, run in runs if run.final}
     return [(hook, run) for hook, run in runs if run.final or run.hook not in again]
 
@@ -170,11 +172,11 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
 
 def _analysis(world: World) -> Condition:
     """The run of what is on its way, else the last there was."""
-    run = max(world.record.analysis, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
+    run = max(world.record.analyses.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
     coming = world.incoming or world.candidate
-    if coming and world.record.in_full == coming.digest:
+    if coming and world.record.operator.in_full == coming.digest:
         return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
-    is_asked_for = bool(world.record.traffic) and plan_of(world, AnalysisStage.PRE) is not None
+    is_asked_for = bool(world.record.routing.traffic) and plan_of(world, AnalysisStage.PRE) is not None
     if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
         said = f"{AnalysisStage.PRE.called} of {version_name(coming)} has not begun"
         return Condition("AnalysisPassed", False, "NotBegun", said)
@@ -186,7 +188,7 @@ def _analysis(world: World) -> Condition:
 
 
 def _restarting(world: World) -> Condition:
-    restart = world.record.restart
+    restart = world.record.operator.restart
     if restart is None:
         return Condition("Restarting", False, "NoRestart", "no restart is asked for")
     older = f"older than {restart.at:%Y-%m-%dT%H:%M:%SZ}"
@@ -237,7 +239,7 @@ def _refused(world: World) -> Condition:
 
 
 def _diverged(world: World) -> Condition:
-    override = world.record.override
+    override = world.record.routing.override
     if override is None:
         return Condition("Diverged", False, "InGit", "primary.yaml says where live traffic goes")
     reason = "MainRefusesCommit" if override.diverged else "CommitPending"
@@ -272,7 +274,7 @@ def _clock(world: World) -> Condition:
 
 def _has_to_commit(world: World) -> bool:
     """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
-    return bool(world.candidate or world.record.override) or world.desired.primary is Missing.ABSENT
+    return bool(world.candidate or world.record.routing.override) or world.desired.primary is Missing.ABSENT
 
 
 def _git_reachable(world: World) -> Condition:
@@ -288,7 +290,7 @@ def _git_reachable(world: World) -> Condition:
 
 
 def _history_rewritten(world: World) -> Condition:
-    lost = world.record.lost or world.desired.history_rewritten
+    lost = world.record.git.lost or world.desired.history_rewritten
     if not lost:
         return Condition("HistoryRewritten", False, "HistoryKept", "main contains all that was seen of it")
     what = f"main no longer contains {lost[:10]}, which was seen before: nothing that main says now moves traffic"

@@ -6,7 +6,7 @@ from gitops_bg.core.world import World
 
 def counts_of(world: World) -> Counts:
     """The pods of an app as they are now."""
-    active, target = world.replica_set(world.record.traffic), world.replica_set(world.target_digest)
+    active, target = world.replica_set(world.record.routing.traffic), world.replica_set(world.target_digest)
     return Counts(
         desired=world.full_size,
         current=sum(view.pods for view in world.observed.replica_sets if view.ours),

@@ -40,7 +40,7 @@ def _progressing(world: World, paused: Condition) -> Condition:
 
 def _at_rest(world: World) -> Condition:
     hold = world.record.held(world.target_digest)
-    if hold and world.target_digest != world.record.traffic:
+    if hold and world.target_digest != world.record.routing.traffic:
         return Condition("Progressing", False, "RolloutAborted", hold.reason)
     if world.active is None:
         return Condition("Progressing", None, "NoVersion", "there is no version yet")
@@ -61,7 +61,7 @@ def _completed(world: World) -> Condition:
 def _paused(world: World, gates: tuple[GateResult, ...]) -> Condition:
     """Whether nothing happens until a person decides or a countdown ends."""
     shut = {gate.kind: gate.reason for gate in gates if not gate.open}
-    inconclusive = next((run for run in world.record.analysis if run.paused), None)
+    inconclusive = next((run for run in world.record.analyses.runs if run.paused), None)
     if inconclusive:
         reason = shut.get(GateKind.ANALYSIS, f"{inconclusive.stage.called} was inconclusive")
         return Condition("Paused", True, "InconclusiveAnalysis", reason)

@@ -26,7 +26,7 @@ class RolloutEvent:
 def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
     """All that is new between two records of an app, in the order in which things happen."""
     yield from _of_ledger(before, after)
-    if before.rollouts == after.rollouts and before.analysis == after.analysis:
+    if before.rollouts == after.rollouts and before.analyses.runs == after.analyses.runs:
         return
     known = {rollout.number: rollout for rollout in before.rollouts}
     for rollout in after.rollouts:
@@ -43,8 +43,8 @@ def ended(before: Record, after: Record) -> Iterator[Rollout]:
 
 def runs(before: Record, after: Record) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
     """The analysis runs of ``after``, each with its own former state, where it had one."""
-    known = {(run.stage, run.rollout, run.attempt): run for run in before.analysis}
-    return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analysis)
+    known = {(run.stage, run.rollout, run.attempt): run for run in before.analyses.runs}
+    return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analyses.runs)
 
 
 def waited(rollout: Rollout) -> int:

@@ -53,7 +53,7 @@ def _moments(world: World, shown: tuple[GateResult, ...]) -> Iterator[datetime]:
 
 
 def _of_analyses(world: World) -> Iterator[datetime]:
-    for run in world.record.analysis:
+    for run in world.record.analyses.runs:
         if run.stage is AnalysisStage.POST or not world.suspended:
             yield from moments(run)
     judged = world.record.run(AnalysisStage.POST)

@@ -43,7 +43,7 @@ def _standing(world: World, shown: set[str]) -> Iterator[Wait]:
     for gate in standing_gates(world, world.target_digest):
         if gate.kind not in shown:
             yield _shut(world, active, gate)
-    if away and (world.candidate or world.record.override):
+    if away and (world.candidate or world.record.routing.override):
         yield _wait(world, world.candidate or active, GIT, f"the remote is away: {away}", None)
 
 
@@ -54,7 +54,7 @@ def _behind(world: World) -> Iterator[Wait]:
         yield _wait(world, active, PROBATION, reason, stabilization_ends(world, active))
     elif active and world.full_size and not world.available(active.digest):
         yield _wait(world, active, GateKind.AVAILABILITY, "none of its pods is available, and it is live", None)
-    restart = world.record.restart
+    restart = world.record.operator.restart
     if active and restart:
         begins = "go" if restart.begun else "are to go"
         reason = f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} {begins}, one version after the other"

@@ -37,7 +37,7 @@ class VersionState:
 
 @dataclass(frozen=True, slots=True)
 class AppState:
-    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.activations``.
+    """Where an app is: what the record says and the ledger shows. ``active_digests`` as ``Record.routing.activations``.
 
     ``primary_by`` is the commit of main that let in what ``primary.yaml`` named then.
     """
@@ -134,16 +134,16 @@ def _unnumbered(entry: LedgerEntry) -> LedgerEntry:
 def state_of(record: Record) -> AppState:
     """What the ledger shows of a record."""
     candidates = [v for v in record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
-    active = record.version(record.traffic) if record.traffic else None
+    active = record.version(record.routing.traffic) if record.routing.traffic else None
     return AppState(
         rollout=record.rollout,
         last_version=record.last_version,
         active=_version_state(active) if active else None,
         candidate=_version_state(candidates[-1]) if candidates else None,
         holds=record.holds,
-        active_digests=record.activations,
+        active_digests=record.routing.activations,
         past_holds=record.past_holds,
-        primary_by=record.primary_by,
+        primary_by=record.git.primary_by,
     )
 
 

@@ -83,7 +83,7 @@ def test_ledger_of_what_happened_without_git_survives_a_restart(web: App) -> Non
     web.wait_condition("GitReachable", "False")
     web.ask(Request("1", OperatorCommand.ROLLBACK, "ada", datetime.now(UTC), "5xx"))
     web.wait_live("v1")
-    web.wait(lambda: web.record.traffic == web.digest("v1"), "the record says so")
+    web.wait(lambda: web.record.routing.traffic == web.digest("v1"), "the record says so")
 
     world.restart()
     world.remote.come_back()

@@ -140,7 +140,7 @@ def test_history_of_the_next_generation_is_followed(web: App) -> None:
     web.wait_offered("v3")
     web.merge_offer()
     web.wait_live("v3")
-    assert web.record.main.generation == 1
+    assert web.record.git.main.generation == 1
 
 
 def test_a_revert_on_a_rewritten_main_moves_nothing_and_an_emergency_of_the_record_does(web: App) -> None:

@@ -28,7 +28,7 @@ from gitops_bg.agent.observability.logs import (
 from gitops_bg.core.model.actions import SwitchTraffic
 from gitops_bg.core.model.change_set import ActionResult, Change, ChangeSet, ChangeSetEntry
 from gitops_bg.core.model.decision import Decision, Phase
-from gitops_bg.core.model.record import Record, Switch, SwitchKind
+from gitops_bg.core.model.record import Record, Routing, Switch, SwitchKind
 from gitops_bg.core.model.version import AppKey
 
 WEB = AppKey("shop", "web")
@@ -151,7 +151,10 @@ def test_a_traceback_is_a_field_or_indented_lines(out: io.StringIO) -> None:
 def decision(*actions: SwitchTraffic) -> Decision:
     """A decision that carries these out."""
     switch = Switch("", DIGEST, SwitchKind.PROMOTION, datetime(2026, 3, 1, tzinfo=UTC)) if actions else None
-    record = Record(rollout=4, traffic="v1:old", switch=switch)
+    record = Record(
+        rollout=4,
+        routing=Routing(traffic="v1:old", switch=switch),
+    )
     return Decision(actions, record, Phase.PROMOTING, wake_at=datetime(2026, 3, 1, 12, tzinfo=UTC))
 
 

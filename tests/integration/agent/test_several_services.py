@@ -77,7 +77,7 @@ def test_agent_that_dies_between_the_two_writes_is_followed_by_one_that_finishes
     one, two = (web.versions()[tag].digest for tag in ("v1", "v2"))
     web.wait(lambda: selected(web) == [two, one], "one has moved, the other has not")
     assert "promoted" not in web.told()
-    assert web.record.traffic == web.digest("v1")
+    assert web.record.routing.traffic == web.digest("v1")
     web.scenario.restart()
 
     wait_both(web, "v2")

@@ -393,4 +393,4 @@ def test_restart_is_a_commit_that_the_agent_carries_out(cli: Cli, web: App) -> N
 def test_restart_without_a_time_is_now(cli: Cli, web: App) -> None:
     assert "restarts its pods by commit" in cli("restart", str(web.key))
     web.scenario.wake()
-    web.wait(lambda: web.record.restarted is not None, "the restart is carried out")
+    web.wait(lambda: web.record.operator.restarted is not None, "the restart is carried out")

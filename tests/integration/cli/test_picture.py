@@ -22,7 +22,7 @@ from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.observed import ServiceView
-from gitops_bg.core.model.record import Hold, Record
+from gitops_bg.core.model.record import Analyses, Hold, Record, Routing
 from gitops_bg.core.model.spec import Strategy
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 
@@ -72,7 +72,12 @@ SIGHT = AppView(
         {"kind": "pause", "open": False, "reason": "autoPromotionSeconds: 60", "until": stamp(-42)},
         {"kind": "approval", "open": False, "reason": "nobody merged"},
     ),
-    record=Record(versions=(OLD, LIVE, NEXT), traffic=LIVE.digest, preview=NEXT.digest, replicas=2, analysis=(RUN,)),
+    record=Record(
+        versions=(OLD, LIVE, NEXT),
+        routing=Routing(traffic=LIVE.digest, preview=NEXT.digest),
+        replicas=2,
+        analyses=Analyses(runs=(RUN,)),
+    ),
     strategy=Strategy("web", "web-preview", auto_promotion_enabled=True, auto_promotion_seconds=60),
     services=(("active", ServiceView("web", short(LIVE.digest), (), ready_endpoints=2)),),
     replica_sets=(replica_set(OLD, 2, 2), replica_set(LIVE, 2, 2), replica_set(NEXT, 2, 1)),

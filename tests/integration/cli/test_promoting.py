@@ -59,7 +59,7 @@ def test_full_needs_neither_analysis_on_both_clusters(
     assert answer["asked"] == "without pause and analyses, as soon as all its pods are available"
     assert web.live_tag() == "v2"
     web.wait_phase("Healthy")
-    assert web.record.analysis == ()
+    assert web.record.analyses.runs == ()
     web.wait_told("skipped")
     assert "Grace Hopper <grace@example.com>" in [entry.get("By") for entry in web.ledger()]
 
@@ -116,7 +116,9 @@ def test_a_version_that_pauses_again_after_its_promotion_was_committed_is_promot
     web.push_image("v2")
     web.wait_phase("Paused")
     cli("promote", str(web.key))
-    web.wait(lambda: [(run.attempt, run.paused) for run in web.record.analysis] == [(2, True)], "it is paused again")
+    web.wait(
+        lambda: [(run.attempt, run.paused) for run in web.record.analyses.runs] == [(2, True)], "it is paused again"
+    )
     mended(web)
     answer = cli.json("promote", str(web.key), "--wait", "--timeout", "60s")
     assert (answer["changed"], answer["asked"]) == (False, "its analysis was inconclusive, and measures anew")

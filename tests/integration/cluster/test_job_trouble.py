@@ -40,8 +40,8 @@ def after_an_error(lab: Lab, wanted: Record) -> Record:
     """The record that has counted the error, long enough ago for the next measurement to be due."""
     found = lab.result(wanted)
     assert found.finding is AnalysisPhase.ERROR
-    long_ago = replace(found, at=wanted.analysis[0].started_at or found.at)
-    return replace(wanted, analysis=(take(wanted.analysis[0], "e1", long_ago),))
+    long_ago = replace(found, at=wanted.analyses.runs[0].started_at or found.at)
+    return wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", long_ago),)))
 
 
 @pytest.mark.parametrize(("verb", "resource"), [("list", "jobs"), ("list", "pods"), ("create", "jobs")])

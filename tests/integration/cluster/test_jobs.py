@@ -15,7 +15,7 @@ from gitops_bg.core import names
 from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun, due, take
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import Analyses, Record
 from tests.integration.cluster.scene import Scene, watching
 from tests.support.clusters import TestCluster
 from tests.support.paths import jobs, pods
@@ -36,7 +36,7 @@ def metric(command: tuple[str, ...] = ("true",), name: str = "smoke", image: str
 def record(*metrics: Metric, **more: Any) -> Record:
     """The record of an app whose run before promotion has begun."""
     run = AnalysisRun(AnalysisStage.PRE, "v1:x", 1, started_at=NOW, metrics=tuple(map(MetricRun, metrics)), **more)
-    return Record(epoch="e1", analysis=(run,))
+    return Record(epoch="e1", analyses=Analyses(runs=(run,)))
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Lab:
     def measure(self, record: Record) -> None:
         """What the agent does after it saved a record."""
         now = datetime.now(UTC)
-        measures = [each for run in record.analysis for each in due(run, record.epoch, now)]
+        measures = [each for run in record.analyses.runs for each in due(run, record.epoch, now)]
         self.scene.subject.measure(self.scene.app, record, measures, now)
 
     def results(self, record: Record) -> tuple[MeasurementResult, ...]:
@@ -145,7 +145,7 @@ def test_a_job_that_the_server_refuses_is_an_error_that_names_the_field(lab: Lab
 
 def test_a_job_of_that_name_that_is_somebody_elses_is_an_error_and_left_alone(lab: Lab) -> None:
     wanted = record(metric())
-    (measure,) = due(wanted.analysis[0], "e1", NOW)
+    (measure,) = due(wanted.analyses.runs[0], "e1", NOW)
     namespace, name = lab.scene.app.namespace, names.job_name(lab.scene.app, measure.id)
     theirs = {"metadata": {"name": name}, "spec": json.loads(metric(FOR_EVER).query)["spec"]}
     before = lab.scene.cluster.create(jobs(namespace), theirs)
@@ -251,9 +251,9 @@ def test_so_many_ended_jobs_are_kept_as_measurements_are(lab: Lab) -> None:
     for _ in range(4):
         lab.measure(wanted)
         measured = lab.result(wanted)
-        wanted = replace(wanted, analysis=(take(wanted.analysis[0], "e1", measured),))
+        wanted = wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", measured),)))
     lab.measure(wanted)
-    assert wanted.analysis[0].finding is AnalysisPhase.SUCCESSFUL
+    assert wanted.analyses.runs[0].finding is AnalysisPhase.SUCCESSFUL
     two = ["1.pre.1.smoke.2", "1.pre.1.smoke.3"]
     eventually(lambda: kept_jobs(lab) == two, timeout=90, what="two Jobs are kept")
 
@@ -262,21 +262,21 @@ def test_the_jobs_of_a_run_stay_as_long_as_it_is_remembered(lab: Lab) -> None:
     """argo-rollouts.md §1.3: `successfulRunHistoryLimit` and the other one, Jobs with their runs."""
     first = record(metric())
     lab.measure(first)
-    done = replace(first, analysis=(take(first.analysis[0], "e1", lab.result(first)),))
+    done = first.with_part(replace(first.analyses, runs=(take(first.analyses.runs[0], "e1", lab.result(first)),)))
     second = AnalysisRun(AnalysisStage.PRE, "v1:y", 2, started_at=NOW, metrics=(MetricRun(metric()),))
-    later = replace(done, past_runs=done.analysis, analysis=(second,))
+    later = done.with_part(replace(done.analyses, past=done.analyses.runs, runs=(second,)))
     lab.measure(later)
     lab.result(later)
     assert kept_jobs(lab) == ["1.pre.1.smoke.0", "2.pre.1.smoke.0"]
-    lab.measure(replace(later, past_runs=()))
+    lab.measure(later.with_part(replace(later.analyses, past=())))
     eventually(lambda: kept_jobs(lab) == ["2.pre.1.smoke.0"], timeout=90, what="the Job went with its run")
 
 
 def test_the_jobs_of_the_last_remembered_run_go_with_it_also_after_a_restart(lab: Lab, others: Lab) -> None:
     first = record(metric())
     lab.measure(first)
-    run = take(first.analysis[0], "e1", lab.result(first))
-    others.measure(Record(epoch="e1", past_runs=(run,)))
+    run = take(first.analyses.runs[0], "e1", lab.result(first))
+    others.measure(Record(epoch="e1", analyses=Analyses(past=(run,))))
     others.measure(Record(epoch="e1"))
     eventually(lambda: kept_jobs(lab) == [], timeout=90, what="the Job went with its run")
 

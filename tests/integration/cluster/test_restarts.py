@@ -10,13 +10,13 @@ from gitops_bg.core.errors import Transient, WorldChanged
 from gitops_bg.core.model.actions import ApplyApp, EvictPod
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import PodView
-from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import Snapshot
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.integration.test_two_clusters_evictions import budget, wait_status
 from tests.support.waiting import eventually
 
-BEGUN = Record(restart=Restart(datetime(2026, 1, 1, tzinfo=UTC), 1, begun=True))
+BEGUN = Record(operator=OperatorState(restart=Restart(datetime(2026, 1, 1, tzinfo=UTC), 1, begun=True)))
 
 
 @pytest.fixture

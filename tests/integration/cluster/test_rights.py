@@ -29,7 +29,7 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.metrics import AnalysisPhase
-from gitops_bg.core.model.record import Record, Restart
+from gitops_bg.core.model.record import OperatorState, Record, Restart
 from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
@@ -116,7 +116,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(create(two, number=2, repair=True, metadata=metadata))
     agent.until(lambda seen: any(each.undressed for each in seen.replica_sets))
     agent.do(SyncPodMetadata(two.digest, 2, metadata))
-    begun = Record(restart=Restart(datetime.now(UTC), 1, begun=True))
+    begun = Record(operator=OperatorState(restart=Restart(datetime.now(UTC), 1, begun=True)))
     (pod,) = agent.observe(record=begun).pods or ()
     agent.do(EvictPod(pod.name, pod.uid, two.digest, 2))
     agent.subject.save(agent.app, Decision((), Record(epoch="e"), Phase.HEALTHY), datetime.now(UTC))

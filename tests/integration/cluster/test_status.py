@@ -20,7 +20,7 @@ from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, b
 from gitops_bg.core.model.decision import Condition, Counts, Decision, GateKind, GateResult, Named, Phase, Wait
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome
+from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.version import Color, Source, Stage, Version
 from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import Scene, snapshot, watching
@@ -42,7 +42,7 @@ RECORD = Record(
     epoch="e1",
     sequence=4,
     versions=(version(6, Stage.ACTIVE), version(7, Stage.CANDIDATE)),
-    traffic=snapshot("v6").digest,
+    routing=Routing(traffic=snapshot("v6").digest),
     holds=(Hold("v1:dead", "it burned", NOW),),
     rollouts=(
         Rollout(
@@ -97,7 +97,9 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
         MeasurementResult(id_of(run, "e1", run.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5", "0.5 is not < 0.1"),
     )
     scene.do(ApplyApp())
-    scene.subject.save(scene.app, replace(DECISION, record=replace(RECORD, analysis=(run,))), NOW)
+    scene.subject.save(
+        scene.app, replace(DECISION, record=RECORD.with_part(replace(RECORD.analyses, runs=(run,)))), NOW
+    )
     none = {"count": 3, "successful": 0, "failed": 0, "inconclusive": 0, "error": 0}
     answer = {"value": "0.5", "message": "0.5 is not < 0.1", "measuredAt": "2026-05-04T13:00:00Z"}
     assert status(scene)["analysisRuns"] == [
@@ -115,7 +117,7 @@ def test_analysis_runs_are_shown_with_their_counts_and_last_answers(scene: Scene
             ],
         }
     ]
-    assert scene.subject.record(scene.app).analysis == (run,)
+    assert scene.subject.record(scene.app).analyses.runs == (run,)
 
 
 def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene) -> None:
@@ -127,10 +129,13 @@ def test_what_is_shown_of_runs_that_are_over_is_kept_by_the_server(scene: Scene)
         first, "e1", MeasurementResult(id_of(first, "e1", first.metrics[0]), AnalysisPhase.FAILED, LATER, "0.5")
     )
     last = replace(first, rollout=7, digest=snapshot("v7").digest)
-    decision = replace(DECISION, record=replace(RECORD, analysis=(last,), past_runs=(first,)))
+    decision = replace(
+        DECISION,
+        record=RECORD.with_part(replace(RECORD.analyses, runs=(last,), past=(first,))),
+    )
     scene.do(ApplyApp())
     assert scene.subject.save(scene.app, decision, NOW)
-    scene.until(lambda _: scene.subject.record(scene.app).past_runs == (first,))
+    scene.until(lambda _: scene.subject.record(scene.app).analyses.past == (first,))
     assert not scene.subject.save(scene.app, decision, NOW)
     shown = status(scene)["analysisRuns"]
     assert isinstance(shown, list)

@@ -51,7 +51,7 @@ def _end(app: App, movements: Movements, asked: list[str]) -> None:
     count = len(asked)
     eventually(lambda: len(told(app)) >= count and app.is_told(), PATIENCE, 0.2, what=f"{count} movements are told")
     time.sleep(3)  # longer than the longest interval: who has old knowledge would act on it now
-    eventually(lambda: not app.record.switch, PATIENCE, what="the last switch is settled")
+    eventually(lambda: not app.record.routing.switch, PATIENCE, what="the last switch is settled")
     digests = [app.digest(tag)[3:13] for tag in asked]
     assert movements.seen == digests
     assert told(app) == [

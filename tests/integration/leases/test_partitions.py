@@ -36,7 +36,7 @@ def _there(app: App, tag: str) -> None:
 
 def _rests(app: App, movements: Movements, *asked: str) -> None:
     eventually(lambda: app.is_told() and len(told(app)) >= len(asked), PATIENCE, 0.1, what="all is told")
-    eventually(lambda: not app.record.switch, PATIENCE, what="the last switch is settled")
+    eventually(lambda: not app.record.routing.switch, PATIENCE, what="the last switch is settled")
     assert movements.seen == [app.digest(tag)[3:13] for tag in asked]
     assert len(told(app)) == len(asked)
 

@@ -63,11 +63,13 @@ def test_a_switch_on_its_way_that_somebody_withdrew_moves_nothing(
     with Movements(app) as movements:
         merged = app.merge_offer()
         assert held.there.wait(PATIENCE), "the first agent has decided to move traffic"
-        assert app.record.switch is not None
+        assert app.record.routing.switch is not None
         other = AgentProcess(world, tmp_path / "other", "--lease-name=mine-2", "--poll", "0.3")
         try:
             app.revert(merged if reverted == "the promotion" else pushed)
-            eventually(lambda: app.record.switch is None, PATIENCE, 0.1, what="the other agent withdraws the switch")
+            eventually(
+                lambda: app.record.routing.switch is None, PATIENCE, 0.1, what="the other agent withdraws the switch"
+            )
             eventually(lambda: _mark(app) == app.record.withdrawn != "", PATIENCE, 0.1, what="and marks the Service")
             held.go.set()
             eventually(lambda: _refused(own_sandbox, app), PATIENCE, 0.1, what="it is refused")

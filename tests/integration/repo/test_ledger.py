@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record
+from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Record, Routing
 from gitops_bg.core.model.version import AppKey, Color, Retirement, Snapshot, Source, Stage, Version
 from gitops_bg.repo.git.errors import PushRefused, RemoteUnreachable
 from gitops_bg.repo.repository import Repository
@@ -350,8 +350,7 @@ class TestMemory:
         record = Record(
             rollout=3,
             last_version=4,
-            traffic="v1:2",
-            activations=("v1:0", "v1:1", "v1:2"),
+            routing=Routing(traffic="v1:2", activations=("v1:0", "v1:1", "v1:2")),
             past_holds=(Hold("v1:0", "worse", NOON, Cause.PODS_FAILED, Lift.PASSED_OVER),),
             versions=(
                 version(1, Stage.LEGACY, activated_at=NOON),

@@ -136,7 +136,7 @@ def analysis_that_fails_after_promotion(on: Stage) -> None:
         on.web.merge_promotion("v12")
         on.web.wait_live("v12")
         on.wait_used("v12")
-        on.web.wait(lambda: any(one.successful for one in on.web.record.analysis[-1].metrics), "it was good once")
+        on.web.wait(lambda: any(one.successful for one in on.web.record.analyses.runs[-1].metrics), "it was good once")
         on.law.permit_rollback("v9")
         backend.says({"errors": 7})
         on.world.advance(INTERVAL)

@@ -79,7 +79,7 @@ def _look(session: Session, facts: Facts) -> _Findings:
 def _changes(
     session: Session, facts: Facts, decision: Decision, coming: Version | None
 ) -> tuple[ConfigurationChange, ...]:
-    live = decision.record.version(decision.record.traffic)
+    live = decision.record.version(decision.record.routing.traffic)
     if coming is None or live is None or live.snapshot.configuration == coming.snapshot.configuration:
         return ()
     return changes_to(*(side_of(session, facts, each.snapshot, each.source.commit) for each in (live, coming)))
@@ -109,7 +109,7 @@ def _json(found: _Findings) -> dict[str, Any]:
     return {
         "app": str(found.facts.app),
         "phase": decision.phase,
-        "active": _named(decision, decision.record.traffic),
+        "active": _named(decision, decision.record.routing.traffic),
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
         "gates": [
             to_json(replace(gate, remedy=""))
@@ -138,12 +138,12 @@ def _named(decision: Decision, digest: str) -> str | None:
 def _show(output: Output, found: _Findings) -> None:
     decision, coming = found.decision, found.coming
     output.line(f"{found.facts.app}: {decision.phase}", "bold")
-    live = _named(decision, decision.record.traffic)
+    live = _named(decision, decision.record.routing.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
     for condition in troubles(decision.conditions):
         output.show(Padding(drawn(condition, found.facts.app), (0, 0, 0, 2)))
     if coming and decision.gates:
-        named, serves = label(coming.number, coming.digest), coming.digest == decision.record.traffic
+        named, serves = label(coming.number, coming.digest), coming.digest == decision.record.routing.traffic
         stays = f"live traffic stays with {named} if this ends well:"
         output.line(f"  {stays if serves else f'next is {named}; before its traffic moves:'}")
         output.show(Padding(_table(found), (0, 0, 0, 2)))

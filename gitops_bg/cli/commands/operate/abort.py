@@ -139,7 +139,7 @@ def _ask(planned: dict[AppKey, Aborting]) -> None:
 def _told(app: AppKey, planned: Aborting, answered: Answered) -> tuple[dict[str, Any], str]:
     """What became of it, in both forms. Raises `CommandFailed` where nothing did."""
     held = [hold.digest for hold in answered.after.holds if not answered.before.held(hold.digest)]
-    moved = answered.after.traffic != answered.before.traffic
+    moved = answered.after.routing.traffic != answered.before.routing.traffic
     if not held and not moved:
         raise CommandFailed(f"{app}: there was nothing to abort")
     stopped = [each for each in answered.after.versions if each.digest in held] or list(planned.stops)
@@ -165,5 +165,5 @@ def _goes(found: Aborting) -> str:
 
 
 def _live(answered: Answered) -> str | None:
-    version = answered.after.version(answered.after.traffic)
+    version = answered.after.version(answered.after.routing.traffic)
     return _shown(version) if version else None

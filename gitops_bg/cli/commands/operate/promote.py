@@ -82,13 +82,13 @@ def promote(
 
 def _is_paused(world: World) -> bool:
     """Whether an analysis asks a person."""
-    return any(run.paused for run in world.record.analysis)
+    return any(run.paused for run in world.record.analyses.runs)
 
 
 def _is_judged_live(world: World) -> bool:
     """Whether nothing is to be promoted, and what serves is still being judged."""
     run = world.record.run(AnalysisStage.POST)
-    judged = run is not None and run.digest == world.record.traffic and (run.running or run.paused)
+    judged = run is not None and run.digest == world.record.routing.traffic and (run.running or run.paused)
     return judged and world.candidate is None and world.incoming is None
 
 
@@ -125,7 +125,7 @@ def _why_none(app: AppKey, world: World) -> str:
     hold = world.record.held(digest)
     if not digest:
         return "the target cannot be read; `gitops-bg check` says why"
-    if digest == world.record.traffic:
+    if digest == world.record.routing.traffic:
         return "the target is live"
     if hold:
         return f"the target is on hold: {hold.reason}; `gitops-bg resume {app}` lifts it"

@@ -46,7 +46,7 @@ def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
     digest = world.target_digest
     run = world.record.run(AnalysisStage.POST)
     is_paused = run is not None and run.paused and run.digest == digest
-    if not digest or (digest == world.record.traffic and not is_paused):
+    if not digest or (digest == world.record.routing.traffic and not is_paused):
         raise CommandFailed(
             f"{app}: there is nothing to try again: the target " + ("is live" if digest else "is broken")
         )

@@ -117,7 +117,7 @@ def _goal(session: Session, facts: Facts, world: World, asked: _Asked) -> tuple[
 def _demand_good(world: World, asked: _Asked) -> None:
     """Raises `CommandFailed` with what speaks against going back to a version that is named by its number."""
     version = world.record.numbered(asked.to) if asked.to is not None else None
-    if version is None or asked.force or version.digest == world.record.traffic:
+    if version is None or asked.force or version.digest == world.record.routing.traffic:
         return
     way = leads_back(world.record, version, by_name=True)
     if version.was_active and not way:
@@ -128,7 +128,7 @@ def _demand_no_objection(world: World, version: Version, asked: _Asked) -> None:
     """The same for one that the record forgot: what speaks against its digest it never does."""
     objection = world.record.objection(version.digest)
     active = world.active
-    if asked.force or version.digest == world.record.traffic:
+    if asked.force or version.digest == world.record.routing.traffic:
         return
     if objection is not None and objection.lifted is not Lift.SAID_SO:
         raise CommandFailed(_not_good(world, version, f"was bad ({objection.cause}): {objection.reason}"))
@@ -160,12 +160,12 @@ def _offline(kube: ClusterOptions, app: AppKey, asked: _Asked, by: str, output: 
             wanted = f"version {asked.to} never served here" if asked.to else "there is no good version to go back to"
             raise CommandFailed(f"{app}: {wanted}")
         shown = label(version.number, version.digest)
-        if version.digest == world.record.traffic:
+        if version.digest == world.record.routing.traffic:
             output.both({"app": str(app), "to": version.number, "changed": False}, f"{app}: {shown} is live already")
             return 0
         request = new_request(OperatorCommand.ROLLBACK, by, asked.reason, version.number, force=asked.force)
         answered = carry_out(cluster, request, asked.patience, output)
-    if answered.after.traffic != version.digest:
+    if answered.after.routing.traffic != version.digest:
         raise CommandFailed(f"{app}: live traffic did not go to {shown}; see `gitops-bg explain {app}`")
     output.both(
         {"app": str(app), "to": version.number, "changed": True, "byAgent": answered.by_agent},

@@ -15,9 +15,9 @@ from gitops_bg.core.world import World
 def pre_promotion(world: World, version: Version) -> GateResult | None:
     """What the analysis before its promotion says; None where none is asked for, or nothing serves yet."""
     plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
-    if plan is None or not world.record.traffic:
+    if plan is None or not world.record.routing.traffic:
         return None
-    if world.record.in_full == version.digest:
+    if world.record.operator.in_full == version.digest:
         return GateResult(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}")
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
         return _finding(run, world.spec.app)
@@ -28,7 +28,7 @@ def pre_promotion(world: World, version: Version) -> GateResult | None:
 def live_verdict(world: World, _: Version | None) -> GateResult | None:
     """What the analysis after the promotion of what serves says so far; None once it is over."""
     run = world.record.run(AnalysisStage.POST)
-    if run is None or not (run.running or run.paused) or run.digest != world.record.traffic:
+    if run is None or not (run.running or run.paused) or run.digest != world.record.routing.traffic:
         return None
     return _finding(run, world.spec.app) if run.started_at else _not_begun(world, run)
 
@@ -36,7 +36,7 @@ def live_verdict(world: World, _: Version | None) -> GateResult | None:
 def live_version_judged(world: World, version: Version) -> GateResult | None:
     """Nothing takes the place of a version that is still being judged."""
     verdict = live_verdict(world, version)
-    if verdict is None or world.record.in_full == version.digest:
+    if verdict is None or world.record.operator.in_full == version.digest:
         return None
     return GateResult(GateKind.ANALYSIS, False, f"of what serves now: {verdict.reason}", verdict.until)
 

@@ -32,7 +32,7 @@ def confirm_switch(world: World, version: Version) -> tuple[GateResult, ...]:
 
 
 def _each(world: World, version: Version, *types: HookType, final: bool = False) -> tuple[GateResult, ...]:
-    if not world.spec.strategy.hooks or not world.record.traffic:
+    if not world.spec.strategy.hooks or not world.record.routing.traffic:
         return ()
     return tuple(_answer(world, version, hook, final=final) for hook in hooks_of(world, *types))
 

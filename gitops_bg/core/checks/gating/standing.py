@@ -61,7 +61,7 @@ def history_kept(world: World, _: Version | None) -> GateResult | None:
     """A main that moved backwards, or that nobody can read, moves nothing (decision 19)."""
     desired = world.desired
     if desired.history_rewritten:
-        lost = (world.record.lost or desired.history_rewritten)[:10]
+        lost = (world.record.git.lost or desired.history_rewritten)[:10]
         reason = f"main was rewritten: {lost} is gone; `gitops-bg accept-history` goes on"
         return GateResult(GateKind.HISTORY, False, reason, remedy=_ACCEPT)
     if not desired.knowledge.counts:

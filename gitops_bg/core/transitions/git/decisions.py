@@ -38,7 +38,7 @@ def follow_primary(world: World) -> World:
     primary = world.desired.primary
     if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
         return world
-    before, named, asked = world.record.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
+    before, named, asked = world.record.git.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
     world = _ensure_version(_end_override(world, named), primary, named)
     if named != before:
         reason, by = "primary.yaml names it again", primary.changed_by.author
@@ -48,14 +48,14 @@ def follow_primary(world: World) -> World:
     world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
     if passed is None:  # Nobody can tell now: it is asked again.
         return world
-    return world.with_record(replace(world.record, primary_by=primary.changed_by.commit))
+    return world.with_part(replace(world.record.git, primary_by=primary.changed_by.commit))
 
 
 def _ensure_version(world: World, primary: Primary, named: str) -> World:
     version = world.record.version(named)
     if version is None:
         return register(world, primary.snapshot, primary.source, primary.version)
-    if named == world.record.traffic or world.desired_digest != named:
+    if named == world.record.routing.traffic or world.desired_digest != named:
         return world
     if not version.retiring and version.stage in (Stage.CANDIDATE, Stage.LEGACY):
         return world
@@ -66,17 +66,17 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
 
 def _end_override(world: World, named: str) -> World:
     """It ends once Git and traffic agree with it, or when main names another version than it did: a newer decision."""
-    override = world.record.override
+    override = world.record.routing.override
     if override is None:
         return world
-    arrived = named == override.to_digest == world.record.traffic
+    arrived = named == override.to_digest == world.record.routing.traffic
     if not arrived and override.awaits:
         return world
     if not arrived and named == override.to_digest:  # Git has followed: from now on any other value is an answer.
-        return world.with_record(replace(world.record, override=replace(override, baseline=named)))
+        return world.with_part(replace(world.record.routing, override=replace(override, baseline=named)))
     if not arrived and named == (override.baseline or override.from_digest):
         return world
-    world = world.with_record(replace(world.record, override=None))
+    world = world.with_part(replace(world.record.routing, override=None))
     if not override.diverged:
         return world
     reason = "primary.yaml follows live traffic again" if arrived else "primary.yaml names another version"
@@ -89,7 +89,7 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
     Not what serves, nor what traffic may go back to.
     """
     for digest in digests:
-        if digest == world.record.traffic or is_wanted_since(world, digest, change):
+        if digest == world.record.routing.traffic or is_wanted_since(world, digest, change):
             continue
         world = _registered(world, digest)
         version = world.record.version(digest)
@@ -103,7 +103,9 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
 
 def _serving(world: World) -> Record:
     """Before anything serves in a cluster that was rebuilt, what is to serve says what a way back is."""
-    return replace(world.record, traffic=world.record.traffic or world.primary_digest)
+    return world.record.with_part(
+        replace(world.record.routing, traffic=world.record.routing.traffic or world.primary_digest)
+    )
 
 
 def _registered(world: World, digest: str) -> World:
@@ -121,7 +123,7 @@ def _overrule_target(world: World) -> World:
     told = world.desired.provenance
     if told is None or not told.named:
         return world
-    return world.with_record(replace(world.record, target_revert=told.source.commit))
+    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
 
 
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
@@ -130,18 +132,18 @@ def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, f
     ``from_git``: main's own history asks for it, so whatever comes later there is newer.
     """
     world = _overrule_target(world.with_version(retain(world, to)))
-    if world.primary_digest == to.digest == world.record.traffic:
-        return world.with_record(replace(world.record, override=None))
-    made = Override(world.record.primary, to.digest, reason, by, world.now, cause)
+    if world.primary_digest == to.digest == world.record.routing.traffic:
+        return world.with_part(replace(world.record.routing, override=None))
+    made = Override(world.record.git.primary, to.digest, reason, by, world.now, cause)
     made = made if from_git else replace(made, awaits=awaited(world.desired.looks))
-    return world.with_record(replace(world.record, override=made))
+    return world.with_part(replace(world.record.routing, override=made))
 
 
 def note_divergence(world: World) -> World:
     """Say in the ledger, once, that main refuses the commit of an emergency rollback."""
-    pending, git = world.record.override, world.observed.git
-    if pending is None or pending.diverged or not git.main_refused or world.record.traffic != pending.to_digest:
+    pending, git = world.record.routing.override, world.observed.git
+    if pending is None or pending.diverged or not git.main_refused or world.record.routing.traffic != pending.to_digest:
         return world
-    world = world.with_record(replace(world.record, override=replace(pending, diverged=True)))
+    world = world.with_part(replace(world.record.routing, override=replace(pending, diverged=True)))
     reason = f"main refuses the commit ({git.main_refused}); it is offered on the promotion branch"
     return world.noting(Event.DIVERGED, to=world.active, by=pending.by, reason=reason)

@@ -44,16 +44,18 @@ def note_look(world: World) -> World:
     world = _overrule(_know_primary(_know_revert(_know_retry(world))))
     record = world.record
     holds = tuple(replace(hold, awaits=_still(world, hold.awaits)) for hold in record.holds)
-    return world.with_record(replace(record, holds=holds, override=_based(world, record.override)))
+    return world.with_record(
+        replace(record, holds=holds, routing=replace(record.routing, override=_based(world, record.routing.override)))
+    )
 
 
 def _know_retry(world: World) -> World:
     """A retry that is older than the hold on its digest does not lift it."""
     retry = world.spec.retry
     hold = world.record.held(retry.digest) if retry else None
-    if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.retry:
+    if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.operator.retry:
         return world
-    return world.with_record(replace(world.record, retry=retry.number))
+    return world.with_part(replace(world.record.operator, retry=retry.number))
 
 
 def _know_revert(world: World) -> World:
@@ -61,14 +63,14 @@ def _know_revert(world: World) -> World:
     told, hold = world.desired.provenance, world.record.held(world.target_digest)
     if told is None or not told.named or hold is None or hold.awaits is None:
         return world
-    return world.with_record(replace(world.record, target_revert=told.source.commit))
+    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
 
 
 def _overrule(world: World) -> World:
     """A promotion that was merged before its version was given up: traffic stays, and Git is told (DESIGN §4.5)."""
     hold, active = world.record.held(world.primary_digest), world.active
-    is_named = world.record.primary == world.primary_digest and bool(world.desired.primary)
-    if hold is None or hold.awaits is None or not is_named or active is None or world.record.override:
+    is_named = world.record.git.primary == world.primary_digest and bool(world.desired.primary)
+    if hold is None or hold.awaits is None or not is_named or active is None or world.record.routing.override:
         return world
     if hold.cause is Cause.EXPIRED or active.digest == hold.digest:
         return world
@@ -78,7 +80,7 @@ def _overrule(world: World) -> World:
 
 def _know_primary(world: World) -> World:
     """What primary.yaml says is nobody's answer to an emergency, nor to the hold on what it names."""
-    pending, hold = world.record.override, world.record.held(world.primary_digest)
+    pending, hold = world.record.routing.override, world.record.held(world.primary_digest)
     waits = (pending is not None and pending.awaits) or _outranks(hold)
     if not waits or not world.desired.primary:
         return world
@@ -94,7 +96,7 @@ def _based(world: World, pending: Override | None) -> Override | None:
     if pending is None or pending.awaits is None:
         return pending
     awaits = _still(world, pending.awaits)
-    return replace(pending, awaits=awaits, baseline=pending.baseline if awaits else world.record.primary)
+    return replace(pending, awaits=awaits, baseline=pending.baseline if awaits else world.record.git.primary)
 
 
 def _still(world: World, awaits: Awaited | None) -> Awaited | None:

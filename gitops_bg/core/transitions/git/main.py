@@ -21,11 +21,11 @@ def note_lost(world: "World") -> "World":
 
     So agents of different knowledge do not write the status in turns, each with a word of its own.
     """
-    desired, lost = world.desired, world.record.lost
+    desired, lost = world.desired, world.record.git.lost
     if not lost and desired.history_rewritten:
-        return world.with_record(replace(world.record, lost=desired.history_rewritten))
+        return world.with_part(replace(world.record.git, lost=desired.history_rewritten))
     if lost and not desired.history_rewritten and desired.knowledge.counts:
-        return world.with_record(replace(world.record, lost=""))
+        return world.with_part(replace(world.record.git, lost=""))
     return world
 
 
@@ -43,9 +43,9 @@ def learn(world: "World", before: "Record") -> "World":
 
     Not where main moved for other apps only: a commit must not cost a write for every app there is.
     """
-    desired, known = world.desired, world.record.main
+    desired, known = world.desired, world.record.git.main
     if not desired.knowledge.counts or not desired.commit:
         return world
     now = Main(desired.commit, max(desired.generation, known.generation), desired.tree)
     moved = world.record != before or desired.tree != known.tree or now.generation != known.generation
-    return world.with_record(replace(world.record, main=now)) if moved and now != known else world
+    return world.with_part(replace(world.record.git, main=now)) if moved and now != known else world

@@ -17,8 +17,8 @@ def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[st
 
     What served in its time and was left is none of these: nothing promotes it by itself.
     """
-    line = before = (*record.named_before, record.primary) if record.primary else ()
-    settled = frozenset(record.activations).intersection(record.named_before).difference(names)
+    line = before = (*record.git.named_before, record.git.primary) if record.git.primary else ()
+    settled = frozenset(record.routing.activations).intersection(record.git.named_before).difference(names)
     gone: list[str] = []
     for name in names:
         kept = _kept(record, line, name)
@@ -27,13 +27,13 @@ def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[st
     taken_back = tuple(digest for digest in dict.fromkeys(gone) if digest not in line and digest not in settled)
     if line == before:
         return record, taken_back
-    return replace(record, primary=line[-1], named_before=line[:-1][-MOST_NAMED:]), taken_back
+    return record.with_part(replace(record.git, primary=line[-1], named_before=line[:-1][-MOST_NAMED:])), taken_back
 
 
 def _kept(record: Record, line: tuple[str, ...], name: str) -> tuple[str, ...]:
     """What is still promoted once main names ``name``: what was so when it was named first, or came forward."""
     if name in line:
         return line[: line.index(name)]
-    if name == record.traffic or name in record.activations:
+    if name == record.routing.traffic or name in record.routing.activations:
         return tuple(digest for digest in line if record.came_before(digest, name))
     return line

@@ -15,5 +15,5 @@ def note_offer(world: World) -> World:
     git = world.observed.git
     offers = [action.version.digest for action in write_to_git(world) if isinstance(action, OfferPromotion)]
     gone = git.promotion is None and not git.unreachable
-    offered = offers[0] if offers else ("" if gone else world.record.offered)
-    return world if offered == world.record.offered else world.with_record(replace(world.record, offered=offered))
+    offered = offers[0] if offers else ("" if gone else world.record.git.offered)
+    return world if offered == world.record.git.offered else world.with_part(replace(world.record.git, offered=offered))

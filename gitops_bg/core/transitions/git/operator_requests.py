@@ -23,9 +23,9 @@ from gitops_bg.core.world import World
 def answer_request(world: World) -> World:
     """Carry out the operator's request once; its id stays in the record."""
     request = world.observed.request
-    if request is None or request.id == world.record.request:
+    if request is None or request.id == world.record.operator.request:
         return world
-    world = world.with_record(replace(world.record, request=request.id))
+    world = world.with_part(replace(world.record.operator, request=request.id))
     return _ANSWERS[request.verb](world, request)
 
 
@@ -38,7 +38,7 @@ def _abort(world: World, request: Request) -> World:
     reason, active = request.reason or "aborted", world.active
     coming, candidate = world.incoming, world.candidate or _candidate_seen_last(world)
     if coming and world.lane is SwitchKind.ROLLBACK:
-        pending = world.record.override
+        pending = world.record.routing.override
         known = pending is not None and (pending.awaits or pending.by)
         return world if known else override(world, coming, cause=Cause.ABORTED, reason=reason, by=request.by)
     stopped = [one for one in (coming if active else None, candidate) if one]
@@ -55,7 +55,7 @@ def _abort(world: World, request: Request) -> World:
 def _confirm_hold(world: World) -> World:
     """What is on hold already was stopped once more: a retry that nobody saw before lifts nothing (decision 17)."""
     retry, waits = world.spec.retry, awaited(world.desired.looks)
-    if retry is None or retry.number <= world.record.retry or not world.record.held(retry.digest):
+    if retry is None or retry.number <= world.record.operator.retry or not world.record.held(retry.digest):
         return world
     holds = (replace(hold, awaits=waits) if hold.digest == retry.digest else hold for hold in world.record.holds)
     return world.with_record(replace(world.record, holds=tuple(holds)))
@@ -75,8 +75,8 @@ class Aborting:
 def aborting(world: World) -> Aborting:
     """What `abort` would stop, and where live traffic would go. Falsy where there is nothing to abort."""
     after = _abort(world, Request("", OperatorCommand.ABORT, "", world.now)).record
-    leaves = after.override if after.override != world.record.override else None
-    goes_to = after.version(leaves.to_digest) if leaves and leaves.to_digest != after.traffic else None
+    leaves = after.routing.override if after.routing.override != world.record.routing.override else None
+    goes_to = after.version(leaves.to_digest) if leaves and leaves.to_digest != after.routing.traffic else None
     held = [each for each in after.versions if after.held(each.digest) and not world.record.held(each.digest)]
     return Aborting((*held, world.active) if goes_to and world.active else tuple(held), goes_to)
 
@@ -86,12 +86,12 @@ def _candidate_seen_last(world: World) -> Version | None:
     if world.target:
         return None
     on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
-    return next((v for v in reversed(on_its_way) if v.digest != world.record.traffic), None)
+    return next((v for v in reversed(on_its_way) if v.digest != world.record.routing.traffic), None)
 
 
 def _roll_back(world: World, request: Request) -> World:
     version = destination(world, request.to_version, forced=request.force)
-    if version is None or version.digest == world.record.traffic:
+    if version is None or version.digest == world.record.routing.traffic:
         return world
     reason = request.reason or "rolled back by hand"
     return override(world, version, cause=Cause.ROLLED_BACK, reason=reason, by=request.by)
@@ -102,15 +102,19 @@ def _open_gate(world: World, request: Request) -> World:
     if not known or world.record.gate(request.gate):
         return world
     opened = OpenGate(request.gate, request.by, request.at, request.reason)
-    world = world.with_record(replace(world.record, open_gates=(*world.record.open_gates, opened)))
+    world = world.with_part(replace(world.record.hook_state, open_gates=(*world.record.hook_state.open_gates, opened)))
     return _note_gate(world, Event.GATE_OPENED, request)
 
 
 def _close_gate(world: World, request: Request) -> World:
-    left = tuple(gate for gate in world.record.open_gates if gate.name != request.gate)
-    if left == world.record.open_gates:
+    left = tuple(gate for gate in world.record.hook_state.open_gates if gate.name != request.gate)
+    if left == world.record.hook_state.open_gates:
         return world
-    return _note_gate(world.with_record(replace(world.record, open_gates=left)), Event.GATE_CLOSED, request)
+    return _note_gate(
+        world.with_part(replace(world.record.hook_state, open_gates=left)),
+        Event.GATE_CLOSED,
+        request,
+    )
 
 
 def _note_gate(world: World, event: Event, request: Request) -> World:
@@ -141,16 +145,16 @@ def answer_older_retry(world: World) -> World:
 
 def asks_for_retries(spec: AppSpec, record: Record) -> bool:
     """Whether retries passed between two looks at main: each was a decision, though another took its place."""
-    return spec.retry is not None and spec.retry.number > record.retry + 1
+    return spec.retry is not None and spec.retry.number > record.operator.retry + 1
 
 
 def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
     """What was retried may be promoted again, also where another digest is retried by now."""
     for retry in () if world.frozen else (one.retry for one in passed):
         hold = world.record.held(retry.digest)
-        if retry.number <= world.record.retry:
+        if retry.number <= world.record.operator.retry:
             continue
-        world = world.with_record(replace(world.record, retry=retry.number))
+        world = world.with_part(replace(world.record.operator, retry=retry.number))
         if hold is None or is_answered_by(hold, retry):
             world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     return world
@@ -165,16 +169,16 @@ def _is_of_unknown_order(world: World) -> bool:
 def answer_retry(world: World) -> World:
     """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
     retry = world.spec.retry
-    if retry is None or retry.number <= world.record.retry or world.frozen or _is_of_unknown_order(world):
+    if retry is None or retry.number <= world.record.operator.retry or world.frozen or _is_of_unknown_order(world):
         return world
     world = _hear_passed(world, world.desired.retries_passed)
     hold = world.record.held(retry.digest)
-    world = world.with_record(replace(world.record, retry=retry.number))
+    world = world.with_part(replace(world.record.operator, retry=retry.number))
     if hold and not is_answered_by(hold, retry):
         return world
     world = lift_hold(world, retry.digest, how=Lift.SAID_SO, reason="retried", by=retry.by)
     version = world.record.version(retry.digest)
-    if version is not None and version.digest == world.record.traffic:
+    if version is not None and version.digest == world.record.routing.traffic:
         return retry_live(world, version, retry.by or world.retried_by.author)
     if version is None or version.digest != world.target_digest:
         return world

@@ -26,15 +26,15 @@ def follow_target_revert(world: World) -> World:
     told, leaving, back = world.desired.provenance, world.record.version(world.desired_digest), named_by_target(world)
     if told is None or leaving is None or back is None or back == leaving or revert_objection(world, told):
         return world
-    returns = leaving.was_active and leaving.digest != world.record.traffic
+    returns = leaving.was_active and leaving.digest != world.record.routing.traffic
     if returns and not _is_of_what_was_reverted(world, told):
         return world
     reason = f"{told.source.commit[:10]} reverts the target commit that brought {short(leaving.digest)}"
     world = overrule_retry(world, leaving.digest, told.source)
     world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
-    if leaving.digest != world.record.traffic and not returns:
+    if leaving.digest != world.record.routing.traffic and not returns:
         world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
-    return world.with_record(replace(world.record, target_revert=told.source.commit))
+    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
 
 
 def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
@@ -45,7 +45,7 @@ def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
 def lift_by_older_revert(world: World) -> World:
     """One that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
     primary = world.desired.primary
-    followed = primary and primary.changed_by.commit == world.record.primary_by
+    followed = primary and primary.changed_by.commit == world.record.git.primary_by
     return _lift_by_revert(world) if _is_older_than_primary(world) and not followed else world
 
 
@@ -64,8 +64,8 @@ def _is_older_than_primary(world: World) -> bool:
 
 def _lift_by_revert(world: World) -> World:
     told, version = world.desired.provenance, named_by_target(world)
-    if told is None or version is None or world.record.target_revert not in told.reverted:
+    if told is None or version is None or world.record.git.target_revert not in told.reverted:
         return world
-    world = world.with_record(replace(world.record, target_revert=told.source.commit))
+    world = world.with_part(replace(world.record.git, target_revert=told.source.commit))
     reason = f"{told.source.commit[:10]} reverts the revert of its push"
     return lift_hold(world, version.digest, how=Lift.SAID_SO, reason=reason, by=told.source.author)

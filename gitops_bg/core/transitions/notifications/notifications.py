@@ -35,7 +35,7 @@ MOST_DELIVERIES = 100
 
 def enqueue(world: World) -> World:
     """Queue what is new, take in what was delivered, give up what is too late."""
-    if not (world.spec.strategy.hooks or world.record.deliveries or world.record.undelivered):
+    if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
         return world
     for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase, _queue_awaited):
         world = step(world)
@@ -60,13 +60,13 @@ def _delivered(world: World, hook: Hook, one: OutboxMessage, called: HookRespons
     world = _with(world, one, None)
     if answer is Answer.REFUSED:
         return _not_taken(world, hook, f"refused ({called.status}): {' '.join(called.text.split())[:300]}")
-    failing = tuple(name for name in world.record.undelivered if name != hook.key)
-    return world.with_record(replace(world.record, undelivered=failing))
+    failing = tuple(name for name in world.record.outbox.undelivered if name != hook.key)
+    return world.with_part(replace(world.record.outbox, undelivered=failing))
 
 
 def _give_up(world: World) -> World:
     for hook in listeners(world):
-        late = [one for one in world.record.deliveries if one.hook == hook.key and _is_late(world, hook, one)]
+        late = [one for one in world.record.outbox.messages if one.hook == hook.key and _is_late(world, hook, one)]
         for one in late:
             world = _with(world, one, None)
         if late:
@@ -81,39 +81,39 @@ def _is_late(world: World, hook: Hook, one: OutboxMessage) -> bool:
 
 def _not_taken(world: World, hook: Hook, why: str) -> World:
     """Said once, until it takes something again."""
-    if hook.key in world.record.undelivered:
+    if hook.key in world.record.outbox.undelivered:
         return world
-    world = world.with_record(replace(world.record, undelivered=(*world.record.undelivered, hook.key)))
+    world = world.with_part(replace(world.record.outbox, undelivered=(*world.record.outbox.undelivered, hook.key)))
     if hook.mute_alert:
         return world
     return world.noting(Event.HOOK_UNDELIVERED, reason=f"{hook.title}: {why}")
 
 
 def _with(world: World, before: OutboxMessage, after: OutboxMessage | None) -> World:
-    changed = [after if one == before else one for one in world.record.deliveries]
-    return world.with_record(replace(world.record, deliveries=tuple(one for one in changed if one)))
+    changed = [after if one == before else one for one in world.record.outbox.messages]
+    return world.with_part(replace(world.record.outbox, messages=tuple(one for one in changed if one)))
 
 
 def _drop_unknown(world: World) -> World:
     """Hooks that are gone from the file are told nothing."""
     names = {hook.key for hook in listeners(world)}
-    left = tuple(one for one in world.record.deliveries if one.hook in names)
-    failing = tuple(name for name in world.record.undelivered if name in names)
-    if (left, failing) == (world.record.deliveries, world.record.undelivered):
+    left = tuple(one for one in world.record.outbox.messages if one.hook in names)
+    failing = tuple(name for name in world.record.outbox.undelivered if name in names)
+    if (left, failing) == (world.record.outbox.messages, world.record.outbox.undelivered):
         return world
-    return world.with_record(replace(world.record, deliveries=left, undelivered=failing))
+    return world.with_part(replace(world.record.outbox, messages=left, undelivered=failing))
 
 
 def _queue_entries(world: World) -> World:
     record = world.record
-    if record.told == record.sequence or not any(listeners(world)):
+    if record.outbox.told == record.sequence or not any(listeners(world)):
         return world
     phase = flagger_phase(world)
     for entry in record.ledger:
         # That a hook takes nothing is not told to it, nor to others: that would never end.
-        if entry.sequence > record.told and entry.event is not Event.HOOK_UNDELIVERED:
+        if entry.sequence > record.outbox.told and entry.event is not Event.HOOK_UNDELIVERED:
             world = _queue_entry(world, entry, phase)
-    return world.with_record(replace(world.record, told=record.sequence))
+    return world.with_part(replace(world.record.outbox, told=record.sequence))
 
 
 def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
@@ -135,7 +135,10 @@ def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
     """
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == entry.to_digest
-    if entry.event is (Event.ANALYSED if judged else Event.PROMOTED) and entry.to_digest == world.record.traffic:
+    if (
+        entry.event is (Event.ANALYSED if judged else Event.PROMOTED)
+        and entry.to_digest == world.record.routing.traffic
+    ):
         return "Succeeded", entry.to_digest
     if entry.event is Event.ABORTED:
         return "Failed", entry.to_digest
@@ -149,7 +152,7 @@ def _sentence(entry: LedgerEntry) -> str:
 
 def _queue_phase(world: World) -> World:
     """A change of phase is news, too."""
-    phase, before = str(phase_of(world)), world.record.told_phase
+    phase, before = str(phase_of(world)), world.record.outbox.told_phase
     hooks = tuple(hooks_of(world, HookType.EVENT))
     if not hooks or phase == before:
         return world
@@ -159,7 +162,7 @@ def _queue_phase(world: World) -> World:
         digest = version.digest if version else ""
         severity = Severity.ERROR if phase == Phase.DEGRADED else Severity.INFO
         world = _queue(world, hook, flagger_phase(world), digest, message, severity)
-    return world.with_record(replace(world.record, told_phase=phase))
+    return world.with_part(replace(world.record.outbox, told_phase=phase))
 
 
 def _queue_awaited(world: World) -> World:
@@ -181,6 +184,6 @@ def _queue(
     world: World, hook: Hook, phase: str, digest: str, message: str = "", severity: Severity = Severity.INFO
 ) -> World:
     record = world.record
-    one = OutboxMessage(hook.key, record.delivery + 1, world.now, phase, digest, message, severity)
-    waiting = (*record.deliveries, one)[-MOST_DELIVERIES:]
-    return world.with_record(replace(record, delivery=one.number, deliveries=waiting))
+    one = OutboxMessage(hook.key, record.outbox.last_number + 1, world.now, phase, digest, message, severity)
+    waiting = (*record.outbox.messages, one)[-MOST_DELIVERIES:]
+    return world.with_part(replace(record.outbox, last_number=one.number, messages=waiting))

@@ -19,12 +19,16 @@ def note_awaited(world: World) -> tuple[World, str, str]:
     A gate that is asked says so itself, with an event (`HOOK_REFUSED`).
     """
     coming = world.candidate
-    if coming is None or coming.rollout == world.record.alerted or phase_of(world) is not Phase.AWAITING_PROMOTION:
+    if (
+        coming is None
+        or coming.rollout == world.record.outbox.alerted
+        or phase_of(world) is not Phase.AWAITING_PROMOTION
+    ):
         return world, "", ""
     shut = [gate for gate in gates_to_show(world) if not gate.open]
     if [gate.kind for gate in shut] != [GateKind.APPROVAL]:
         return world, "", ""
-    world = world.with_record(replace(world.record, alerted=coming.rollout))
+    world = world.with_part(replace(world.record.outbox, alerted=coming.rollout))
     commit = of_commit(coming.source.commit)
     text = f"{world.spec.app}: {label(coming.number, coming.digest)}{commit} waits for approval: {shut[0].reason}"
     return world, coming.digest, text

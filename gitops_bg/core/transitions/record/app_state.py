@@ -20,10 +20,10 @@ def note_standing(world: World) -> World:
 
 
 def _suspension(world: World) -> World:
-    if world.suspended == world.record.suspended:
+    if world.suspended == world.record.operator.suspended:
         return world
     suspend = world.spec.suspend
-    world = world.with_record(replace(world.record, suspended=world.suspended))
+    world = world.with_part(replace(world.record.operator, suspended=world.suspended))
     if world.suspended and suspend:
         by = suspend.by or world.suspended_by.author
         return world.noting(Event.SUSPENDED, commit=world.suspended_by.commit, by=by, reason=suspend.reason)
@@ -61,12 +61,12 @@ def _presence(world: World) -> World:
 
 
 def _history(world: World) -> World:
-    lost = world.record.lost
-    if lost == world.record.history or (lost and not world.desired.history_lasts):
+    lost = world.record.git.lost
+    if lost == world.record.git.history or (lost and not world.desired.history_lasts):
         return world
     if not lost and not world.desired.knowledge.counts:
         return world
-    world = world.with_record(replace(world.record, history=lost))
+    world = world.with_part(replace(world.record.git, history=lost))
     if not lost:
         return world.noting(Event.HISTORY_ACCEPTED, commit=world.desired.commit)
     reason = f"main no longer contains {lost[:10]}; it moves nothing until that is back or accepted"

@@ -42,15 +42,15 @@ def trust_no_future(world: World) -> World:
     record, now = world.record, world.now
     if not any(_is_ahead(part, now) for part in _parts(record)):
         return world
-    restart = record.restart
+    restart = record.operator.restart
     return world.with_record(
         replace(
             record,
             versions=tuple(_version(one, now) for one in record.versions),
-            analysis=tuple(_run(one, now) for one in record.analysis),
-            hooks=tuple(_by_now(one, now) for one in record.hooks),
-            deliveries=tuple(_by_now(one, now) for one in record.deliveries),
-            restart=_by_now(restart, now) if restart else None,
+            analyses=replace(record.analyses, runs=tuple(_run(one, now) for one in record.analyses.runs)),
+            hook_state=replace(record.hook_state, runs=tuple(_by_now(one, now) for one in record.hook_state.runs)),
+            outbox=replace(record.outbox, messages=tuple(_by_now(one, now) for one in record.outbox.messages)),
+            operator=replace(record.operator, restart=_by_now(restart, now) if restart else None),
         )
     )
 
@@ -59,13 +59,13 @@ def _parts(record: Record) -> Iterator[object]:
     for version in record.versions:
         yield version
         yield from filter(None, (version.probation, version.retirement))
-    for run in record.analysis:
+    for run in record.analyses.runs:
         yield run
         yield from run.metrics
-    yield from record.hooks
-    yield from record.deliveries
-    if record.restart:
-        yield record.restart
+    yield from record.hook_state.runs
+    yield from record.outbox.messages
+    if record.operator.restart:
+        yield record.operator.restart
 
 
 def _is_ahead(part: object, now: datetime) -> bool:

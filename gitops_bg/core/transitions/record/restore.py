@@ -30,8 +30,8 @@ def _counting_from(record: Record, last: int) -> Record:
     has; so nothing is taken for told. What Git has word for word it does not take twice (``repo.write.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
-    told = last + sum(entry.sequence <= record.told for entry in record.ledger)
-    return replace(record, sequence=last + len(waiting), ledger=waiting, told=told)
+    told = last + sum(entry.sequence <= record.outbox.told for entry in record.ledger)
+    return replace(record, sequence=last + len(waiting), ledger=waiting, outbox=replace(record.outbox, told=told))
 
 
 def restore_memory(world: World) -> World:
@@ -47,8 +47,11 @@ def restore_memory(world: World) -> World:
     record = replace(
         world.record,
         epoch=world.observed.app_uid[:8] or "0",
-        request=request.id if request else "",
-        retry=world.spec.retry.number if world.spec.retry else 0,
+        operator=replace(
+            world.record.operator,
+            request=request.id if request else "",
+            retry=world.spec.retry.number if world.spec.retry else 0,
+        ),
         unrecalled=True,
     )
     world = _recalled(world.with_record(record))
@@ -67,15 +70,15 @@ def _recalled(world: World) -> World:
         return world.with_record(record)
     holds = tuple(hold for hold in memory.holds if record.objection(hold.digest) is None)
     past = tuple(hold for hold in memory.past_holds if record.objection(hold.digest) is None)
-    known = tuple(digest for digest in memory.active_digests if digest not in record.activations)
+    known = tuple(digest for digest in memory.active_digests if digest not in record.routing.activations)
     record = replace(
         record,
         rollout=max(record.rollout, memory.rollout),
         last_version=max(record.last_version, memory.last_version),
-        activations=(*known, *record.activations),
+        routing=replace(record.routing, activations=(*known, *record.routing.activations)),
         holds=(*holds, *record.holds),
         past_holds=(*past, *record.past_holds),
-        primary_by=record.primary_by or memory.primary_by,
+        git=replace(record.git, primary_by=record.git.primary_by or memory.primary_by),
     )
     return world.with_record(record)
 
@@ -86,7 +89,7 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
     usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
     if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
         return world
-    served = view.snapshot.digest in record.activations
+    served = view.snapshot.digest in record.routing.activations
     version = Version(
         number=view.number,
         snapshot=view.snapshot,

@@ -76,7 +76,7 @@ def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
     version = world.record.version(rollout.digest)
     if version is None or version.rollout != rollout.number:
         return RolloutOutcome.SUPERSEDED
-    if version.digest == world.record.traffic:
+    if version.digest == world.record.routing.traffic:
         promoted = RolloutOutcome.FAST_PROMOTED if rollout.hurried else RolloutOutcome.PROMOTED
         return None if _is_judged(world, rollout) or _is_left(world) else promoted
     if _was_rolled_back(world, version) and version.activated_at and version.activated_at >= rollout.started_at:
@@ -91,7 +91,9 @@ def _outcome(world: World, rollout: Rollout) -> RolloutOutcome | None:
 def _is_set_back(world: World, version: Version) -> bool:
     """Whether the target names what serves, or another version that was there before this one."""
     wanted = world.record.version(world.target_digest)
-    return world.target_digest == world.record.traffic or (wanted is not None and wanted.number < version.number)
+    return world.target_digest == world.record.routing.traffic or (
+        wanted is not None and wanted.number < version.number
+    )
 
 
 def _was_rolled_back(world: World, version: Version) -> bool:

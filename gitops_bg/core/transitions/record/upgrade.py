@@ -13,18 +13,21 @@ from gitops_bg.core.world import World
 def upgraded(world: World) -> World:
     """The same world with a record as this release writes it."""
     record = world.record
-    served = [version for version in record.versions if version.was_active] if not record.activations else []
-    if not (served or record.past_digests):
+    served = [version for version in record.versions if version.was_active] if not record.routing.activations else []
+    if not (served or record.routing.past_digests):
         return world
     arrivals = sorted(
-        served, key=lambda one: (one.digest == record.traffic, one.left_at or one.activated_at, one.number)
+        served, key=lambda one: (one.digest == record.routing.traffic, one.left_at or one.activated_at, one.number)
     )
     places = {version.digest: place for place, version in enumerate(arrivals, 1)}
     record = replace(
         _with_facts(record),
-        activations=_order(record, served),
-        past_digests=(),
-        moves=max(record.moves, len(arrivals)),
+        routing=replace(
+            _with_facts(record).routing,
+            activations=_order(record, served),
+            past_digests=(),
+            moves=max(record.routing.moves, len(arrivals)),
+        ),
         versions=tuple(_without_facts(one, places.get(one.digest, 0)) for one in record.versions),
     )
     return world.with_record(record)
@@ -33,7 +36,7 @@ def upgraded(world: World) -> World:
 def _order(record: Record, served: list[Version]) -> tuple[str, ...]:
     """As it was understood: forgotten versions first, then by number."""
     known = tuple(version.digest for version in served)
-    return (*(digest for digest in record.past_digests if digest not in known), *known)
+    return (*(digest for digest in record.routing.past_digests if digest not in known), *known)
 
 
 def _with_facts(record: Record) -> Record:

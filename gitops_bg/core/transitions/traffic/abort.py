@@ -48,7 +48,7 @@ def abort_expired(world: World) -> World:
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or strategy.on_expire is not OnExpire.ABORT or not is_expired(world, candidate):
         return world
-    if world.frozen or world.incoming or world.record.override or world.observed.git.unreachable:
+    if world.frozen or world.incoming or world.record.routing.override or world.observed.git.unreachable:
         return world
     reason = f"nobody promoted it within {strategy.expire_after_seconds} s (expireAfterSeconds)"
     return abort_rollout(world, candidate, cause=Cause.EXPIRED, reason=reason)

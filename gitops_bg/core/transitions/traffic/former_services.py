@@ -13,14 +13,18 @@ from gitops_bg.core.world import World
 def note_former_services(world: World) -> World:
     """Remember each Service of ours that Git names no longer, since when, until it is gone or named again."""
     record, views = world.record, world.observed.former_services
-    if not (views or record.former_services):
+    if not (views or record.routing.former_services):
         return world
-    known = {each.name: each for each in record.former_services}
+    known = {each.name: each for each in record.routing.former_services}
     strategy = world.spec.strategy
     named = {*strategy.active_services, strategy.preview_service}
     there = sorted(view.name for view in views if view.ours and view.name not in named)
     former = tuple(_dated(world, known.get(name, FormerService(name))) for name in there)
-    return world if former == record.former_services else world.with_record(replace(record, former_services=former))
+    return (
+        world
+        if former == record.routing.former_services
+        else world.with_part(replace(record.routing, former_services=former))
+    )
 
 
 def _dated(world: World, former: FormerService) -> FormerService:

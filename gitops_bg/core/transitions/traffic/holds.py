@@ -43,9 +43,9 @@ def overrule_retry(world: World, digest: str, decided: Source) -> World:
     Else a retry that nothing could answer yet, of an app that is suspended, would answer what came after it.
     """
     retry, asked = world.spec.retry, world.desired.retried_by
-    if retry is None or asked is None or retry.digest != digest or retry.number <= world.record.retry:
+    if retry is None or asked is None or retry.digest != digest or retry.number <= world.record.operator.retry:
         return world
-    return world.with_record(replace(world.record, retry=retry.number)) if decided.landed_after(asked) else world
+    return world.with_part(replace(world.record.operator, retry=retry.number)) if decided.landed_after(asked) else world
 
 
 def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
@@ -54,7 +54,7 @@ def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
     A record that begins has answered all there are, and hears of the change only then.
     """
     retry, asked = world.spec.retry, world.desired.retried_by
-    if retry is None or asked is None or retry.digest != digest or retry.number > world.record.retry:
+    if retry is None or asked is None or retry.digest != digest or retry.number > world.record.operator.retry:
         return False
     return bool(asked.landed_after(decided))
 

@@ -40,8 +40,8 @@ def _remembered(world: World, version: Version) -> tuple[ServicePorts, ...]:
 def _routed(world: World, version: Version) -> Iterator[str]:
     """The Services that the record points to a version, or is about to."""
     record, preview = world.record, world.spec.strategy.preview_service
-    coming = record.switch.to_digest if record.switch else ""
-    if version.digest in (record.traffic, coming):
+    coming = record.routing.switch.to_digest if record.routing.switch else ""
+    if version.digest in (record.routing.traffic, coming):
         yield from (name for name, _ in world.active_services)
-    if preview and version.digest == record.preview:
+    if preview and version.digest == record.routing.preview:
         yield preview

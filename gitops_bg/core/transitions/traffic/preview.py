@@ -19,10 +19,14 @@ def choose_preview(world: World) -> World:
     if world.spec.strategy.preview_service is None:
         digest = ""
     elif world.suspended:
-        digest = world.record.preview
+        digest = world.record.routing.preview
     else:
         digest = _choice(world)
-    return world if digest == world.record.preview else world.with_record(replace(world.record, preview=digest))
+    return (
+        world
+        if digest == world.record.routing.preview
+        else world.with_part(replace(world.record.routing, preview=digest))
+    )
 
 
 def _choice(world: World) -> str:
@@ -31,11 +35,11 @@ def _choice(world: World) -> str:
     newest = judged or world.candidate or coming
     if newest and _may_show(world, newest):
         return newest.digest
-    shown = world.record.version(world.record.preview)
-    still_of_use = newest is not None or bool(world.record.held(world.record.preview))
+    shown = world.record.version(world.record.routing.preview)
+    still_of_use = newest is not None or bool(world.record.held(world.record.routing.preview))
     if shown and still_of_use and shown.stage is not Stage.ARCHIVED:
         return shown.digest
-    return world.record.traffic
+    return world.record.routing.traffic
 
 
 def _is_judged(world: World, version: Version) -> bool:

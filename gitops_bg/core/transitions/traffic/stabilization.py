@@ -32,7 +32,7 @@ def watch_active(world: World) -> World:
 
 def _is_being_left(world: World) -> bool:
     """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
-    switch = world.record.switch
+    switch = world.record.routing.switch
     return world.incoming is not None and (
         world.lane is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
     )
@@ -41,7 +41,7 @@ def _is_being_left(world: World) -> bool:
 def _noted(world: World, active: Version, probation: Stabilization) -> Stabilization:
     """The same probation with the time of the last change; nobody is late for what happened in a suspension."""
     is_unready = world.available(active.digest) < min(probation.pods, world.full_size)
-    just_resumed = world.record.suspended and not world.suspended
+    just_resumed = world.record.operator.suspended and not world.suspended
     if is_unready is probation.unready and not (is_unready and just_resumed):
         return probation
     return Stabilization(probation.pods, world.now, is_unready)

@@ -26,7 +26,7 @@ EVENT_OF = {
 
 def settle_switch(world: World) -> World:
     """Make the decided switch true once every active Service selects its version."""
-    switch = world.record.switch
+    switch = world.record.routing.switch
     if switch is None or not world.is_selected_by_all(switch.to_digest):
         return world
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
@@ -51,12 +51,12 @@ def end_withdrawn(world: World) -> World:
     ledger entry. Whoever reads the record since the withdrawal begins no write, and a Service that wears the mark takes
     none that was begun before (decision 20).
     """
-    switch, mark = world.record.switch, world.record.withdrawn
+    switch, mark = world.record.routing.switch, world.record.withdrawn
     if switch is None or not switch.withdrawn:
         return world
     if any(view and view.ours and view.withdrawn != mark for _, view in world.active_services):
         return world
-    return world.with_record(replace(world.record, switch=None))
+    return world.with_part(replace(world.record.routing, switch=None))
 
 
 def take_up(world: World) -> World:
@@ -66,14 +66,14 @@ def take_up(world: World) -> World:
     whose pods are here and of which Git knows: it served before by the ledger, or main names it. Else nothing serves,
     whatever a selector says (DESIGN §4.6).
     """
-    if world.record.traffic or world.record.switch:
+    if world.record.routing.traffic or world.record.routing.switch:
         return world
     if any(view is None or not view.ours for _, view in world.active_services):
         return world
     serving = next((each for each in world.record.versions if world.is_selected_by_all(each.digest)), None)
     if serving is None or world.replica_set(serving.digest) is None:
         return world
-    if serving.digest not in (*world.record.activations, world.primary_digest):
+    if serving.digest not in (*world.record.routing.activations, world.primary_digest):
         return world
     record, world = world.record, world.with_version(_activated(world, serving, SwitchKind.FIRST))
     moved = _moved(world.record, serving.digest, SwitchKind.FIRST)
@@ -88,7 +88,7 @@ def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
         stage=stage_after(kept.stage, StageEvent.TRAFFIC_CAME),
         activated_at=world.now,
         routed_at=None,
-        arrived=world.record.moves + 1,
+        arrived=world.record.routing.moves + 1,
         left_at=None,
         waiting_since=None,
         probation=probation,
@@ -99,16 +99,18 @@ def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
 
 def _moved(record: Record, digest: str, lane: SwitchKind) -> Record:
     """Traffic is there: nothing speaks against it any more, and what came forward is the newest of all."""
-    record, order = without_objection(record, digest), record.activations
+    record, order = without_objection(record, digest), record.routing.activations
     if lane is SwitchKind.PROMOTION or digest not in order:
         order = (*(one for one in order if one != digest), digest)
     spare = max(0, len(order) - PAST_DIGESTS)
     known = tuple(one for place, one in enumerate(order) if place >= spare or record.version(one))
-    return replace(record, traffic=digest, switch=None, moves=record.moves + 1, activations=known)
+    return record.with_part(
+        replace(record.routing, traffic=digest, switch=None, moves=record.routing.moves + 1, activations=known)
+    )
 
 
 def _left(world: World, version: Version) -> Version:
-    unproven = world.unproven and version.digest == world.record.traffic
+    unproven = world.unproven and version.digest == world.record.routing.traffic
     stage = stage_after(version.stage, StageEvent.TRAFFIC_LEFT)
     return replace(retire(world, version), stage=stage, left_at=world.now, probation=None, unproven=unproven)
 
@@ -122,8 +124,8 @@ def decide_switch(world: World) -> World:
         return _without_switch(world)
     if world.lane is SwitchKind.ROLLBACK and (active := world.active):
         reason, by = _rollback_reason(world), _decided_by(world)[1]
-        waits = world.record.override.awaits if world.record.override else None
-        if world.desired.primary and not world.record.override:
+        waits = world.record.routing.override.awaits if world.record.routing.override else None
+        if world.desired.primary and not world.record.routing.override:
             world = overrule_retry(world, active.digest, world.desired.primary.changed_by)
         world = put_hold(world, active, cause=_cause(world), reason=reason, by=by, awaits=waits)
     world = _want(world, coming)
@@ -136,7 +138,7 @@ def _has_begun(world: World, coming: Version) -> bool:
 
     Where there are none, or it is not wanted any more, those that were moved are moved back (`services`).
     """
-    decided = world.record.switch
+    decided = world.record.routing.switch
     goes_on = decided is not None and not decided.withdrawn and decided.to_digest == coming.digest
     return goes_on and world.is_selected(coming.digest)
 
@@ -145,7 +147,7 @@ def _first_deployment(world: World) -> Version | None:
     """The candidate, where nothing serves yet and main refuses even the first commit (DESIGN §4.6)."""
     offered = world.observed.git.promotion
     candidate = world.candidate
-    if world.record.traffic or world.desired.primary is not Missing.ABSENT or candidate is None:
+    if world.record.routing.traffic or world.desired.primary is not Missing.ABSENT or candidate is None:
         return None
     if not world.observed.git.main_refused or not offered or offered.digest != candidate.digest:
         return None
@@ -160,25 +162,25 @@ def _want(world: World, coming: Version) -> World:
 def _without_switch(world: World) -> World:
     """It may be on its way in another process: it is over once it can only come too late (`end_withdrawn`)."""
     record = world.record
-    if record.switch is None or record.switch.withdrawn:
+    if record.routing.switch is None or record.routing.switch.withdrawn:
         return world
-    switch = replace(record.switch, withdrawn=True)
-    return world.with_record(replace(record, switch=switch, withdrawals=record.withdrawals + 1))
+    switch = replace(record.routing.switch, withdrawn=True)
+    return world.with_part(replace(record.routing, switch=switch, withdrawals=record.routing.withdrawals + 1))
 
 
 def _with_switch(world: World, coming: Version) -> World:
-    decided = world.record.switch
-    if decided and (decided.from_digest, decided.to_digest) == (world.record.traffic, coming.digest):
+    decided = world.record.routing.switch
+    if decided and (decided.from_digest, decided.to_digest) == (world.record.routing.traffic, coming.digest):
         return world
     if decided:  # To another version: that one's write must not come in between.
         return _without_switch(world)
     commit, by, reason = _decided_by(world)
-    switch = Switch(world.record.traffic, coming.digest, world.lane, world.now, commit, by, reason)
-    return world.with_record(replace(world.record, switch=switch))
+    switch = Switch(world.record.routing.traffic, coming.digest, world.lane, world.now, commit, by, reason)
+    return world.with_part(replace(world.record.routing, switch=switch))
 
 
 def _cause(world: World) -> Cause:
-    return world.record.override.cause if world.record.override else Cause.ROLLED_BACK
+    return world.record.routing.override.cause if world.record.routing.override else Cause.ROLLED_BACK
 
 
 def _rollback_reason(world: World) -> str:
@@ -188,7 +190,7 @@ def _rollback_reason(world: World) -> str:
 
 def _decided_by(world: World) -> tuple[str, str, str]:
     """Commit, person and reason of the movement that is due."""
-    override, primary = world.record.override, world.desired.primary
+    override, primary = world.record.routing.override, world.desired.primary
     if override:
         return "", override.by, override.reason
     if primary and world.desired_digest == world.primary_digest:

@@ -38,7 +38,7 @@ def begin_runs(world: World) -> World:
 
 def await_verdict(world: World, to: Version, origin: Version | None, lane: SwitchKind) -> World:
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
-    is_judged = plan_of(world, POST) is not None and world.record.in_full != to.digest
+    is_judged = plan_of(world, POST) is not None and world.record.operator.in_full != to.digest
     if lane is not SwitchKind.PROMOTION or origin is None or not is_judged:
         return world
     return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
@@ -63,7 +63,7 @@ def _let_fallback_go(world: World, run: AnalysisRun) -> World:
 
 def drop_stale(world: World) -> World:
     """Forget runs of another rollout, and end those whose version or whose plan is gone, or that traffic leaves."""
-    for run in world.record.analysis:
+    for run in world.record.analyses.runs:
         if _is_stale(world, run):
             waited_for = world.record.keeps_warm(run.fallback)
             world = _without_run(world, run)
@@ -78,10 +78,10 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if not (run.running or run.paused):
         return False
     if run.stage is POST:
-        leaves = world.record.traffic != run.digest or (world.incoming and world.lane is SwitchKind.ROLLBACK)
+        leaves = world.record.routing.traffic != run.digest or (world.incoming and world.lane is SwitchKind.ROLLBACK)
         return bool(leaves) or plan_of(world, POST) is None
-    ended = world.record.traffic == run.digest or version.retiring
-    return ended or plan_of(world, PRE) is None or world.record.in_full == run.digest
+    ended = world.record.routing.traffic == run.digest or version.retiring
+    return ended or plan_of(world, PRE) is None or world.record.operator.in_full == run.digest
 
 
 def _begin_pre(world: World) -> World:
@@ -92,18 +92,18 @@ def _begin_pre(world: World) -> World:
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
         return world
-    if world.record.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
+    if world.record.operator.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
         return world
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
         return world
     fresh = run if run and run.digest == version.digest else AnalysisRun(PRE, version.digest, version.rollout)
-    return _started(world, fresh, plan, stable=world.record.traffic)
+    return _started(world, fresh, plan, stable=world.record.routing.traffic)
 
 
 def _next_forward(world: World) -> Version | None:
     """The version whose promotion is to be judged next; the way back is never judged."""
-    if not world.record.traffic:
+    if not world.record.routing.traffic:
         return None
     coming = world.incoming
     if coming:
@@ -134,7 +134,7 @@ def _answer_pause(world: World) -> World:
 
 def measure_again(world: World) -> World:
     """An operator answers a pause: every run that was inconclusive is run afresh."""
-    for run in world.record.analysis:
+    for run in world.record.analyses.runs:
         world = _with_run(world, anew(run)) if run.paused else world
     return world
 
@@ -203,10 +203,12 @@ def _with_run(world: World, run: AnalysisRun) -> World:
     last = world.record.run(run.stage)
     if last and (last.rollout, last.attempt) != (run.rollout, run.attempt):
         world = remember(world, last)
-    others = [one for one in world.record.analysis if one.stage is not run.stage]
-    return world.with_record(replace(world.record, analysis=(*others, run)))
+    others = [one for one in world.record.analyses.runs if one.stage is not run.stage]
+    return world.with_part(replace(world.record.analyses, runs=(*others, run)))
 
 
 def _without_run(world: World, run: AnalysisRun) -> World:
     world = remember(world, run)
-    return world.with_record(replace(world.record, analysis=tuple(one for one in world.record.analysis if one != run)))
+    return world.with_part(
+        replace(world.record.analyses, runs=tuple(one for one in world.record.analyses.runs if one != run))
+    )

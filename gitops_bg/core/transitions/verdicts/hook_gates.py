@@ -54,8 +54,10 @@ def begin_hooks(world: World) -> World:
 
 def _drop_stale(world: World) -> World:
     """Forget runs of former rollouts and of hooks that are gone; the last ones stay to be shown."""
-    kept = tuple(run for run in world.record.hooks if not _is_stale(world, run))
-    return world if kept == world.record.hooks else world.with_record(replace(world.record, hooks=kept))
+    kept = tuple(run for run in world.record.hook_state.runs if not _is_stale(world, run))
+    return (
+        world if kept == world.record.hook_state.runs else world.with_part(replace(world.record.hook_state, runs=kept))
+    )
 
 
 def _is_stale(world: World, run: HookRun) -> bool:
@@ -65,7 +67,7 @@ def _is_stale(world: World, run: HookRun) -> bool:
         return True
     if run.final and not _is_about_to_move(world, version):
         return True
-    newest = max(one.rollout for one in world.record.hooks)
+    newest = max(one.rollout for one in world.record.hook_state.runs)
     return run.rollout != newest and not goes_forward(world, version) and not is_judged_live(world, version)
 
 
@@ -135,7 +137,7 @@ def _begin_type(world: World, version: Version, asked: HookType) -> World:
     for hook in hooks_of(world, asked):
         if run_of(world, hook, version, final=final) is None and _may_begin(world, version, asked):
             run = HookRun(hook.name, asked, version.digest, version.rollout, world.now, final)
-            world = world.with_record(replace(world.record, hooks=(*world.record.hooks, run)))
+            world = world.with_part(replace(world.record.hook_state, runs=(*world.record.hook_state.runs, run)))
     return world
 
 
@@ -174,5 +176,5 @@ def _ask_people(world: World) -> World:
 def _with_run(world: World, before: HookRun, after: HookRun) -> World:
     if before == after:
         return world
-    runs = tuple(after if run == before else run for run in world.record.hooks)
-    return world.with_record(replace(world.record, hooks=runs))
+    runs = tuple(after if run == before else run for run in world.record.hook_state.runs)
+    return world.with_part(replace(world.record.hook_state, runs=runs))

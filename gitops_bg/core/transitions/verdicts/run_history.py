@@ -1,8 +1,8 @@
 """The runs that are over: how many are remembered, and how little of each. Decides nothing about versions or traffic.
 
 The limits are those of `spec.analysis` (argo-rollouts.md §1.3): the newest are kept, good and other ones
-apart; the last run of each stage is in ``Record.analysis`` and beyond any limit. A record is one object of the cluster,
-which takes about 1 MiB: of a run that is over only verdict, counts and the last answers stay.
+apart; the last run of each stage is in ``Record.analyses.runs`` and beyond any limit. A record is one object of the
+cluster, which takes about 1 MiB: of a run that is over only verdict, counts and the last answers stay.
 """
 
 from dataclasses import replace
@@ -23,14 +23,14 @@ def remember(world: World, run: AnalysisRun) -> World:
     if run.started_at is None:
         return world
     past = _light(terminated(run, world.now) if run.running else run)
-    return world.with_record(replace(world.record, past_runs=(*world.record.past_runs, past)))
+    return world.with_part(replace(world.record.analyses, past=(*world.record.analyses.past, past)))
 
 
 def forget_runs(world: World) -> World:
     """Forget the oldest runs beyond the limits, also after these were lowered, and those of versions that are gone."""
     room = {True: world.spec.successful_run_history_limit, False: world.spec.unsuccessful_run_history_limit}
     characters, kept = MOST_CHARACTERS, []
-    for run in reversed(world.record.past_runs):
+    for run in reversed(world.record.analyses.past):
         good = run.finding is AnalysisPhase.SUCCESSFUL
         characters -= _size(run)
         if world.record.version(run.digest) is None or room[good] <= 0 or characters < 0:
@@ -38,7 +38,7 @@ def forget_runs(world: World) -> World:
         room[good] -= 1
         kept.append(run)
     past = tuple(reversed(kept))
-    return world if past == world.record.past_runs else world.with_record(replace(world.record, past_runs=past))
+    return world if past == world.record.analyses.past else world.with_part(replace(world.record.analyses, past=past))
 
 
 def _light(run: AnalysisRun) -> AnalysisRun:

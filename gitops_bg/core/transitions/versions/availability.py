@@ -53,4 +53,4 @@ def _came_up(world: World, version: Version) -> World:
 
 def _resumed(world: World) -> bool:
     """A suspension has just ended: nothing was done during it, so nobody was late."""
-    return world.record.suspended and not world.suspended
+    return world.record.operator.suspended and not world.suspended

@@ -17,8 +17,8 @@ from gitops_bg.core.world import World
 
 def note_restart(world: World) -> World:
     """Begin, go on with, end or cancel the restart that the spec asks for."""
-    at, restart = world.spec.restart_at, world.record.restart
-    if at is None or at == world.record.restarted:
+    at, restart = world.spec.restart_at, world.record.operator.restart
+    if at is None or at == world.record.operator.restarted:
         return world if restart is None else _with(world, None)
     if restart is None or restart.at != at:
         restart = Restart(at, world.record.rollout)
@@ -58,7 +58,7 @@ def _in_order(world: World) -> list[Version]:
 
     def place(version: Version) -> tuple[bool, bool, int]:
         is_candidate = version.stage is Stage.CANDIDATE and not version.retiring
-        return version.digest != world.record.traffic, not is_candidate, version.number
+        return version.digest != world.record.routing.traffic, not is_candidate, version.number
 
     return sorted(world.record.versions, key=place)
 
@@ -103,10 +103,10 @@ def _finish(world: World, restart: Restart) -> World:
 
 
 def _ended(world: World, restart: Restart) -> World:
-    return world.with_record(replace(world.record, restart=None, restarted=restart.at))
+    return world.with_part(replace(world.record.operator, restart=None, restarted=restart.at))
 
 
 def _with(world: World, restart: Restart | None) -> World:
-    if restart == world.record.restart:
+    if restart == world.record.operator.restart:
         return world
-    return world.with_record(replace(world.record, restart=restart))
+    return world.with_part(replace(world.record.operator, restart=restart))

@@ -28,7 +28,7 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
     number = number or _number_before(world, snapshot.digest)
     if not number or record.numbered(number):
         number = record.last_version + 1
-    served = snapshot.digest in record.activations
+    served = snapshot.digest in record.routing.activations
     version = Version(
         number=number,
         snapshot=snapshot,
@@ -85,7 +85,7 @@ def choose_candidate(world: World) -> World:
 
 def _follow_target(world: World) -> World:
     target, digest = world.target, world.target_digest
-    if not target or digest == world.record.traffic or world.record.held(digest):
+    if not target or digest == world.record.routing.traffic or world.record.held(digest):
         return world
     version, objection = world.record.version(digest), world.record.objection(digest)
     if version and (digest == world.desired_digest or (version.stage is Stage.CANDIDATE and not version.retiring)):
@@ -125,7 +125,7 @@ def _release_unwanted(world: World) -> World:
 
 
 def _is_wanted(world: World, version: Version) -> bool:
-    if version.digest in (world.record.traffic, world.desired_digest):
+    if version.digest in (world.record.routing.traffic, world.desired_digest):
         return True
     if world.record.held(version.digest):
         return False
@@ -141,7 +141,7 @@ def _release(world: World, version: Version) -> World:
         return world
     wanted, source = world.record.version(world.target_digest), world.target.source if world.target else Source("")
     event, reason = Event.SUPERSEDED, "the target names a newer version"
-    if world.target_digest == world.record.traffic:
+    if world.target_digest == world.record.routing.traffic:
         event, reason = Event.CANCELLED, "the target names the active version again"
     elif wanted and wanted.number < version.number:
         event, reason = Event.CANCELLED, f"the target went back to {label(wanted.number, wanted.digest)}"
@@ -168,7 +168,7 @@ def forget(world: World) -> World:
 def _needed(world: World) -> set[str]:
     good = world.rollback_target
     named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
-    return {world.record.traffic, world.desired_digest, *named, good.digest if good else ""}
+    return {world.record.routing.traffic, world.desired_digest, *named, good.digest if good else ""}
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:
