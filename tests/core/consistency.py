@@ -1,7 +1,12 @@
-"""Refuses worlds that cannot be: what Kubernetes or the record never says, no table may say either."""
+"""Refuses worlds that cannot be: what Kubernetes or the record never says, no table may say either.
+
+And answers of the engine that contradict themselves: every decision of these tests is asked.
+"""
 
 from collections.abc import Iterator
+from datetime import datetime
 
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
 
@@ -30,3 +35,13 @@ def contradictions(world: World) -> Iterator[str]:
             yield what
     if record.last_version < max((version.number for version in record.versions), default=0):
         yield f"the last version is {record.last_version}, and there is a later one"
+
+
+def untimely(decision: Decision, now: datetime) -> Iterator[str]:
+    """Ends that are told, and at which nobody looks: they would stand in the status when they have long passed."""
+    wake = decision.wake_at
+    if wake is not None and wake <= now:
+        yield f"it is to look again at {wake}, which has passed"
+    for wait in decision.waits:
+        if wait.until is not None and (wake is None or wake > wait.until):
+            yield f"{wait.gate} of version {wait.version} ends at {wait.until}, and nobody looks before {wake}"

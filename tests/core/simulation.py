@@ -34,6 +34,7 @@ from gitops_bg.core.model.observed import (
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
+from tests.core.consistency import untimely
 
 APP = AppKey("shop", "web")
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -395,7 +396,10 @@ class Simulation:
     # --- what the agent does --------------------------------------------------------------------------------
 
     def decide(self) -> Decision:
-        return decide(self.spec, self.desired(), self.observed(), self.record, self.now)
+        decision = decide(self.spec, self.desired(), self.observed(), self.record, self.now)
+        wrong = list(untimely(decision, self.now))
+        assert not wrong, "; ".join(wrong)
+        return decision
 
     def step(self, writes: int | None = None) -> Decision:
         """One pass of the agent; dies after ``writes`` writes (the record counts as one)."""

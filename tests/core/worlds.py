@@ -16,7 +16,7 @@ from gitops_bg.core.model.observed import GitView, Observed, ReplicaSetView, Ser
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import Color, Retirement, Source, Stage, Version
 from gitops_bg.core.world import World
-from tests.core.consistency import contradictions
+from tests.core.consistency import contradictions, untimely
 from tests.core.records import record_of
 from tests.core.simulation import APP, manual, template
 
@@ -163,7 +163,10 @@ def world(
 
 
 def decided(state: World) -> Decision:
-    return decide(state.spec, state.desired, state.observed, state.record, state.now)
+    decision = decide(state.spec, state.desired, state.observed, state.record, state.now)
+    wrong = list(untimely(decision, state.now))
+    assert not wrong, "; ".join(wrong)
+    return decision
 
 
 def sentences(state: World) -> list[str]:

@@ -1,0 +1,161 @@
+"""All that an app waits for, in one list: when the engine looks again (`timers`) and what people are told (`waits`).
+
+In the order in which it is told: what is in the way of the next version, what stops the app as a whole, what the
+versions behind wait for; last what only the engine waits for. Nothing here decides anything.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
+from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
+from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
+from gitops_bg.core.checks.gating.analyses import live_verdict
+from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moments
+from gitops_bg.core.checks.restart import recheck_at
+from gitops_bg.core.checks.stabilization import stabilization_ends
+from gitops_bg.core.model.analysis_runs import moments
+from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World, answered_once
+
+GIT, PROBATION, DRAINING, RESTART, SCALE_DOWN = "git", "probation", "draining", "restart", "scaleDown"
+"""What is waited for besides gates, and told."""
+
+MESSAGE, FORMER_SERVICE = "message", "formerService"
+"""What only the engine waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """One thing that is waited for, and when time alone ends it."""
+
+    gate: str
+    """A `GateKind`, or one of the words above."""
+    version: Version | None
+    """Whose it is; None: the app's."""
+    reason: str
+    at: datetime | None
+    """None: only an event ends it."""
+    shown: bool = True
+    """Whether people are told of it."""
+    while_suspended: bool = False
+    """Whether its clock goes on in a suspension: what ends that, and what may lead back."""
+
+
+@answered_once
+def deadlines_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Deadline, ...]:
+    """All there are now, also those whose time has passed; ``gates`` are those that are shown."""
+    shut = [gate for gate in gates if not gate.open]
+    return (
+        *_ahead(world, shut),
+        *_of_the_app(world, {gate.kind for gate in shut}),
+        *_of_what_serves(world),
+        *_on_the_way_out(world),
+        *_unseen(world),
+    )
+
+
+def _ahead(world: World, shut: list[GateResult]) -> Iterator[Deadline]:
+    """The shut gates of the version that is next."""
+    concerned = world.incoming or world.record.version(world.target_digest) or world.active
+    for gate in shut:
+        until = gate.until
+        if concerned and gate.kind == GateKind.AVAILABILITY:
+            until = _late_at(world, concerned) or until
+        yield Deadline(gate.kind, concerned, gate.reason, until, shown=concerned is not None)
+
+
+def _late_at(world: World, version: Version) -> datetime | None:
+    """When a version on its way has failed by its progress deadline; None where it has already, or has none."""
+    deadline = progress_deadline(world, version)
+    return deadline if deadline and not version.failure and is_in_flight(world, version) else None
+
+
+def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
+    """What stops the app as a whole, where no version on its way says so; none of it stops the way back."""
+    active, away = world.active, world.observed.git.unreachable
+    if active is None or world.incoming:
+        return
+    for gate in standing_gates(world, world.target_digest):
+        if gate.kind not in told:
+            yield Deadline(gate.kind, active, gate.reason, gate.until)
+    if away and (world.candidate or world.record.routing.override):
+        yield Deadline(GIT, world.candidate or active, f"the remote is away: {away}", None)
+
+
+def _of_what_serves(world: World) -> Iterator[Deadline]:
+    active, restart = world.active, world.record.operator.restart
+    if active and active.probation:
+        ready, ends = world.available(active.digest), stabilization_ends(world, active)
+        reason = f"{ready} of {active.probation.pods} pods available: rolled back at its end"
+        yield Deadline(PROBATION, active, reason, ends, shown=active.probation.unready)
+    if active and not _fails(active) and world.full_size and not world.available(active.digest):
+        yield Deadline(GateKind.AVAILABILITY, active, "none of its pods is available, and it is live", None)
+    if restart:
+        begins = "go" if restart.begun else "are to go"
+        reason = f"pods older than {restart.at:%Y-%m-%dT%H:%M:%SZ} {begins}, one version after the other"
+        yield Deadline(RESTART, active, reason, recheck_at(world), shown=active is not None)
+
+
+def _fails(active: Version) -> bool:
+    return active.probation is not None and active.probation.unready
+
+
+def _on_the_way_out(world: World) -> Iterator[Deadline]:
+    for version in world.record.versions:
+        if version.retirement is None:
+            continue
+        warm_until = version.retirement.until
+        if may_still_serve(world, version):
+            reason = "requests may still be on their way to it"
+            yield Deadline(DRAINING, version, reason, drained_at(world), shown=warm_until is not None)
+        if warm_until:
+            view = world.replica_set(version.digest)
+            shown = view is not None and view.replicas > 0 and warm_until > world.now
+            yield Deadline(SCALE_DOWN, version, "its pods stay warm", warm_until, shown=shown)
+
+
+# --- what only the engine waits for ---
+
+
+def _unseen(world: World) -> Iterator[Deadline]:
+    suspend = world.spec.suspend
+    if suspend and suspend.until:
+        yield _hidden(GateKind.SUSPENSION, "the suspension ends", suspend.until)
+    for version in world.record.versions:
+        late_at = _late_at(world, version)
+        if late_at:
+            yield Deadline(GateKind.AVAILABILITY, version, "its progress deadline", late_at, shown=False)
+    behind = world.candidate if world.incoming else None
+    for gate in gates_before_commit(world, behind) if behind else ():
+        yield Deadline(gate.kind, behind, gate.reason, gate.until, shown=False)
+    yield from _calls(world)
+    yield from _measurements(world)
+    for moment in former_moments(world):
+        yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
+
+
+def _calls(world: World) -> Iterator[Deadline]:
+    if world.spec.strategy.hooks:
+        for moment in consulting_moments(world):
+            yield _hidden(GateKind.HOOK, "a hook is asked, or given up", moment)
+        for moment in telling_moments(world):
+            yield _hidden(MESSAGE, "a message is sent, or given up", moment)
+
+
+def _measurements(world: World) -> Iterator[Deadline]:
+    for run in world.record.analyses.runs:
+        for moment in moments(run):
+            back = run.stage is AnalysisStage.POST
+            yield Deadline(GateKind.ANALYSIS, None, "a measurement is due", moment, False, while_suspended=back)
+    verdict = live_verdict(world, None)
+    if verdict and verdict.until:
+        yield _hidden(GateKind.ANALYSIS, verdict.reason, verdict.until)
+
+
+def _hidden(gate: str, reason: str, at: datetime) -> Deadline:
+    """One of the app that a suspension does not stop."""
+    return Deadline(gate, None, reason, at, shown=False, while_suspended=True)
