@@ -30,6 +30,7 @@ REFUSED = {
     "maps in maps": ('{"a":' * 20_000 + "1" + "}" * 20_000, "levels deep"),
     "one level too many": ("[" * (DEEPEST + 1) + "]" * (DEEPEST + 1), "levels deep"),
     "half a character, escaped": (r'{"a": "\ud800"}', "half a character"),
+    "half a character in a list": (r'{"a": [1, ["\ud800"]]}', "half a character"),
     "half a character as a key": (r'{"\uDFFF": 1}', "half a character"),
     "half a character, raw": ('["\ud800"]', "UTF-8"),
     "bytes that are no UTF-8": (b'["\xff"]', "UTF-8"),
@@ -55,6 +56,7 @@ def test_what_is_refused_is_not_repeated() -> None:
 
 def test_as_deep_as_the_limit_is_read_and_brackets_in_texts_do_not_count() -> None:
     read_json("[" * DEEPEST + "]" * DEEPEST)
+    read_json("[" * (DEEPEST - 1) + "[], []" + "]" * (DEEPEST - 1))
     assert read_json(json.dumps(["[{" * 1000])) == ["[{" * 1000]
 
 
@@ -63,6 +65,7 @@ def test_a_length_may_be_limited_and_a_key_that_stands_twice_refused() -> None:
         read_json("[1, 2]", Limits(bytes=5))
     assert read_json("[1,2]", Limits(bytes=5)) == [1, 2]
     assert read_json('{"a": 1, "a": 2}') == {"a": 2}
+    assert read_json('{"b": {"a": 1, "b": 2}}', UNIQUE) == {"b": {"a": 1, "b": 2}}
     with pytest.raises(NotJson, match="twice"):
         read_json('{"b": {"a": 1, "a": 2}}', UNIQUE)
 

@@ -24,7 +24,7 @@ from gitops_bg.core.names import replica_set_name
 from gitops_bg.core.plan.services import reconcile_services, switch_traffic
 from gitops_bg.core.status.services import services_in_git
 from gitops_bg.core.transitions.traffic.ports import note_ports
-from tests.core.simulation import APP
+from tests.core.simulation import APP, manual
 from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, primary, service, target, world
 
 
@@ -233,6 +233,27 @@ def remembered(state, number=1):
 def test_what_serves_is_remembered_with_the_ports_it_has():
     assert remembered(moving(active(1), candidate(2))) == SERVED
     assert remembered(moving(active(1), candidate(2)), 2) == ()
+
+
+def test_what_served_before_anybody_remembered_its_ports_is_remembered_as_it_was_promoted():
+    former = replace(legacy(1), snapshot=V1)
+    state = moving(former, active(2), named=former, primary=promoted(former, *SERVED))
+    assert remembered(state) == SERVED
+
+
+PREVIEWED = {
+    "what the preview shows": (V2, "web-preview", (ServicePorts("web-preview", to("web")),)),
+    "not what it does not show": (V1, "web-preview", ()),
+    "nothing without a preview": (V2, None, ()),
+}
+
+
+@pytest.mark.parametrize("name", PREVIEWED)
+def test_ports_of_the_preview_are_remembered_of(name):
+    shown, service_, ports = PREVIEWED[name]
+    state = replacing(moving(active(1), candidate(2)), (ServicePorts("web-preview", to("web")),))
+    state = replace(state, spec=manual(preview_service=service_))
+    assert remembered(state.with_part(replace(state.record.routing, preview=shown.digest)), 2) == ports
 
 
 def test_nothing_is_remembered_of_ports_that_the_template_says():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization, Stage
 from gitops_bg.core.status.timers import wake_at
@@ -52,6 +53,21 @@ NOTED = {
         world(legacy(1), on_probation(LONG_AGO, unready=True), sets=FAILING, record={"suspended": True}),
         (NOW, True),
     ),
+    "traffic goes back already: nothing more is decided": (
+        world(legacy(1), on_probation(LONG_AGO, unready=True), sets=FAILING, names_=1),
+        (LONG_AGO, True),
+    ),
+    "traffic is moving forward now: likewise": (
+        world(
+            legacy(1),
+            on_probation(LONG_AGO, unready=True),
+            candidate(3),
+            sets=(*FAILING, pods(3)),
+            names_=3,
+            record={"switch": Switch(digest(2), digest(3), SwitchKind.PROMOTION, NOW)},
+        ),
+        (LONG_AGO, True),
+    ),
     "nothing to go back to": (world(on_probation(LONG_AGO, unready=True), sets=(pods(2, 3, 0),)), (LONG_AGO, True)),
 }
 
@@ -71,6 +87,10 @@ def test_failure_for_the_whole_deadline_leads_back(old):
     assert after.record.routing.override.to_digest == digest(1)
     assert "2 of 3 pods" in after.record.routing.override.reason
     assert after.record.ledger[-1].event == "failed"
+    failed = after.record.numbered(2)
+    assert (failed.failure, failed.probation) == ("ProgressDeadlineExceeded", None), (
+        "it failed once, and is not watched"
+    )
 
 
 def test_version_that_has_proven_itself_is_not_left():

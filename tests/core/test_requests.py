@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
-from gitops_bg.core.model.desired import LedgerMemory, PassedRetry, Primary
+from gitops_bg.core.model.desired import LedgerMemory, Missing, PassedRetry, Primary, Problem
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, OperatorState, Override, Record
@@ -91,6 +91,19 @@ ABORTS = {
             record={"override": back_to(1, away_from=2)},
         ),
         (set(), back_to(1, away_from=2)),
+    ),
+    "a candidate where primary.yaml cannot be read: traffic stays, and nothing has to be told to Git": (
+        world(
+            active(1),
+            candidate(2),
+            observed=asked(OperatorCommand.ABORT),
+            desired={"primary": Missing.UNREADABLE, "problems": (Problem("primary.yaml", "broken"),)},
+        ),
+        ({2}, None),
+    ),
+    "a first deployment that main names already is held, too": (
+        world(rising(1), names_=1, observed=asked(OperatorCommand.ABORT)),
+        ({1}, None),
     ),
     "a first deployment is held: there is nothing to go back to": (
         world(rising(1), observed=asked(OperatorCommand.ABORT)),
@@ -368,3 +381,16 @@ def test_rollback_by_number_may_lead_to_a_version_that_somebody_said_yes_to():
     said_so = replace(hold(5), lifted=Lift.SAID_SO)
     state = world(legacy(1), legacy(2), active(3), record={"past_holds": (said_so,)})
     assert [found.number for found in (destination(state, 2), destination(state, None))] == [2, 1]
+
+
+def test_promote_full_of_what_is_to_serve_first_skips_nothing_as_nothing_is_checked():
+    record = answer_request(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
+    assert (record.operator.in_full, record.ledger) == ("", ())
+
+
+@pytest.mark.parametrize(("said", "told"), [("it is urgent", "it is urgent"), ("", "skipped by `promote --full`")])
+def test_promote_full_is_told_with_its_reason(said: str, told: str):
+    request = replace(asked(OperatorCommand.PROMOTE_FULL)["request"], reason=said)
+    record = answer_request(world(active(1), candidate(2), observed={"request": request})).record
+    assert record.operator.in_full == digest(2)
+    assert [(entry.event, entry.by, entry.reason) for entry in record.ledger] == [(Event.SKIPPED, "ada", told)]

@@ -66,6 +66,37 @@ def test_promotion_that_is_taken_back_lets_nobody_forget_that_the_version_was_ba
     assert bool(may_return_without_gates(lifted, version, by_name=True)) is may_return
 
 
+LIFTED = {
+    "a hold in force: it ends, and the ledger says so": (
+        {"holds": (bad(1),)},
+        (replace(bad(1), lifted=Lift.NAMED),),
+        ["hold-lifted"],
+    ),
+    "one that was passed over: who says more is remembered, and nothing is told twice": (
+        {"past_holds": (bad(1, Lift.PASSED_OVER),)},
+        (replace(bad(1), lifted=Lift.NAMED),),
+        [],
+    ),
+    "one that was lifted so before": ({"past_holds": (bad(1, Lift.NAMED),)}, (bad(1, Lift.NAMED),), []),
+    "one in force over an older one: the last that was said stays": (
+        {"past_holds": (replace(bad(1, Lift.PASSED_OVER), reason="older"),), "holds": (bad(1),)},
+        (replace(bad(1), lifted=Lift.NAMED),),
+        ["hold-lifted"],
+    ),
+    "none": ({}, (), []),
+}
+
+
+@pytest.mark.parametrize("name", LIFTED)
+def test_lifting(name: str) -> None:
+    record, past, told = LIFTED[name]
+    state = world(legacy(1), active(2), record=record)
+    after = lift_hold(state, digest(1), how=Lift.NAMED, reason="primary.yaml names it again", by="ada").record
+    assert (after.holds, after.past_holds) == ((), past)
+    assert [entry.event for entry in after.ledger] == told
+    assert all((entry.by, entry.to_version) == ("ada", 1) for entry in after.ledger)
+
+
 def test_way_back_never_leads_to_a_version_that_never_served() -> None:
     state = world(active(1), candidate(2))
     assert may_return_without_gates(state.record, state.record.versions[1]).why_not == "never carried live traffic"

@@ -69,6 +69,10 @@ WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
         world(active(1), rising(2, waiting_since=NOW), sets=(pods(1), pods(2, 3, 0))),
         [("availability", 2, NOW + 600 * SECOND), ("approval", 2, None)],
     ),
+    "pods whose time is up at this moment": (
+        world(active(1), rising(2, waiting_since=NOW - 600 * SECOND), sets=(pods(1), pods(2, 3, 0))),
+        [("availability", 2, None), ("approval", 2, None)],
+    ),
     "pods that are late already": (world(active(1), LATE), [("availability", 2, None), ("approval", 2, None)]),
     "people": (world(active(1), candidate(2)), [("approval", 2, None)]),
     "people, until it expires": (
