@@ -13,8 +13,11 @@ from gitops_bg.cluster.api.kinds import APPS, SECRETS, Object
 from gitops_bg.cluster.api.skew import Skew
 from gitops_bg.cluster.api.watch import Pace
 from gitops_bg.cluster.execution.auxiliary import AuxiliaryObjects
-from gitops_bg.cluster.execution.executor import Executor
+from gitops_bg.cluster.execution.executor import Executor, Parts
+from gitops_bg.cluster.execution.guards import Guards
 from gitops_bg.cluster.execution.jobs import Jobs
+from gitops_bg.cluster.execution.replica_sets import ReplicaSets
+from gitops_bg.cluster.execution.services import Services
 from gitops_bg.cluster.execution.writer import Writer
 from gitops_bg.cluster.manifests.operator_requests import annotation_of
 from gitops_bg.cluster.manifests.services import service_names
@@ -63,7 +66,7 @@ class Cluster:
         client: Client,
         sources: Sources,
         writer: Writer,
-        actor: Executor,
+        executor: Executor,
         settled: AppliedStates,
         jobs: Jobs | None = None,
         us: Allegiance = NOBODYS,
@@ -76,7 +79,7 @@ class Cluster:
         self._sources = sources
         self._reader = sources.reader
         self._writer = writer
-        self._actor = actor
+        self._executor = executor
         self._settled = settled
         self._kept = PrunedStatus()
         self._decided: dict[AppKey, str] = {}
@@ -124,9 +127,12 @@ class Cluster:
         cls, client: Client, reader: Reader, memory: WriteThrough, jobs: Jobs | None = None, us: Allegiance = NOBODYS
     ) -> "Cluster":
         writer, settled = Writer(client, memory), AppliedStates()
-        sources = Sources(reader, Pods(client), AuxiliaryObjects(client), writer.anchors)
-        actor = Executor(reader, memory, writer, settled, sources.pods, sources.auxiliary_objects, us)
-        return cls(client, sources, writer, actor, settled, jobs, us)
+        guards, pods, beside = Guards(reader, memory, writer, us), Pods(client), AuxiliaryObjects(client)
+        workloads = ReplicaSets(reader, writer, guards, settled, pods)
+        router = Services(reader, writer, guards, settled, workloads)
+        executor = Executor(reader, writer, guards, settled, Parts(router, workloads, pods, beside), us)
+        sources = Sources(reader, router, workloads, pods, beside, writer.anchors)
+        return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:
         """Begin to watch and to write Events; returns at once, see `wait`."""
@@ -201,11 +207,11 @@ class Cluster:
 
     def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
         """What the live copy of a ConfigMap or Secret holds. Raises `NotFound` where there is none that holds it."""
-        return self._actor.copies.held(app, ref)
+        return self._executor.copies.held(app, ref)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
         """Carry out one action of the decision that was saved last, see `Executor.carry_out`."""
-        return self._actor.carry_out(app, config, action, self._decided.get(app, ""))
+        return self._executor.carry_out(app, config, action, self._decided.get(app, ""))
 
     def save(
         self,

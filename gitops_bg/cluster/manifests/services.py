@@ -4,12 +4,12 @@ The names come from Git, and, where ``app.yaml`` is broken or gone, from the liv
 state keeps serving (DESIGN §10).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.manifests.render import service_manifest
-from gitops_bg.cluster.observation.states import AppState, ReplicaSetState
+from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Record
@@ -57,9 +57,9 @@ def former_names(config: AppConfig | None, state: AppState | None, record: Recor
     return tuple(sorted(before.difference(service_names(config, state).all())))
 
 
-def snapshots(config: AppConfig | None, replica_sets: Iterable[ReplicaSetState]) -> Mapping[str, str]:
-    """The snapshot texts that are at hand, by short digest."""
-    known = {short(state.full_digest): state.snapshot for state in replica_sets if state.snapshot}
+def at_hand(config: AppConfig | None, live: Mapping[str, str]) -> Mapping[str, str]:
+    """The snapshot texts by short digest: those of ``live`` workloads, and those of Git's files."""
+    known = dict(live)
     for source in (config.primary, config.target) if config is not None else ():
         if source is not None:
             known[short(source.snapshot.digest)] = source.snapshot.text

@@ -226,9 +226,8 @@ class SwitchTraffic:
 class MarkService:
     """Write into an active Service that a switch was withdrawn: who still has that switch under way is refused then.
 
-    A switch is written over exactly the Service that was read before (``cluster.execution.executor``); so a write that
-    stands still
-    on its way, in a frozen process or in the network, comes too late for good. Compare-and-swap on
+    A switch is written over exactly the Service that was read before (``cluster.execution.services``); so a write that
+    stands still on its way, in a frozen process or in the network, comes too late for good. Compare-and-swap on
     ``expected_selector``.
     """
 

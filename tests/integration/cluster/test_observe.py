@@ -13,6 +13,8 @@ from gitops_bg.cluster.observation.applied_states import AppliedStates
 from gitops_bg.cluster.observation.drift import contains, same_quantity
 from gitops_bg.cluster.observation.observe import Contents, observe
 from gitops_bg.cluster.observation.project import app_state, replica_set_state, service_state, slice_state
+from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import Observed, OperatorCommand, Request
@@ -60,9 +62,10 @@ def look(
 ) -> Observed:
     contents = Contents(
         app_state(bgd or app()),
-        tuple(map(replica_set_state, sets)),
-        {each["metadata"]["name"]: service_state(each) for each in services},
-        tuple(map(slice_state, slices)),
+        SeenReplicaSets(tuple(map(replica_set_state, sets))),
+        ServiceRoutes(
+            {each["metadata"]["name"]: service_state(each) for each in services}, tuple(map(slice_state, slices))
+        ),
     )
     return observe(APP, contents, config(APP), Record())
 
@@ -205,7 +208,7 @@ def test_endpoints_of_another_version_are_told_from_those_of_the_selected_one() 
 
 
 def test_an_app_whose_folder_left_main_is_known_by_its_live_spec() -> None:
-    contents = Contents(app_state(app()), (), {"web": service_state(service())}, ())
+    contents = Contents(app_state(app()), routes=ServiceRoutes({"web": service_state(service())}))
     seen = observe(APP, contents, None, Record())
     assert seen.active_service is not None
     assert not seen.app_drifted
@@ -217,10 +220,10 @@ def test_what_the_server_made_of_our_apply_is_settled_until_one_of_both_changes(
     body["spec"]["template"]["spec"]["containers"][0]["image"] = "normalised by the server"
     state = replica_set_state(body)
     settled.add(state, ())
-    contents = Contents(app_state(app()), (state,))
+    contents = Contents(app_state(app()), SeenReplicaSets((state,)))
     assert not observe(APP, contents, config(APP), Record(), settled).replica_sets[0].drifted
     body["metadata"]["generation"] = 2
-    again = Contents(app_state(app()), (replica_set_state(body),))
+    again = Contents(app_state(app()), SeenReplicaSets((replica_set_state(body),)))
     assert observe(APP, again, config(APP), Record(), settled).replica_sets[0].drifted
 
 

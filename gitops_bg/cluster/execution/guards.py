@@ -1,0 +1,61 @@
+"""What is read live before a write: whose an object is, that it is there, and that nobody decided otherwise since."""
+
+from gitops_bg.cluster.api.errors import ForeignObject
+from gitops_bg.cluster.api.kinds import APPS, Kind, Object
+from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.observation.ownership import NOBODYS, Allegiance, app_owner_of, owner_of
+from gitops_bg.cluster.observation.project import app_state
+from gitops_bg.cluster.observation.reader import Reader, WriteThrough
+from gitops_bg.cluster.observation.states import meta_of
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.version import AppKey
+
+
+class Guards:
+    """The safeguards that all parts of the executor share. Safe for many threads."""
+
+    def __init__(self, reader: Reader, memory: WriteThrough, writer: Writer, us: Allegiance = NOBODYS) -> None:
+        self._reader = reader
+        self._memory = memory
+        self._writer = writer
+        self._us = us
+
+    def own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
+        """The object as it is now, None where there is none. Raises `ForeignObject` where it is not ours."""
+        body = self._writer.get(kind, app.namespace, name)
+        if body is None:
+            return None
+        if not self._memory.version(kind, app.namespace, name):
+            self._memory.found(kind, app, name)
+        owner = app_owner_of(app_state(body), app, self._us) if kind == APPS else owner_of(kind, meta_of(body), app)
+        if owner:
+            raise ForeignObject(owner)
+        return body
+
+    def existing(self, kind: Kind, app: AppKey, name: str) -> Object:
+        """As `own`; raises `WorldChanged` where there is none."""
+        body = self.own(kind, app, name)
+        if body is None:
+            raise WorldChanged(f"{kind.called(app.namespace, name)} is gone")
+        return body
+
+    def uid(self, app: AppKey) -> str:
+        """Of the BlueGreenDeployment. Raises `WorldChanged` where there is none."""
+        state = self._reader.app(app)
+        if state is None:
+            raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone")
+        return state.meta.uid
+
+    def refuse_if_overtaken(self, app: AppKey, decided_on: str) -> None:
+        """Raises `WorldChanged` where the BlueGreenDeployment is at another version; empty: nobody asks."""
+        if not decided_on:
+            return
+        live = self._writer.get(APPS, app.namespace, app.name)
+        if live is None or live["metadata"]["resourceVersion"] != decided_on:
+            raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is not what this was decided on")
+
+
+def refuse_if_deleting(kind: Kind, body: Object) -> None:
+    """Raises `WorldChanged` where an object is on its way out: nothing is given to it."""
+    if "deletionTimestamp" in body["metadata"]:
+        raise WorldChanged(f"{kind.name} {body['metadata']['name']} is still being deleted")

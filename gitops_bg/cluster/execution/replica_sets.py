@@ -1,0 +1,103 @@
+"""ReplicaSets as what runs an app's versions: the first `ports.Workloads`."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gitops_bg.cluster.api.kinds import REPLICA_SETS, Kind, Object
+from gitops_bg.cluster.execution.guards import Guards, refuse_if_deleting
+from gitops_bg.cluster.execution.writer import Writer
+from gitops_bg.cluster.manifests import anti_affinity, ephemeral_metadata
+from gitops_bg.cluster.manifests.patches import change_annotation, change_replicas
+from gitops_bg.cluster.manifests.render import replica_set_manifest
+from gitops_bg.cluster.observation.applied_states import AppliedStates
+from gitops_bg.cluster.observation.pods import Pods
+from gitops_bg.cluster.observation.project import replica_set_state
+from gitops_bg.cluster.observation.reader import Reader
+from gitops_bg.cluster.observation.replica_set_views import SeenReplicaSets
+from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.ports import Entries, Spare
+from gitops_bg.core import names
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.actions import CreateReplicaSet, DeleteReplicaSet, ScaleReplicaSet, SyncPodMetadata
+from gitops_bg.core.model.version import AppKey
+
+
+class ReplicaSets:
+    """The ReplicaSets of one cluster's apps. Safe for many threads as long as each app has one at a time."""
+
+    def __init__(self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, pods: Pods) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._guards = guards
+        self._settled = settled
+        self._pods = pods
+
+    def current(self, app: AppKey) -> SeenReplicaSets:
+        """The ReplicaSets with the labels of the app, and foreign ones under a name it needs, from the caches."""
+        return SeenReplicaSets(self._reader.replica_sets(app))
+
+    def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
+        """The ReplicaSets that the object with this uid owns."""
+        return ((REPLICA_SETS, each) for each in self._reader.replica_sets(app) if uid in each.meta.owners)
+
+    def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
+        """Make the ReplicaSet of a version, or repair it."""
+        existing = self._guards.own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
+        worn = None
+        if existing is not None:
+            refuse_if_deleting(REPLICA_SETS, existing)
+            if action.replicas < existing["spec"]["replicas"]:
+                _spare(existing, spare)
+            before = replica_set_state(existing)
+            action = replace(action, anti_affinity=anti_affinity.read(before.anti_affinity))
+            worn = ephemeral_metadata.read(before.worn).changed(action.metadata)
+        manifest = replica_set_manifest(app, self._guards.uid(app), action, worn)
+        written = self._writer.apply(REPLICA_SETS, manifest, existing)
+        state = replica_set_state(written.body)
+        if not state.intact:
+            self._settled.add(state, ())
+        return (written.entry,)
+
+    def scale(self, app: AppKey, action: ScaleReplicaSet, spare: Spare) -> Entries:
+        """Set its replicas, over those that were seen."""
+        name = names.replica_set_name(app, action.digest)
+        if action.replicas < action.current and not action.serving:
+            _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
+        return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
+
+    def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
+        """Only once the controller has seen the template: it makes no more pods of the old one then."""
+        body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
+        state = replica_set_state(body)
+        worn = ephemeral_metadata.read(state.worn)
+        if worn.metadata != action.metadata or not state.seen:
+            raise WorldChanged(f"ReplicaSet {state.meta.name} does not give {action.metadata} to its pods yet")
+        changed = []
+        for pod in self._pods.of(app, action.digest):
+            change = ephemeral_metadata.change_of(pod, body["spec"]["template"], worn)
+            if change is not None:
+                changed.append(self._pods.change(pod, change))
+        done = change_annotation(app, names.POD_METADATA, state.worn, ephemeral_metadata.written(worn.settled()))
+        return (*changed, self._writer.json_patch(REPLICA_SETS, app.namespace, state.meta.name, done).entry)
+
+    def delete(self, app: AppKey, action: DeleteReplicaSet, spare: Spare) -> Entries:
+        """Delete the ReplicaSet."""
+        body = self._guards.own(REPLICA_SETS, app, action.name)
+        if body is None:
+            return ()
+        _spare(body, spare)
+        return (self._writer.delete(REPLICA_SETS, body),)
+
+    def require_available(self, app: AppKey, digest: str, needed: int) -> None:
+        """I1, read live: the controller has seen the ReplicaSet as it is, and counts so many available pods."""
+        body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, digest))
+        refuse_if_deleting(REPLICA_SETS, body)
+        state = replica_set_state(body)
+        if needed and not state.seen:
+            raise WorldChanged(f"the controller has not looked at ReplicaSet {state.meta.name} since it changed")
+        if state.available < needed:
+            raise WorldChanged(f"ReplicaSet {state.meta.name} has {state.available} available pods, not {needed}")
+
+
+def _spare(replica_set: Object, spare: Spare) -> None:
+    spare(replica_set["metadata"]["name"], replica_set["spec"]["template"]["metadata"].get("labels") or {})

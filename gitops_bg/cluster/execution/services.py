@@ -1,0 +1,154 @@
+"""Services as the router of an app's traffic: the first `ports.TrafficRouter`. A version is a selector.
+
+Moving one is a single write to it, over exactly the Service that was read, where traffic depends on that.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gitops_bg.cluster.api.kinds import SERVICES, Kind, Object
+from gitops_bg.cluster.execution.guards import Guards
+from gitops_bg.cluster.execution.writer import Writer, entry_between
+from gitops_bg.cluster.manifests.patches import (
+    adopt_service,
+    change_selector,
+    mark_service,
+    replace_ports,
+    replace_selector,
+    unchanged,
+)
+from gitops_bg.cluster.manifests.render import selects, service_manifest
+from gitops_bg.cluster.manifests.services import (
+    ServiceNames,
+    at_hand,
+    desired_service,
+    git_says,
+    live_service_names,
+    service_names,
+)
+from gitops_bg.cluster.observation.applied_states import AppliedStates, intent_of
+from gitops_bg.cluster.observation.project import service_state
+from gitops_bg.cluster.observation.reader import Reader
+from gitops_bg.cluster.observation.service_routes import ServiceRoutes, service_drifted
+from gitops_bg.cluster.observation.states import State
+from gitops_bg.cluster.ports import Entries, Workloads
+from gitops_bg.core.errors import WorldChanged
+from gitops_bg.core.model.actions import ApplyService, MarkService, PointPreview, SwitchTraffic
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.app.load import AppConfig
+
+
+class Services:
+    """The Services of one cluster's apps. Safe for many threads as long as each app has one at a time."""
+
+    def __init__(
+        self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, workloads: Workloads
+    ) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._guards = guards
+        self._settled = settled
+        self._workloads = workloads
+
+    def current(self, app: AppKey, names: Iterable[str]) -> ServiceRoutes:
+        """The Services of these names and their EndpointSlices, from the caches."""
+        found = {name: self._reader.service(app.namespace, name) for name in names}
+        services = {name: state for name, state in found.items() if state is not None}
+        return ServiceRoutes(services, self._reader.slices(app))
+
+    def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
+        """The active Service, of Git's name or of the live spec's, that selects pods with these labels, read live."""
+        for name in self._active_services(app, config):
+            service = self._writer.get(SERVICES, app.namespace, name)
+            selector = (service["spec"].get("selector") or {}) if service is not None else {}
+            if selects(selector, labels):
+                return name
+        return ""
+
+    def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
+        """The Services that the object with this uid owns."""
+        names = service_names(None, self._reader.app(app)).all()
+        found = (self._reader.service(app.namespace, name) for name in names)
+        return ((SERVICES, each) for each in found if each is not None and uid in each.meta.owners)
+
+    def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
+        """Make a Service, or make it again what Git and ``action`` say."""
+        existing = self._guards.own(SERVICES, app, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        if existing is not None and not git_says(config, action.name):
+            uid = self._guards.uid(app)
+            as_it_is = service_manifest(app, uid, action.name, action.digest, existing, "", action.ports)
+            as_it_is = self._writer.anchors.anchored(SERVICES, as_it_is)
+            adopted = adopt_service(existing, as_it_is)
+            return (self._writer.json_patch(SERVICES, app.namespace, action.name, adopted).entry,)
+        manifest, before = self._service(app, config, action), existing
+        if existing is not None:
+            existing = self._with_ports(app, existing, manifest)
+            # A lock: whoever moves the selector meanwhile is not overruled.
+            version = existing["metadata"]["resourceVersion"]
+            manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
+        answer = self._writer.apply(SERVICES, manifest, existing).body
+        if answer["spec"].get("selector") != manifest["spec"]["selector"]:
+            # Kubernetes before 1.22 merges selectors by key: what somebody else added is still there.
+            whole = replace_selector(app, answer, manifest)
+            answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
+        self._settle_service(answer, manifest)
+        return (entry_between(SERVICES, before, answer),)
+
+    def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
+        """A Service with the ports and the selector of its manifest, in one write where it has others."""
+        change = replace_ports(live, manifest)
+        name = live["metadata"]["name"]
+        return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
+
+    def point(self, app: AppKey, action: PointPreview) -> Entries:
+        """Move the preview Service with its ports, in one write."""
+        state = self._reader.service(app.namespace, action.name)
+        live = reread_json(state.content)["spec"] if state is not None else {}
+        change = change_selector(app, action, live)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
+    def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
+        """The Service is read before the record, and may be no other one when it is written.
+
+        Who moved it meanwhile, there and back, has changed the record first: no selector tells that.
+        """
+        live = self._writer.get(SERVICES, app.namespace, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        if not action.create:
+            return self._move(app, action, live)
+        if self._guards.own(SERVICES, app, action.name) is not None:
+            raise WorldChanged(f"Service {app.namespace}/{action.name} exists by now")
+        return (self._writer.apply(SERVICES, self._service(app, config, action), None).entry,)
+
+    def _move(self, app: AppKey, action: SwitchTraffic, live: Object | None) -> Entries:
+        if live is None:
+            raise WorldChanged(f"Service {app.namespace}/{action.name} is gone")
+        lock = unchanged(live["metadata"]["resourceVersion"])
+        change = [*lock, *change_selector(app, action, live["spec"])]
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
+    def mark(self, app: AppKey, action: MarkService, decided_on: str) -> Entries:
+        """Write the mark of a withdrawn switch."""
+        live = self._guards.existing(SERVICES, app, action.name)
+        self._guards.refuse_if_overtaken(app, decided_on)
+        change = mark_service(app, action, live)
+        return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
+
+    def _active_services(self, app: AppKey, config: AppConfig | None) -> set[str]:
+        live = self._reader.app(app)
+        found: list[ServiceNames] = [service_names(config, live), live_service_names(live)]
+        return {name for each in found for name in each.all_active()}
+
+    def _service(self, app: AppKey, config: AppConfig | None, action: ApplyService | SwitchTraffic) -> Object:
+        known = at_hand(config, self._workloads.current(app).snapshots())
+        uid, digest = self._guards.uid(app), short(action.digest)
+        return desired_service(app, uid, action.name, digest, config, known, action.ports)
+
+    def _settle_service(self, answer: Object, manifest: Object) -> None:
+        state = service_state(answer)
+        plain = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
+        intent = {**manifest, "metadata": plain}
+        if service_drifted(state, intent):
+            self._settled.add(state, intent_of(intent))

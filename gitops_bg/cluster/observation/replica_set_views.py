@@ -1,0 +1,72 @@
+"""ReplicaSets as the workloads of an app: what each runs, how far it is, and what counts as drift. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gitops_bg.cluster.api.kinds import REPLICA_SETS
+from gitops_bg.cluster.manifests import ephemeral_metadata
+from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.project import snapshot_in
+from gitops_bg.cluster.observation.states import ReplicaSetState
+from gitops_bg.core import names
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ReplicaSetView
+from gitops_bg.core.model.version import Color, Version
+
+
+@dataclass(frozen=True, slots=True)
+class SeenReplicaSets:
+    """The ReplicaSets of an app; the `ports.SeenWorkloads` of ReplicaSets."""
+
+    states: tuple[ReplicaSetState, ...] = ()
+
+    def views(self, look: Look) -> tuple[ReplicaSetView, ...]:
+        """Each of them beside what the record says of its version."""
+        return tuple(_view(look, state) for state in self.states)
+
+    def snapshots(self) -> Mapping[str, str]:
+        """The snapshots in their annotations, by short digest."""
+        return {short(state.full_digest): state.snapshot for state in self.states if state.snapshot}
+
+
+def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
+    version = _version(look, state)
+    digest = state.full_digest if version is None else version.digest
+    owner = owner_of(REPLICA_SETS, state.meta, look.app)
+    worn = ephemeral_metadata.read(state.worn)
+    return ReplicaSetView(
+        name=state.meta.name,
+        snapshot=replace(snapshot_in(state), digest=digest),
+        replicas=state.replicas,
+        available=state.available,
+        number=int(state.number) if state.number.isdecimal() else 0,
+        color=Color(state.color) if state.color in set(Color) else None,
+        ours=not owner,
+        owner=owner,
+        deleting=state.meta.deleting,
+        min_ready_seconds=state.min_ready_seconds,
+        drifted=_drifted(look, state, version),
+        pods=state.pods,
+        ready=state.ready,
+        failure=state.failure,
+        metadata=worn.metadata,
+        undressed=worn.pending and state.seen,
+    )
+
+
+def _version(look: Look, state: ReplicaSetState) -> Version | None:
+    """The version a ReplicaSet runs: by its annotation, else (where somebody wrote into that) by its name."""
+    known = look.record.version(state.full_digest) if state.full_digest else None
+    by_name = (
+        each for each in look.record.versions if names.replica_set_name(look.app, each.digest) == state.meta.name
+    )
+    return known or next(by_name, None)
+
+
+def _drifted(look: Look, state: ReplicaSetState, version: Version | None) -> bool:
+    if look.settled.covers(state, ()):
+        return False
+    labelled = version is None or (state.color, state.number) == (version.color, str(version.number))
+    ours = look.labelled(state.meta) and look.controlled(state.meta)
+    return not (state.intact and ours and labelled)

@@ -1,0 +1,97 @@
+"""Services and their EndpointSlices as the routes of an app: where each leads, and what counts as drift. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from gitops_bg.cluster.api.kinds import SERVICES, Object
+from gitops_bg.cluster.manifests.render import digest_in, service_manifest
+from gitops_bg.cluster.manifests.services import at_hand, desired_service_if_known, git_says
+from gitops_bg.cluster.observation.drift import contains, ports_are
+from gitops_bg.cluster.observation.look import Look
+from gitops_bg.cluster.observation.ownership import owner_of
+from gitops_bg.cluster.observation.states import ServiceState, SliceState
+from gitops_bg.core import names
+from gitops_bg.core.checks.ports import choose, sources_of, written
+from gitops_bg.core.model.desired import Desired, Missing
+from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.observed import ServiceView
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.text.foreign_json import reread_json
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRoutes:
+    """The Services of an app, by name, and all its EndpointSlices; the `ports.Routes` of Services."""
+
+    services: Mapping[str, ServiceState] = field(default_factory=dict)
+    slices: tuple[SliceState, ...] = ()
+
+    def view(self, look: Look, name: str) -> ServiceView | None:
+        """The Service beside what Git says of it."""
+        state = self.services.get(name)
+        if state is None:
+            return None
+        owner = owner_of(SERVICES, state.meta, look.app)
+        digest = digest_in(look.app, dict(state.selector))
+        content = reread_json(state.content)
+        ports = content["spec"].get("ports") or []
+        view = ServiceView(
+            name=state.meta.name,
+            digest=digest,
+            selector=state.selector,
+            ours=not owner,
+            owner=owner,
+            ready_endpoints=self._ready(state.meta.name, ports),
+            other_endpoints=self._has_others(look.app, state.meta.name, digest),
+            ports=written(ports),
+            withdrawn=(content["metadata"].get("annotations") or {}).get(names.WITHDRAWN, ""),
+        )
+        return view if owner else replace(view, drifted=self._drifted(look, state, view))
+
+    def _drifted(self, look: Look, state: ServiceState, view: ServiceView) -> bool:
+        if not look.uid or look.going:
+            return False
+        if not look.controlled(state.meta):
+            return True
+        name, known = state.meta.name, at_hand(look.config, look.snapshots)
+        ports = _ports(look, view, known.get(view.digest, ""))
+        if not git_says(look.config, name):
+            as_it_is = reread_json(state.content)
+            manifest = service_manifest(look.app, look.uid, name, view.digest, as_it_is, "", ports or view.ports)
+            return service_drifted(state, manifest)
+        wanted = desired_service_if_known(look.app, look.uid, name, view.digest, look.config, known, ports)
+        return wanted is not None and look.unsettled(state, wanted, service_drifted)
+
+    def _has_others(self, app: AppKey, service: str, digest: str) -> bool:
+        ours = names.pod_base(app, digest)
+        return any(base != ours for each in self.slices if each.service == service for base in each.bases)
+
+    def _ready(self, service: str, ports: list[Object]) -> int:
+        """The pods that get the traffic of every port: of the worst port, so many are ready."""
+        slices = [each for each in self.slices if each.service == service]
+        names = {port.get("name") or "" for port in ports}
+        reached = [{pod for each in slices if name in each.ports for pod in each.ready} for name in names]
+        return min(map(len, reached)) if reached else len({pod for each in slices for pod in each.ready})
+
+
+def _ports(look: Look, view: ServiceView, template: str) -> str:
+    """The ports that a Service is to have with the version that it selects; empty for one that nobody knows."""
+    version = next((each for each in look.record.versions if short(each.digest) == view.digest), None)
+    if version is None or look.config is None or look.config.spec is None:
+        return ""
+    is_preview = view.name == look.config.spec.strategy.preview_service
+    routed = look.record.routing.preview if is_preview else look.record.routing.traffic
+    full = replace(version, snapshot=replace(version.snapshot, text=template))
+    target, primary = look.config.target or Missing.UNREADABLE, look.config.primary or Missing.UNREADABLE
+    desired = Desired("", target, primary, ports=look.config.ports)
+    return choose(sources_of(desired, full, view.name, view, serving=routed == version.digest))
+
+
+def service_drifted(state: ServiceState, manifest: Object) -> bool:
+    """Whether a Service differs from its manifest, the selector apart; also by a port that left Git."""
+    live = reread_json(state.content)
+    if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
+        return True
+    spec = {key: value for key, value in manifest["spec"].items() if key != "selector"}
+    metadata = {key: manifest["metadata"].get(key) for key in ("labels", "annotations", "ownerReferences")}
+    return not contains(live["metadata"], metadata) or not contains(live["spec"], spec)
