@@ -89,7 +89,7 @@ class GateResult:
     """What a gate says of one version (``core.checks.gates``): open or shut, why, and until when if that is known."""
 
     kind: str
-    """The word that the status has for it: a `GateKind`."""
+    """The word that the status has for it; those of the engine itself are in `GateKind`."""
     open: bool
     reason: str
     until: datetime | None = None

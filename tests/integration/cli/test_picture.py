@@ -199,7 +199,7 @@ def test_a_version_that_is_warm_for_ever_has_no_deadline() -> None:
 
 def test_a_run_that_waits_for_its_metrics_says_so() -> None:
     waiting = replace(RUN, started_at=None, metrics=())
-    branch = of_version(NEXT, analysis=(waiting,))
+    branch = of_version(NEXT, analyses=Analyses(runs=(waiting,)))
     assert (branch.children[1].age, branch.children[1].info) == ("-", "waiting for its metrics")
 
 
