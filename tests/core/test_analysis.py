@@ -5,12 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import MeasurementResult
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.status.rollout_events import rollout_events
+from gitops_bg.core.transitions.verdicts.analysis import skip_verdict
+from tests.core import worlds
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
@@ -662,3 +664,23 @@ def test_clock_that_jumps_back_delays_a_measurement_by_its_interval_at_most():
     world.later(seconds=60)
     measure(world, GOOD)
     assert world.live == "2"
+
+
+WANTED_AGAIN = {
+    "it was let go: its warm time begins": (worlds.legacy(1), True),
+    "somebody wants it again: it stays": (worlds.legacy(1, retiring=False), False),
+}
+
+
+@pytest.mark.parametrize("name", WANTED_AGAIN)
+def test_what_traffic_left_once_nobody_waits_for_the_verdict(name: str) -> None:
+    fallback, leaves = WANTED_AGAIN[name]
+    run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
+    state = worlds.world(fallback, worlds.active(2), record={"analysis": (run,)})
+    assert skip_verdict(state, "ada").record.numbered(1).retiring is leaves
+
+
+def test_what_traffic_left_may_be_forgotten_before_the_verdict() -> None:
+    run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
+    state = worlds.world(worlds.active(2), record={"analysis": (run,)})
+    assert skip_verdict(state, "ada").record.run(POST) is None

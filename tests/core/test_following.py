@@ -165,3 +165,15 @@ def test_an_override_to_where_git_and_traffic_are_is_none():
     assert (
         override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="", by="").record.routing.override is None
     )
+
+
+def test_an_override_back_to_where_git_and_traffic_are_ends_the_one_that_led_away():
+    led_away = Override(digest(1), digest(2), "5xx", "ada", NOW)
+    state = world(active(1), legacy(2), names_=1, record={"override": led_away})
+    after = override(state, state.record.numbered(1), cause=Cause.ROLLED_BACK, reason="well again", by="ada")
+    assert after.record.routing.override is None
+
+
+def test_the_hold_on_a_promotion_that_was_taken_back_names_the_commit():
+    (hold,) = follow_primary(world(active(1), rising(2), names_=1, record=saw(2))).record.holds
+    assert hold.reason == "its promotion was taken back by 00000001aa"

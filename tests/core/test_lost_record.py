@@ -63,6 +63,7 @@ def test_emergency_goes_on_without_its_record(name: str) -> None:
         digest(goes_to) if goes_to else None
     )
     if goes_to:
+        assert record.routing.override.awaits is None, "whatever comes later in main is newer"
         assert short(record.routing.traffic) == state.observed.active_service.digest, "no traffic has moved"
         assert record.git.primary == state.desired.primary.snapshot.digest
         assert record.held(digest(2)), "it is not to be promoted again until somebody says so"

@@ -14,7 +14,7 @@ from gitops_bg.core.transitions.git.decisions import follow_primary
 from gitops_bg.core.transitions.git.looks import note_look
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 from tests.core.test_invariants import analysed, crash
-from tests.core.worlds import NOW, active, digest, legacy, primary, world
+from tests.core.worlds import NOW, active, candidate, digest, legacy, primary, world
 
 WAITS = Awaited("agent", 3)
 LOOKS = {
@@ -265,3 +265,19 @@ def test_an_analysis_under_way_goes_on_where_the_preview_service_is_deleted() ->
     sim.settle()
     assert sim.shown == "2"
     assert sim.record.run(AnalysisStage.PRE) == started
+
+
+MERGED_BEFORE = {
+    "given up: traffic stays, and Git is told": (Cause.ABORTED, digest(1)),
+    "expired: who merged in time was not too late": (Cause.EXPIRED, None),
+}
+
+
+@pytest.mark.parametrize("name", MERGED_BEFORE)
+def test_a_promotion_that_was_merged_before_its_version_was(name: str) -> None:
+    cause, back = MERGED_BEFORE[name]
+    hold = Hold(digest(2), "5xx", NOW, cause, awaits=WAITS)
+    state = world(active(1), candidate(2), names_=2, desired={"looks": Looks("agent", 4, 4)}, record={"holds": (hold,)})
+    override = note_look(state).record.routing.override
+    assert (override.to_digest if override else None) == back
+    assert override is None or override.reason == "5xx; primary.yaml had named it before"

@@ -294,3 +294,11 @@ def test_a_record_that_begins_holds_nothing_that_a_later_retry_asks_for() -> Non
         spec = replace(manual(), retry=Retry(digest(2), 1))
         state = world(active(1), rising(2), wants=2, spec=spec, desired=desired, record={"primary_by": "", "retry": 1})
         assert bool(follow_primary(state).record.held(digest(2))) is held
+
+
+def test_before_anything_serves_in_a_rebuilt_cluster_what_is_to_serve_says_what_a_way_back_is() -> None:
+    """Main named v2, then v1, then v3: v2 served before v3 did, and may be gone back to. It is not on hold."""
+    seen = {"primary": digest(2), "primary_by": "d" * 40}
+    versions = (legacy(1), legacy(2), legacy(3))
+    state = world(*versions, live=0, names_=3, desired={"passed": (template("1"),)}, record=seen)
+    assert follow_primary(state).record.holds == ()

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from gitops_bg.core.checks.operator_requests import destination, is_answered_by
+from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.desired import LedgerMemory, Missing, PassedRetry, Primary, Problem
 from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Cause, Event, Hold, Lift, OperatorState, Override, Record
 from gitops_bg.core.model.spec import Retry, Suspension
@@ -101,9 +103,51 @@ ABORTS = {
         ),
         ({2}, None),
     ),
+    "a candidate that the target names no longer is on its way no more": (
+        world(active(1), candidate(2), wants=1, observed=asked(OperatorCommand.ABORT)),
+        (set(), None),
+    ),
     "a first deployment that main names already is held, too": (
         world(rising(1), names_=1, observed=asked(OperatorCommand.ABORT)),
         ({1}, None),
+    ),
+    "the same of one that somebody asked for, and that a look at main followed": (
+        world(
+            legacy(1),
+            active(2),
+            names_=2,
+            observed=asked(OperatorCommand.ABORT),
+            record={"override": replace(back_to(1, away_from=2), awaits=None)},
+        ),
+        (set(), replace(back_to(1, away_from=2), awaits=None)),
+    ),
+    "the same of one that the agent began, and that no look at main followed yet": (
+        world(
+            legacy(1),
+            active(2),
+            names_=2,
+            observed=asked(OperatorCommand.ABORT),
+            record={"override": replace(back_to(1, away_from=2), by="")},
+        ),
+        (set(), replace(back_to(1, away_from=2), by="")),
+    ),
+    "what was let go already, where the target cannot be read: nothing": (
+        world(
+            active(1),
+            candidate(2, retiring=True),
+            observed=asked(OperatorCommand.ABORT),
+            desired={"target": Missing.UNREADABLE},
+        ),
+        (set(), None),
+    ),
+    "what was on its way when the target could be read last is held": (
+        world(
+            active(1),
+            candidate(2),
+            observed=asked(OperatorCommand.ABORT),
+            desired={"target": Missing.UNREADABLE},
+        ),
+        ({2}, None),
     ),
     "a first deployment is held: there is nothing to go back to": (
         world(rising(1), observed=asked(OperatorCommand.ABORT)),
@@ -394,3 +438,39 @@ def test_promote_full_is_told_with_its_reason(said: str, told: str):
     record = answer_request(world(active(1), candidate(2), observed={"request": request})).record
     assert record.operator.in_full == digest(2)
     assert [(entry.event, entry.by, entry.reason) for entry in record.ledger] == [(Event.SKIPPED, "ada", told)]
+
+
+@pytest.mark.parametrize(("said", "told"), [("5xx", "5xx"), ("", "rolled back by hand")])
+def test_rollback_is_told_with_its_reason(said: str, told: str):
+    request = replace(asked(OperatorCommand.ROLLBACK)["request"], reason=said)
+    record = answer_request(world(legacy(1), active(2), observed={"request": request})).record
+    assert (record.routing.override.to_digest, record.routing.override.reason) == (digest(1), told)
+
+
+def test_closing_a_gate_that_is_not_open_tells_nobody_anything():
+    gate = replace(asked(OperatorCommand.CLOSE_GATE)["request"], gate="release")
+    assert answer_request(world(active(1), observed={"request": gate})).record.ledger == ()
+
+
+@pytest.mark.parametrize(("number", "waits"), [(1, False), (2, True)])
+def test_an_abort_outranks_a_retry_that_nobody_saw_before_and_asks_nothing_of_one_that_was_answered(number, waits):
+    state = world(
+        active(1),
+        legacy(2),
+        spec=replace(manual(), retry=retry(2, number)),
+        observed=asked(OperatorCommand.ABORT),
+        record={**HELD, "retry": 1},
+    )
+    assert (answer_request(state).record.held(digest(2)).awaits is not None) is waits
+
+
+@pytest.mark.parametrize(("by", "told"), [("", "Bob <bob@example.com>"), ("ada", "ada")])
+def test_retry_of_what_serves_says_who_asked_for_it(by: str, told: str):
+    run = AnalysisRun(
+        AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW, finding=AnalysisPhase.INCONCLUSIVE
+    )
+    spec = replace(manual(), retry=Retry(digest(2), 1, by))
+    desired = {"retried_by": Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")}
+    state = world(legacy(1), active(2), spec=spec, desired=desired, record={"analysis": (run,)})
+    (entry,) = answer_retry(state).record.ledger
+    assert (entry.event, entry.by, entry.commit) == (Event.RETRIED, told, "b" * 40)

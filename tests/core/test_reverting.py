@@ -6,9 +6,11 @@ import pytest
 
 from gitops_bg.core.checks.reverts import asks_for_provenance, why_not_back
 from gitops_bg.core.model.desired import Missing, Provenance
+from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.looks import NO_LOOKS, Awaited, Looks
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.transitions.git.decisions import override
 from gitops_bg.core.transitions.git.looks import note_look
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
@@ -365,3 +367,46 @@ def test_revert_of_a_revert_that_nobody_had_seen_does_not_lift_the_hold_of_an_ab
     )
     after = lift_by_revert(note_look(state)).record
     assert {hold.digest for hold in after.holds} == {digest(number) for number in held_after}
+
+
+@pytest.mark.parametrize(("takes_back", "noted"), [((2,), "e" * 40), ((), "")])
+def test_a_later_decision_about_traffic_overrules_the_revert_that_the_target_says(takes_back, noted) -> None:
+    """One that says nothing is not noted: its own revert would be taken for the revert of a revert."""
+    state = reverted(*TWO, takes_back=takes_back)
+    after = override(state, state.record.numbered(1), cause=Cause.ABORTED, reason="5xx", by="ada")
+    assert after.record.git.target_revert == noted
+
+
+HELD_AT_ONCE = {
+    "what serves: its hold comes with the movement": (reverted(*TWO), set()),
+    "what main named, and traffic has not followed": (
+        reverted(legacy(1), active(2), rising(3), takes_back=(2, 3), desired={"primary": primary(3)}, names_=3),
+        {3},
+    ),
+    "a version that was to be gone back to: nothing speaks against it": (BACK_TO_2, set()),
+}
+
+
+@pytest.mark.parametrize("name", HELD_AT_ONCE)
+def test_revert_holds(name: str) -> None:
+    state, numbers = HELD_AT_ONCE[name]
+    record = follow_target_revert(state).record
+    assert {hold.digest for hold in record.holds} == {digest(number) for number in numbers}
+    assert record.git.target_revert == "e" * 40
+    assert record.routing.override.awaits is None, "whatever comes later in main is newer"
+    left = short(state.desired_digest)
+    assert record.routing.override.reason == f"eeeeeeeeee reverts the target commit that brought {left}"
+
+
+def test_the_end_of_a_hold_names_the_revert_of_the_revert() -> None:
+    state = reverted(
+        active(1),
+        legacy(2),
+        to=2,
+        takes_back=(1,),
+        reverts=("d" * 40,),
+        desired={"primary": primary(1)},
+        record={**held(2), "target_revert": "d" * 40},
+    )
+    (entry,) = lift_by_revert(state).record.ledger
+    assert (entry.event, entry.reason) == ("hold-lifted", "eeeeeeeeee reverts the revert of its push")

@@ -447,3 +447,36 @@ MARKS = {
 def test_mark_of_a_withdrawn_switch(name: str) -> None:
     state, marks = MARKS[name]
     assert [action.withdrawn for action in mark_services(state)] == marks
+
+
+def decided_on(switch: Switch) -> dict[str, dict[str, Switch]]:
+    return {"record": {"switch": switch}}
+
+
+FORWARD_AGAIN = Switch(digest(2), digest(1), SwitchKind.PROMOTION, NOW)
+BACK_AGAIN = replace(FORWARD_AGAIN, lane=SwitchKind.ROLLBACK)
+FIRST_OF_ALL = Switch("", digest(1), SwitchKind.FIRST, NOW)
+SHOWS_1 = {"active_service": service("web", 1)}
+CAME_FORWARD = {
+    "the first": (world(candidate(1), observed=SHOWS_1, **decided_on(FIRST_OF_ALL)), (1,)),
+    "one that is promoted": (settling(), (1, 2)),
+    "one that is promoted again: it is the newest": (
+        world(legacy(1), active(2), observed=SHOWS_1, **decided_on(FORWARD_AGAIN)),
+        (2, 1),
+    ),
+    "one that traffic goes back to: that changes nothing": (
+        world(legacy(1), active(2), observed=SHOWS_1, **decided_on(BACK_AGAIN)),
+        (1, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CAME_FORWARD)
+def test_in_which_order_versions_came_forward_after(name: str) -> None:
+    state, order = CAME_FORWARD[name]
+    assert settle_switch(state).record.routing.activations == tuple(map(digest, order))
+
+
+def test_the_hold_of_a_rollback_says_who_made_it_and_why() -> None:
+    (entry,) = decide_switch(world(legacy(1), active(2), names_=1)).record.ledger
+    assert (entry.event, entry.by, entry.reason) == (Event.HELD, "Ada <ada@example.com>", "promote 1")

@@ -69,8 +69,7 @@ def _know_revert(world: World) -> World:
 def _overrule(world: World) -> World:
     """A promotion that was merged before its version was given up: traffic stays, and Git is told (DESIGN §4.5)."""
     hold, active = world.record.held(world.primary_digest), world.active
-    is_named = world.record.git.primary == world.primary_digest and bool(world.desired.primary)
-    if hold is None or hold.awaits is None or not is_named or active is None or world.record.routing.override:
+    if hold is None or hold.awaits is None or active is None or world.record.routing.override:
         return world
     if hold.cause is Cause.EXPIRED or active.digest == hold.digest:
         return world

@@ -34,7 +34,7 @@ def follow_target_revert(world: World) -> World:
     world = override(world, back, cause=Cause.ROLLED_BACK, reason=reason, by=told.source.author, from_git=True)
     if leaving.digest != world.record.routing.traffic and not returns:
         world = put_hold(world, leaving, cause=Cause.TAKEN_BACK, reason=reason, by=told.source.author)
-    return world.with_part(replace(world.record.git, target_revert=told.source.commit))
+    return world
 
 
 def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
