@@ -8,22 +8,20 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from gitops_bg.core.names import GROUP, KIND, PLURAL
 from gitops_bg.spec.app.models import AppSpec
+from gitops_bg.spec.status import Status
 from gitops_bg.spec.yaml.emit import to_yaml
 
 HEADER = """\
-# Generated from gitops_bg/spec/app/models.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
+# Generated from gitops_bg/spec/{app/models,status}.py by `python -m gitops_bg.spec.crd`; a test compares. Do not edit.
 """
 
 Schema = dict[str, Any]
 
 _KEPT = ("type", "format", "pattern", "enum", "minimum", "maximum", "minLength", "minItems", "description")
-_TEXT: Schema = {"type": "string"}
-_TRUTH: Schema = {"type": "boolean"}
-_NUMBER: Schema = {"type": "integer", "format": "int64"}
-_COUNT: Schema = {"type": "integer", "format": "int32"}
-_MOMENT: Schema = {"type": "string", "format": "date-time"}
 
 
 def definition() -> dict[str, Any]:
@@ -58,7 +56,7 @@ def _version() -> dict[str, Any]:
             "openAPIV3Schema": {
                 "type": "object",
                 "description": "One app, run as a blue-green deployment. Its spec comes from Git.",
-                "properties": {"spec": spec_schema(), "status": _status_schema()},
+                "properties": {"spec": spec_schema(), "status": status_schema()},
             }
         },
     }
@@ -85,7 +83,16 @@ def _columns() -> list[dict[str, Any]]:
 
 def spec_schema() -> Schema:
     """The schema of ``spec``, from the model of app.yaml."""
-    schema = AppSpec.model_json_schema(by_alias=True)
+    return _schema_of(AppSpec)
+
+
+def status_schema() -> Schema:
+    """The schema of ``status``, from its model."""
+    return _schema_of(Status)
+
+
+def _schema_of(model: type[BaseModel]) -> Schema:
+    schema = model.model_json_schema(by_alias=True)
     return _structural(schema, schema.get("$defs", {}))
 
 
@@ -94,7 +101,7 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
     schema = _resolved(schema, definitions)
     if schema.get("x-kubernetes-int-or-string"):
         return _described(schema, {"x-kubernetes-int-or-string": True})
-    result: Schema = {key: schema[key] for key in _KEPT if key in schema}
+    result: Schema = {key: schema[key] for key in schema if key in _KEPT or key.startswith("x-kubernetes-")}
     if result.get("maximum") == 2**31 - 1:
         result["format"] = "int32"
     if isinstance(schema.get("additionalProperties"), Mapping):
@@ -109,124 +116,17 @@ def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Sc
 
 
 def _resolved(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[str, Any]:
-    described = schema.get("description")
+    own = {key: value for key, value in schema.items() if key == "description" or key.startswith("x-kubernetes-")}
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     elif "anyOf" in schema:
         member = next(each for each in schema["anyOf"] if each.get("type") != "null")
         schema = _resolved(member, definitions)
-    return {**schema, "description": described} if described else schema
+    return {**schema, **own}
 
 
 def _described(schema: Mapping[str, Any], result: Schema) -> Schema:
     return {**result, "description": schema["description"]} if "description" in schema else result
-
-
-def _object(**properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties}
-
-
-def _status_schema() -> Schema:
-    version = _object(version=_NUMBER, digest=_TEXT, color=_TEXT, commit=_TEXT, image=_TEXT)
-    named = _object(digest=_TEXT, commit=_TEXT)
-    record = {
-        "type": "object",
-        "description": "The agent's memory of the app. Of no use to anybody else, and different in every release.",
-        "x-kubernetes-preserve-unknown-fields": True,
-    }
-    return _object(
-        observedGeneration=_NUMBER,
-        phase=_TEXT,
-        message=_TEXT,
-        commit={**_TEXT, "description": "The commit that brought the candidate, or else what is live."},
-        target={**named, "description": "What the target names, and the commit that brought it."},
-        primary={**named, "description": "What primary.yaml names, and the commit that made it do so."},
-        active=version,
-        preview=version,
-        candidate=version,
-        desiredReplicas={**_COUNT, "description": "Pods that the target asks for."},
-        replicas={**_COUNT, "description": "Pods of all versions."},
-        updatedReplicas={**_COUNT, "description": "Pods of the version that the target names."},
-        readyReplicas={**_COUNT, "description": "Ready pods of the active version."},
-        availableReplicas={**_COUNT, "description": "Available pods of the active version."},
-        rollouts={"type": "array", "description": "The last rollouts, newest first.", "items": _rollout()},
-        analysisRuns={
-            "type": "array",
-            "description": "The last run of each stage, and those before that are remembered; newest first.",
-            "items": _run(),
-        },
-        conditions=_conditions(),
-        gates={"type": "array", "items": _gate()},
-        waits={"type": "array", "description": "All that is waited for.", "items": _wait()},
-        record=record,
-    )
-
-
-def _rollout() -> Schema:
-    waited = {**_NUMBER, "description": "Seconds that it waited for people, before waitingSince."}
-    endings = "Promoted, FastPromoted, Aborted, Superseded, Cancelled or RolledBack"
-    outcome = {**_TEXT, "description": f"{endings}; absent while under way."}
-    return _object(
-        number=_NUMBER,
-        version=_NUMBER,
-        digest=_TEXT,
-        startedAt=_MOMENT,
-        availableAt=_MOMENT,
-        promotedAt={**_MOMENT, "description": "When primary.yaml was first seen to name its version."},
-        switchedAt=_MOMENT,
-        settledAt={**_MOMENT, "description": "When it was promoted for good, and the endpoints had followed."},
-        waitingSince=_MOMENT,
-        waitedSeconds=waited,
-        commit={**_TEXT, "description": "The commit of main that named its version in primary.yaml."},
-        finishedAt=_MOMENT,
-        outcome=outcome,
-    )
-
-
-def _run() -> Schema:
-    counts = dict.fromkeys(("count", "successful", "failed", "inconclusive", "error"), _NUMBER)
-    texts_of = {"name": _TEXT, "finding": _TEXT, "value": _TEXT, "message": _TEXT}
-    flags = {"dryRun": _TRUTH, "terminated": {**_TRUTH, "description": "The run was over before this metric was."}}
-    answer = _object(measuredAt=_MOMENT, **texts_of, **flags, **counts)
-    texts = {"type": "object", "additionalProperties": _TEXT}
-    return _object(
-        stage={**_TEXT, "description": "pre or post: before traffic moves, or after."},
-        version=_NUMBER,
-        rollout=_NUMBER,
-        attempt={**_NUMBER, "description": "Counts the runs of one rollout; a pause is answered with a fresh one."},
-        finding={**_TEXT, "description": "Running, Successful, Inconclusive, Error or Failed."},
-        startedAt=_MOMENT,
-        finishedAt=_MOMENT,
-        labels=texts,
-        annotations=texts,
-        metrics={"type": "array", "items": answer},
-    )
-
-
-def _gate() -> Schema:
-    return {**_object(kind=_TEXT, open={"type": "boolean"}, reason=_TEXT, until=_MOMENT), "required": ["kind", "open"]}
-
-
-def _wait() -> Schema:
-    wait = _object(gate=_TEXT, version=_NUMBER, commit=_TEXT, reason=_TEXT, until=_MOMENT)
-    return {**wait, "required": ["gate", "version", "reason"]}
-
-
-def _conditions() -> Schema:
-    condition = _object(
-        type=_TEXT,
-        status={"type": "string", "enum": ["True", "False", "Unknown"]},
-        observedGeneration=_NUMBER,
-        lastTransitionTime=_MOMENT,
-        reason=_TEXT,
-        message=_TEXT,
-    )
-    return {
-        "type": "array",
-        "items": {**condition, "required": ["type", "status"]},
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-    }
 
 
 def render() -> str:

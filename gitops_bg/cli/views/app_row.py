@@ -1,6 +1,6 @@
 """One app at a glance: the row of `get`, from the live object alone. Shows what the agent wrote; decides nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from gitops_bg.core.model.decision import Condition, Phase
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.status import Gate, Status, Version
 
 _STYLES = {
     Phase.HEALTHY: "green",
@@ -60,29 +61,29 @@ class Row:
 
 def row_of(body: Mapping[str, Any]) -> Row:
     """The row of a live BlueGreenDeployment."""
-    status, metadata = body.get("status") or {}, body["metadata"]
-    active, candidate = status.get("active") or {}, status.get("candidate") or {}
+    status, metadata = Status.read(body.get("status")), body["metadata"]
+    active, candidate = status.active or Version(), status.candidate or Version()
     return Row(
         namespace=metadata["namespace"],
         name=metadata["name"],
-        phase=status.get("phase", "Unknown"),
-        version=active.get("version", 0),
-        color=active.get("color", ""),
-        image=active.get("image", ""),
-        candidate=candidate.get("version", 0),
-        candidate_image=candidate.get("image", ""),
-        promotion=_promotion(status.get("gates") or []),
-        message=status.get("message", ""),
+        phase=status.phase or "Unknown",
+        version=active.version or 0,
+        color=active.color or "",
+        image=active.image or "",
+        candidate=candidate.version or 0,
+        candidate_image=candidate.image or "",
+        promotion=_promotion(status.gates or ()),
+        message=status.message or "",
         created=metadata.get("creationTimestamp") or "",
         demands=tuple(demands(live_conditions(body))),
     )
 
 
-def _promotion(gates: list[Mapping[str, Any]]) -> str:
+def _promotion(gates: Sequence[Gate]) -> str:
     """How many gates are open, and the first that is not."""
     if not gates:
         return ""
-    shut = [gate["kind"] for gate in gates if not gate["open"]]
+    shut = [gate.kind for gate in gates if not gate.open]
     opened = f"{len(gates) - len(shut)}/{len(gates)}"
     return f"{opened}, waits for {shut[0]}" if shut else opened
 

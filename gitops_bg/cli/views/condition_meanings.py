@@ -16,6 +16,7 @@ from gitops_bg.core.model.decision import Condition
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.meanings import demands, meaning_of
 from gitops_bg.spec.codec import to_json
+from gitops_bg.spec.status import Status
 
 _WORDS = {"True": True, "False": False}
 _MOST_NAMED = 3
@@ -24,11 +25,8 @@ _MOST_NAMED = 3
 
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
     """The conditions in the status of a live BlueGreenDeployment."""
-    found = (body.get("status") or {}).get("conditions") or []
-    return tuple(
-        Condition(each["type"], _WORDS.get(each["status"]), each.get("reason", ""), each.get("message", ""))
-        for each in found
-    )
+    found = Status.read(body.get("status")).conditions or ()
+    return tuple(Condition(each.type, _WORDS.get(each.status), each.reason or "", each.message or "") for each in found)
 
 
 def json_of(condition: Condition, app: AppKey) -> dict[str, Any]:

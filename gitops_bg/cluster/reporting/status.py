@@ -11,13 +11,15 @@ from gitops_bg.cluster.api.kinds import Object
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
-from gitops_bg.core.model.decision import Condition, Counts, Decision, GateResult, Phase, Wait
+from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named, Phase, Wait
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
 from gitops_bg.core.status.process_view import FIELDS
 from gitops_bg.core.text.foreign_json import read_json, reread_json
+from gitops_bg.spec import status as shown
 from gitops_bg.spec.codec import from_json, to_json
+from gitops_bg.spec.status import moment_of
 
 _REASONS = {
     Phase.INVALID: "InvalidSpec",
@@ -51,26 +53,29 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
     active = record.version(record.routing.traffic)
     coming = [version for version in record.versions if version.stage is Stage.CANDIDATE and not version.retiring]
     candidate = coming[-1] if coming else None
-    named = candidate or active
-    status: Object = {
-        "observedGeneration": state.generation,
-        "phase": str(decision.phase),
-        "message": _message(decision),
-        "commit": named.source.commit if named else None,
-        "target": to_json(decision.target) if decision.target else None,
-        "primary": to_json(decision.primary) if decision.primary else None,
-        "active": _summary(active),
-        "preview": _summary(record.version(record.routing.preview)),
-        "candidate": _summary(candidate),
-        **_counts(decision.counts),
-        "rollouts": [_rollout(one) for one in reversed(record.rollouts)],
-        "analysisRuns": runs_of(record) or None,
-        "conditions": list(_conditions(reread_json(state.status), decision.conditions, state.generation, now)),
-        "gates": [_gate(gate) for gate in decision.gates],
-        "waits": [_wait(wait) for wait in decision.waits],
-        "record": to_json(record),
-    }
-    return {key: value for key, value in status.items() if value is not None}
+    named, counts = candidate or active, decision.counts
+    said = shown.Status(
+        observed_generation=state.generation,
+        phase=str(decision.phase),
+        message=_message(decision),
+        commit=named.source.commit if named else None,
+        target=_named(decision.target),
+        primary=_named(decision.primary),
+        active=_summary(active),
+        preview=_summary(record.version(record.routing.preview)),
+        candidate=_summary(candidate),
+        desired_replicas=counts.desired,
+        replicas=counts.current,
+        updated_replicas=counts.updated,
+        ready_replicas=counts.ready,
+        available_replicas=counts.available,
+        rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
+        analysis_runs=runs_of(record) or None,
+        conditions=tuple(_conditions(_live_conditions(state), decision.conditions, state.generation, now)),
+        gates=tuple(_gate(gate) for gate in decision.gates),
+        waits=tuple(_wait(wait) for wait in decision.waits),
+    )
+    return {**said.stored(), "record": to_json(record)}
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
@@ -87,13 +92,11 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
     It reads nothing of the status but its conditions, and of these only what has their form: nothing else may be sound.
     """
-    status = reread_json(state.status)
-    found = status.get("conditions")
-    others = [each for each in found if _is_condition(each)] if isinstance(found, list) else []
+    others = _live_conditions(state)
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
     known = {each["type"] for each in others}
     said = (condition, *(each for each in implied if each.type in known))
-    made = {each["type"]: each for each in _conditions({"conditions": others}, said, state.generation, now)}
+    made = {each.type: each.stored() for each in _conditions(others, said, state.generation, now)}
     ours = made.pop(condition.type)
     kept = [made.get(each["type"], each) for each in others if each["type"] != condition.type]
     return {"phase": str(Phase.DEGRADED), "message": condition.message, "conditions": [*kept, ours]}
@@ -101,61 +104,57 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
 def since(state: AppState, kind: str) -> datetime | None:
     """Since when a condition of the status is as it is; None where it says nothing."""
+    said = next((each for each in _live_conditions(state) if each["type"] == kind), {}).get("lastTransitionTime")
+    try:
+        return datetime.fromisoformat(said) if isinstance(said, str) else None
+    except ValueError:
+        return None
+
+
+def _live_conditions(state: AppState) -> list[Object]:
+    """Those in the status that have the form of one: somebody else may have written there."""
     found = reread_json(state.status).get("conditions")
-    shown = [each for each in found if _is_condition(each)] if isinstance(found, list) else []
-    said = next((each.get("lastTransitionTime") for each in shown if each["type"] == kind), None)
-    return datetime.fromisoformat(said) if isinstance(said, str) else None
+    return [each for each in found if _is_condition(each)] if isinstance(found, list) else []
 
 
 def _is_condition(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("type", "status"))
 
 
-def _summary(version: Version | None) -> Object | None:
+def _named(named: Named | None) -> shown.Named | None:
+    return shown.Named(digest=named.digest, commit=named.commit) if named else None
+
+
+def _summary(version: Version | None) -> shown.Version | None:
     """What the printer columns show of a version."""
     if version is None:
         return None
-    return {
-        "version": version.number,
-        "color": str(version.color),
-        "digest": version.digest,
-        "commit": version.source.commit,
-        "image": ", ".join(_images(version)),
-    }
+    return shown.Version(
+        version=version.number,
+        color=str(version.color),
+        digest=version.digest,
+        commit=version.source.commit,
+        image=", ".join(_images(version)),
+    )
 
 
-def _counts(counts: Counts) -> Object:
-    """As every workload of Kubernetes has them; `readyReplicas` and `availableReplicas` are those of live traffic."""
-    return {
-        "desiredReplicas": counts.desired,
-        "replicas": counts.current,
-        "updatedReplicas": counts.updated,
-        "readyReplicas": counts.ready,
-        "availableReplicas": counts.available,
-    }
-
-
-def _rollout(rollout: Rollout) -> Object:
+def _rollout(rollout: Rollout) -> shown.Rollout:
     """What `status.duration` is in Argo Rollouts, of the last few rollouts (argo-rollouts.md §4)."""
-    moments = {
-        "startedAt": rollout.started_at,
-        "availableAt": rollout.available_at,
-        "promotedAt": rollout.promoted_at,
-        "switchedAt": rollout.switched_at,
-        "settledAt": rollout.settled_at,
-        "finishedAt": rollout.finished_at,
-        "waitingSince": rollout.waiting_since,
-    }
-    shown = {
-        "number": rollout.number,
-        "version": rollout.version,
-        "digest": rollout.digest,
-        **{name: _time(moment) for name, moment in moments.items() if moment},
-        "waitedSeconds": rollout.waited_seconds,
-        "commit": rollout.commit or None,
-        "outcome": str(rollout.outcome) if rollout.outcome else None,
-    }
-    return {key: value for key, value in shown.items() if value is not None}
+    return shown.Rollout(
+        number=rollout.number,
+        version=rollout.version,
+        digest=rollout.digest,
+        started_at=moment_of(rollout.started_at),
+        available_at=moment_of(rollout.available_at),
+        promoted_at=moment_of(rollout.promoted_at),
+        switched_at=moment_of(rollout.switched_at),
+        settled_at=moment_of(rollout.settled_at),
+        finished_at=moment_of(rollout.finished_at),
+        waiting_since=moment_of(rollout.waiting_since),
+        waited_seconds=rollout.waited_seconds,
+        commit=rollout.commit or None,
+        outcome=str(rollout.outcome) if rollout.outcome else None,
+    )
 
 
 def _images(version: Version) -> Iterator[str]:
@@ -172,32 +171,30 @@ def _message(decision: Decision) -> str:
     return why or next(iter([*shut, *conditions.values()]), "")
 
 
-def _conditions(status: Object, conditions: tuple[Condition, ...], generation: int, now: datetime) -> Iterator[Object]:
+def _conditions(
+    live: list[Object], conditions: tuple[Condition, ...], generation: int, now: datetime
+) -> Iterator[shown.Condition]:
     """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: time of the last flip."""
-    before = {each["type"]: each for each in status.get("conditions") or [] if _is_condition(each)}
+    before = {each["type"]: each for each in live}
     for condition in conditions:
         word = {True: "True", False: "False", None: "Unknown"}[condition.status]
         last = before.get(condition.type, {})
         since = last.get("lastTransitionTime") if last.get("status") == word else None
-        yield {
-            "type": condition.type,
-            "status": word,
-            "reason": condition.reason,
-            "message": condition.message,
-            "lastTransitionTime": since or _time(now),
-            "observedGeneration": generation,
-        }
+        yield shown.Condition(
+            type=condition.type,
+            status=word,
+            reason=condition.reason,
+            message=condition.message,
+            last_transition_time=since if isinstance(since, str) else moment_of(now),
+            observed_generation=generation,
+        )
 
 
-def _gate(gate: GateResult) -> Object:
-    shown = {"kind": str(gate.kind), "open": gate.open, "reason": gate.reason}
-    return shown | ({"until": _time(gate.until)} if gate.until else {})
+def _gate(gate: GateResult) -> shown.Gate:
+    return shown.Gate(kind=str(gate.kind), open=gate.open, reason=gate.reason, until=moment_of(gate.until))
 
 
-def _wait(wait: Wait) -> Object:
-    shown = {"gate": wait.gate, "version": wait.version, "commit": wait.commit, "reason": wait.reason}
-    return shown | ({"until": _time(wait.until)} if wait.until else {})
-
-
-def _time(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _wait(wait: Wait) -> shown.Wait:
+    return shown.Wait(
+        gate=wait.gate, version=wait.version, commit=wait.commit, reason=wait.reason, until=moment_of(wait.until)
+    )

@@ -1,0 +1,212 @@
+"""The status of a BlueGreenDeployment, as the agent writes it and everybody reads it: one model.
+
+The CustomResourceDefinition (`crd`), what the agent saves (``cluster.reporting.status``), the row of `get` and the
+table in docs/status.md are made from it. Descriptions are for users. Decides nothing.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+
+Number = Annotated[int, Field(json_schema_extra={"format": "int64"})]
+Count = Annotated[int, Field(json_schema_extra={"format": "int32"})]
+
+
+Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""A metav1.Time as it is written; a text, because a status is made with every look at an app."""
+
+
+def moment_of(time: datetime | None) -> str | None:
+    """A time in UTC as a `Moment`, to the second.
+
+    >>> from datetime import UTC
+    >>> moment_of(datetime(2026, 3, 1, 12, 0, 0, 500, UTC)), moment_of(None)
+    ('2026-03-01T12:00:00Z', None)
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ") if time else None
+
+
+class Part(BaseModel):
+    """Part of a status. What a newer release writes beside it is ignored."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+    def stored(self) -> dict[str, Any]:
+        """As the API server gets it."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Version(Part):
+    """One version at a glance."""
+
+    version: Number | None = Field(default=None, description="Its number.")
+    digest: str | None = Field(
+        default=None, description="What it is: the digest of its pod template and configuration."
+    )
+    color: str | None = Field(default=None, description="blue or green.")
+    commit: str | None = Field(default=None, description="The commit that brought it.")
+    image: str | None = Field(default=None, description="The images of its containers.")
+
+
+class Named(Part):
+    """What a file in Git names."""
+
+    digest: str | None = Field(default=None, description="The digest of what it names.")
+    commit: str | None = Field(default=None, description="The commit that made it do so.")
+
+
+class Rollout(Part):
+    """One attempt to bring a version forward."""
+
+    number: Number | None = None
+    version: Number | None = None
+    digest: str | None = None
+    started_at: Moment | None = None
+    available_at: Moment | None = Field(default=None, description="When its pods were available for the first time.")
+    promoted_at: Moment | None = Field(
+        default=None, description="When primary.yaml was first seen to name its version."
+    )
+    switched_at: Moment | None = Field(default=None, description="When live traffic moved to it.")
+    settled_at: Moment | None = Field(
+        default=None, description="When it was promoted for good, and the endpoints had followed."
+    )
+    waiting_since: Moment | None = Field(default=None, description="Since when it waits for people.")
+    waited_seconds: Number | None = Field(
+        default=None, description="Seconds that it waited for people, before waitingSince."
+    )
+    commit: str | None = Field(default=None, description="The commit of main that named its version in primary.yaml.")
+    finished_at: Moment | None = None
+    outcome: str | None = Field(
+        default=None,
+        description="Promoted, FastPromoted, Aborted, Superseded, Cancelled or RolledBack; absent while under way.",
+    )
+
+
+class Metric(Part):
+    """What became of one metric of an analysis run."""
+
+    name: str | None = None
+    finding: str | None = None
+    count: Number | None = None
+    successful: Number | None = None
+    failed: Number | None = None
+    inconclusive: Number | None = None
+    error: Number | None = None
+    dry_run: bool | None = None
+    terminated: bool | None = Field(default=None, description="The run was over before this metric was.")
+    value: str | None = Field(default=None, description="What was measured last.")
+    message: str | None = Field(default=None, description="What was said of it.")
+    measured_at: Moment | None = None
+
+
+class AnalysisRun(Part):
+    """One analysis of one rollout."""
+
+    stage: str | None = Field(default=None, description="pre or post: before traffic moves, or after.")
+    version: Number | None = None
+    rollout: Number | None = None
+    attempt: Number | None = Field(
+        default=None, description="Counts the runs of one rollout; a pause is answered with a fresh one."
+    )
+    finding: str | None = Field(default=None, description="Running, Successful, Inconclusive, Error or Failed.")
+    started_at: Moment | None = None
+    finished_at: Moment | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    metrics: tuple[Metric, ...] | None = None
+
+
+class Condition(Part):
+    """As metav1.Condition."""
+
+    type: str
+    status: str = Field(json_schema_extra={"enum": ["True", "False", "Unknown"]})
+    observed_generation: Number | None = None
+    last_transition_time: Moment | None = None
+    reason: str | None = None
+    message: str | None = None
+
+
+class Gate(Part):
+    """One gate of the version that is next."""
+
+    kind: str
+    open: bool
+    reason: str | None = None
+    until: Moment | None = None
+
+
+class Wait(Part):
+    """One thing that is waited for."""
+
+    gate: str
+    version: Number
+    commit: str | None = None
+    reason: str
+    until: Moment | None = None
+
+
+class Status(Part):
+    """What the agent says of the app."""
+
+    observed_generation: Number | None = Field(
+        default=None, description="The generation of the live spec that all of this is about."
+    )
+    phase: str | None = Field(default=None, description="One word for where the app is.")
+    message: str | None = Field(default=None, description="The sentence that explains the phase.")
+    commit: str | None = Field(default=None, description="The commit that brought the candidate, or else what is live.")
+    target: Named | None = Field(default=None, description="What the target names, and the commit that brought it.")
+    primary: Named | None = Field(
+        default=None, description="What primary.yaml names, and the commit that made it do so."
+    )
+    active: Version | None = Field(default=None, description="The version behind the active Service.")
+    preview: Version | None = Field(default=None, description="The version behind the preview Service.")
+    candidate: Version | None = Field(default=None, description="The version on the way.")
+    desired_replicas: Count | None = Field(default=None, description="Pods that the target asks for.")
+    replicas: Count | None = Field(default=None, description="Pods of all versions.")
+    updated_replicas: Count | None = Field(default=None, description="Pods of the version that the target names.")
+    ready_replicas: Count | None = Field(default=None, description="Ready pods of the active version.")
+    available_replicas: Count | None = Field(
+        default=None, description="Available pods of the active version: what live traffic can reach."
+    )
+    rollouts: tuple[Rollout, ...] | None = Field(
+        default=None,
+        description="The last rollouts, newest first: when each started, was available, promoted, switched and "
+        "settled, how long it waited for people, how it ended.",
+    )
+    analysis_runs: tuple[AnalysisRun, ...] | None = Field(
+        default=None, description="The last run of each stage, and those before that are remembered; newest first."
+    )
+    conditions: tuple[Condition, ...] | None = Field(
+        default=None,
+        description="What is so, and what is not; listed below.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    )
+    gates: tuple[Gate, ...] | None = Field(
+        default=None,
+        description="Every gate of the version that is next, open or shut, with its reason and, where known, "
+        "until when.",
+    )
+    waits: tuple[Wait, ...] | None = Field(
+        default=None,
+        description="All that is waited for, and until when (no end where a suspension stops its clock): shut gates; "
+        "git, while the remote is away; restart; and probation, draining, scaleDown of the versions behind.",
+    )
+    record: dict[str, Any] | None = Field(
+        default=None,
+        description="The agent's memory of the app. Of no use to anybody else, and different in every release.",
+        json_schema_extra={"x-kubernetes-preserve-unknown-fields": True},
+    )
+
+    @classmethod
+    def read(cls, stored: object) -> Self:
+        """What a live status says, whichever release wrote it. What somebody else wrote there is left out."""
+        given = dict(stored) if isinstance(stored, Mapping) else {}
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            wrong = {each["loc"][0] for each in error.errors()}
+            return cls.model_validate({key: value for key, value in given.items() if key not in wrong})

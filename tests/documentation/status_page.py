@@ -1,0 +1,46 @@
+"""Writes the table of fields in docs/status.md, from the model of the status."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic.alias_generators import to_camel
+
+from gitops_bg.spec.status import Status
+
+PAGE = Path(__file__).parents[2] / "docs" / "status.md"
+COMMAND = "python -m tests.documentation --write-docs"
+
+BEGIN, END = f"<!-- Written by `{COMMAND}` (`make docs`) from gitops_bg/spec/status.py. -->\n\n", "\n<!-- End. -->"
+
+ARGO_ROLLOUTS = {
+    "observed_generation": "`observedGeneration`",
+    "phase": "`phase`",
+    "message": "`message`",
+    "active": "`blueGreen.activeSelector`, `stableRS`",
+    "preview": "`blueGreen.previewSelector`",
+    "candidate": "`currentPodHash`",
+    "desired_replicas": "`spec.replicas`",
+    "replicas": "the same",
+    "updated_replicas": "the same",
+    "ready_replicas": "the same",
+    "available_replicas": "the same",
+    "conditions": "the same",
+    "gates": "`pauseConditions`, `controllerPause`",
+    "rollouts": "`status.duration`, of the last one",
+    "analysis_runs": "`blueGreen.prePromotionAnalysisRunStatus`, `postPromotionAnalysisRunStatus`",
+}
+"""What Argo Rollouts says in the same place (argo-rollouts.md §4)."""
+
+
+def page() -> str:
+    """The whole page: what is between the marks is made anew."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    return before + BEGIN + _table() + END + rest.partition(END)[2]
+
+
+def _table() -> str:
+    lines = ["| Field of `status` | Is | Argo Rollouts |", "|---|---|---|"]
+    for name, field in Status.model_fields.items():
+        lines.append(f"| `{to_camel(name)}` | {field.description} | {ARGO_ROLLOUTS.get(name, '–')} |")
+    return "\n".join(lines) + "\n"
