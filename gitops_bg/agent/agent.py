@@ -35,6 +35,7 @@ from gitops_bg.agent.runtime.failures import Failures
 from gitops_bg.agent.runtime.gc_tuning import collect_less_often
 from gitops_bg.agent.runtime.leadership import Leadership
 from gitops_bg.agent.runtime.timers import Timers
+from gitops_bg.agent.runtime.workers import Workers
 from gitops_bg.agent.runtime.workqueue import WorkQueue
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.client import Client
@@ -74,35 +75,17 @@ class Agent:
         self._stopped = threading.Event()
         self._stood: tuple[bool, str, bool] | None = None
         self._crash: BaseException | None = None
+        self._asked: dict[AppKey, str] = {}
         self.queue = WorkQueue()
         self.leadership = Leadership(_lease(settings, self.metrics), self._led)
-        self._scheduler = BackgroundScheduler(
-            timezone=UTC,
-            executors={"default": ThreadPoolExecutor(2)},
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-        )
+        self._scheduler = _scheduler()
         self._timers = Timers(self._scheduler, clock, self.queue.add)
-        self._asked: dict[AppKey, str] = {}
-        # The machine's clock, whatever ``clock`` is: a test that sets that forward has no cluster that follows.
-        self.cluster = Cluster.watching(
-            settings.access,
-            self._heard,
-            settings.namespaces,
-            on_crash=self._crashed,
-            us=allegiance_of(settings),
-            may_write=self.leadership.require,
-            clock=utc_now,
-            count=self.metrics.kubernetes_request,
-        )
+        self.cluster = self._watched_cluster()
         retries: Backoff[AppKey] = Backoff(self._random.random, first=0.05, longest=300.0)
         self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
-        listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
-        poll_backoff: Backoff[str] = Backoff(self._random.random, first=settings.poll_seconds / 4, longest=300.0)
-        closed = ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), clock)
-        self.git = GitLoop(self.repository, self.catalog, listener, self.metrics, clock, poll_backoff, closed)
-        self.git.may_write = lambda: self.leadership.holds
+        self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)
         self.measurements = MeasurementRunner(
@@ -113,24 +96,51 @@ class Agent:
             clock=clock,
             threads=settings.measuring_threads,
         )
-        self._reconciler = Reconciler(
+        self._reconciler = self._wired_reconciler()
+        self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
+
+    def _watched_cluster(self) -> Cluster:
+        """By the machine's clock, whatever ours is: a test that sets ours forward has no cluster that follows."""
+        return Cluster.watching(
+            self.settings.access,
+            self._heard,
+            self.settings.namespaces,
+            on_crash=self._crashed,
+            us=allegiance_of(self.settings),
+            may_write=self.leadership.require,
+            clock=utc_now,
+            count=self.metrics.kubernetes_request,
+        )
+
+    def _git_loop(self) -> GitLoop:
+        listener = Listener(self.wake_apps, self._wake_later, self._polled, self._crashed)
+        first = self.settings.poll_seconds / 4
+        return GitLoop(
+            self.repository,
+            self.catalog,
+            listener,
+            self.metrics,
+            self._clock,
+            backoff=Backoff(self._random.random, first=first, longest=300.0),
+            closed=ClosedRefs(Backoff(self._random.random, first=REFUSED_FIRST, longest=300.0), self._clock),
+            may_write=lambda: self.leadership.holds,
+        )
+
+    def _wired_reconciler(self) -> Reconciler:
+        return Reconciler(
             catalog=self.catalog,
             cluster=self.cluster,
             git=self.git,
             timers=self._timers,
             metrics=self.metrics,
             beside=Background(self.measurements, self.hooks),
-            clock=clock,
+            clock=self._clock,
         )
-        self._workers = [
-            threading.Thread(target=self._work, name=f"worker-{number}", daemon=True)
-            for number in range(settings.workers)
-        ]
 
     # --- life -------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Watch, poll, and begin to work once the caches know everything there is.
+        """Begin to watch: the cluster, Git, and the lease. Work begins with `lead`, at once where there is no lease.
 
         Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
         """
@@ -138,15 +148,28 @@ class Agent:
         self.cluster.start()
         if not self.cluster.wait(self.settings.sync_timeout_seconds):
             raise _cannot_watch(self.cluster.troubles())
-        self.leadership.start()
         self._scheduler.start()
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
-        self.wake_apps(self.cluster.apps())
         self.git.start()
         self.git.poll_soon()
-        for worker in self._workers:
-            worker.start()
+        self.leadership.start()
+        if self.settings.lease is None:
+            self.lead()
+
+    def lead(self) -> None:
+        """Begin to work: look at everything, and write, to the cluster and to Git, until `stand_by`.
+
+        For whoever holds the lease, or needs none; any number of times in turn with `stand_by`.
+        """
+        self._workers.begin()
+        self.git.poll_soon()
+        self._resync()
+
+    def stand_by(self) -> None:
+        """Begin no look and no write any more, and forget what waits to be; watching goes on. Returns at once."""
+        self._workers.end()
+        self.git.stand_by()
 
     def stop(self, timeout: float = 4.0) -> None:
         """Begin nothing new, finish what is being done, write to Git what waits: within ``timeout`` seconds."""
@@ -156,9 +179,7 @@ class Agent:
             self._scheduler.pause()
         self.queue.stop()
         self.measurements.stop()
-        for worker in self._workers:
-            if worker.is_alive():
-                worker.join(self._left(until))
+        self._workers.join(lambda: self._left(until))
         if self.git.alive:
             self.git.stop(self._left(until))
         if self._scheduler.running:
@@ -268,24 +289,18 @@ class Agent:
         return frozenset(mains)
 
     def _led(self, holds: bool, holder: str) -> None:
-        """The lease was taken: look at everything. It was lost: begin nothing; watching goes on."""
+        """On the thread of the lease: it was taken, or lost, or somebody else has it now."""
         self.metrics.leads(holds, holder)
         if holds:
-            self.git.poll_soon()
-            self._resync()
+            self.lead()
+        else:
+            self.stand_by()
 
     # --- workers ------------------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        try:
-            for app in iter(self.queue.get, None):
-                try:
-                    if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable):
-                        self._look_at(app)
-                finally:
-                    self.queue.done(app)
-        except BaseException as error:
-            self._crashed(error)
+    def _work_on(self, app: AppKey) -> None:
+        if self.leadership.holds and (self.catalog.seen or self.catalog.unreachable):
+            self._look_at(app)
 
     def _look_at(self, app: AppKey) -> None:
         try:
@@ -300,7 +315,7 @@ class Agent:
 
     def liveness_problems(self) -> list[str]:
         """Why the process should be restarted; empty while all loops run."""
-        reasons = [f"thread {worker.name} ended" for worker in self._workers if not worker.is_alive()]
+        reasons = self._workers.problems()
         if not self.git.alive:
             reasons.append("the Git thread ended")
         if not self.leadership.alive:
@@ -315,6 +330,14 @@ class Agent:
         if not self.catalog.seen:
             reasons.append(self.catalog.unreachable or "the repository was not read yet")
         return reasons
+
+
+def _scheduler() -> BackgroundScheduler:
+    return BackgroundScheduler(
+        timezone=UTC,
+        executors={"default": ThreadPoolExecutor(2)},
+        job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+    )
 
 
 def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:

@@ -48,17 +48,19 @@ class Listener:
 
 
 class GitLoop:
-    """Start it, tell it, stop it. ``clock`` gives UTC."""
+    """Start it, tell it, stop it. ``clock`` gives UTC; ``may_write`` is asked before every batch: whether we lead."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the wiring, by keyword
         self,
         repository: Repository,
         catalog: Catalog,
         listener: Listener,
         metrics: Metrics,
         clock: Callable[[], datetime],
+        *,
         backoff: Backoff[str],
         closed: ClosedRefs,
+        may_write: Callable[[], bool] = lambda: True,
     ) -> None:
         self._repository = repository
         self._catalog = catalog
@@ -67,6 +69,7 @@ class GitLoop:
         self._clock = clock
         self._backoff = backoff
         self._closed = closed
+        self._may_write = may_write
         catalog.refusal_of = closed.why
         self._changed = threading.Condition()
         self._wishes: dict[AppKey, GitChange] = {}
@@ -74,8 +77,6 @@ class GitLoop:
         self._flush_at: datetime | None = None
         self._poll_due = False
         self._stopping = False
-        self.may_write: Callable[[], bool] = lambda: True
-        """Whether this agent leads; asked before every batch."""
         self._busy = False
         self._refused_at: datetime | None = None
         self._broken: dict[AppKey, InternalError] = {}
@@ -91,6 +92,11 @@ class GitLoop:
             self._stopping = True
             self._changed.notify_all()
         self._thread.join(timeout)
+
+    def stand_by(self) -> None:
+        """This agent no longer leads: forget what waits to be written. It goes on reading."""
+        with self._changed:
+            self._wishes, self._asked, self._flush_at = {}, {}, None
 
     @property
     def alive(self) -> bool:
@@ -259,7 +265,7 @@ class GitLoop:
         self._listener.wake(dirty)
 
     def _write(self, wishes: dict[AppKey, GitChange]) -> None:
-        if not self.may_write():  # whoever leads now decides what Git is to get; what is told is in the records
+        if not self._may_write():  # whoever leads now decides what Git is to get; what is told is in the records
             return
         if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
             wishes = only_ledger(wishes)

@@ -19,11 +19,13 @@ class WorkQueue:
         self._working: set[AppKey] = set()
         self._again: set[AppKey] = set()
         self._stopped = False
+        self._paused = False
+        self._pauses = 0
 
     def add(self, app: AppKey) -> None:
         """Look at the app soon; once more after the present look, if it is being looked at."""
         with self._changed:
-            if self._stopped or app in self._queued:
+            if self._stopped or self._paused or app in self._queued:
                 return
             if app in self._working:
                 self._again.add(app)
@@ -33,11 +35,12 @@ class WorkQueue:
             self._changed.notify()
 
     def get(self) -> AppKey | None:
-        """The next app; waits for one. None once the queue is stopped."""
+        """The next app; waits for one. None once the queue is stopped or paused, also if it was resumed meanwhile."""
         with self._changed:
-            while not self._waiting and not self._stopped:
+            pauses = self._pauses
+            while not self._waiting and not self._closed(pauses):
                 self._changed.wait()
-            if self._stopped:
+            if self._closed(pauses):
                 return None
             app = self._waiting.popleft()
             self._queued.remove(app)
@@ -53,6 +56,23 @@ class WorkQueue:
             self._changed.notify_all()
         if again:
             self.add(app)
+
+    def _closed(self, pauses: int) -> bool:
+        return self._stopped or self._paused or pauses != self._pauses
+
+    def pause(self) -> None:
+        """Forget what waits, take nothing more, and wake every waiting worker, until `resume`."""
+        with self._changed:
+            self._paused, self._pauses = True, self._pauses + 1
+            self._waiting.clear()
+            self._queued.clear()
+            self._again.clear()
+            self._changed.notify_all()
+
+    def resume(self) -> None:
+        """Take and hand out again. An app that is still being looked at is not handed out before that look is over."""
+        with self._changed:
+            self._paused = False
 
     def stop(self) -> None:
         """Hand out nothing more; wakes every waiting worker."""

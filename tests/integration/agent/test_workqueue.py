@@ -91,3 +91,26 @@ def test_many_workers_never_hold_the_same_app_at_once() -> None:
         worker.join(5)
     assert not clashes
     assert {WEB, API} == set(looks)
+
+
+def test_a_queue_that_is_paused_forgets_and_takes_nothing_until_it_is_resumed() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    queue.pause()
+    queue.add(API)
+    assert (queue.get(), queue.idle, len(queue)) == (None, True, 0)
+    queue.resume()
+    queue.add(API)
+    assert queue.get() == API
+
+
+def test_an_app_whose_look_outlives_a_pause_is_not_looked_at_twice_at_once() -> None:
+    queue = WorkQueue()
+    queue.add(WEB)
+    assert queue.get() == WEB
+    queue.pause()
+    queue.resume()
+    queue.add(WEB)
+    assert len(queue) == 0
+    queue.done(WEB)
+    assert queue.get() == WEB
