@@ -5,13 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of
 from gitops_bg.core.model.decision import GateKind, Phase
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.version import Stage
+from gitops_bg.core.model.record import Hold
+from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.rollout_events import rollout_events
-from gitops_bg.core.transitions.verdicts.analysis import skip_verdict
+from gitops_bg.core.transitions.verdicts.analysis import advance_analyses, begin_runs, skip_verdict
+from gitops_bg.core.world import World
 from tests.core import worlds
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
 
@@ -684,3 +686,83 @@ def test_what_traffic_left_may_be_forgotten_before_the_verdict() -> None:
     run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
     state = worlds.world(worlds.active(2), record={"analysis": (run,)})
     assert skip_verdict(state, "ada").record.run(POST) is None
+
+
+BARE = {"preview_service": None}
+BEGINS = {
+    "the candidate": (
+        worlds.world(worlds.active(1), worlds.candidate(2), spec=manual(**BARE, pre_promotion_analysis=PLAN)),
+        [2],
+    ),
+    "what main names, not the candidate behind it": (
+        worlds.world(
+            worlds.active(1),
+            worlds.candidate(2),
+            worlds.candidate(3),
+            names_=2,
+            spec=manual(**BARE, pre_promotion_analysis=PLAN),
+        ),
+        [2],
+    ),
+    "nothing while traffic goes back": (
+        worlds.world(
+            worlds.legacy(1),
+            worlds.active(2),
+            worlds.candidate(3),
+            names_=1,
+            spec=manual(**BARE, pre_promotion_analysis=PLAN),
+        ),
+        [],
+    ),
+    "nothing of what is to serve first": (
+        worlds.world(worlds.candidate(1), spec=manual(**BARE, pre_promotion_analysis=PLAN)),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BEGINS)
+def test_before_promotion_is_judged(name: str) -> None:
+    state, numbers = BEGINS[name]
+    judged = [run.digest for run in begin_runs(state).record.analyses.runs]
+    assert judged == [worlds.digest(number) for number in numbers]
+
+
+def found_bad(*versions: Version, of: int, fallback: int, **record: object) -> World:
+    """The analysis after the promotion of a version is told something bad."""
+    run = begin(AnalysisRun(POST, worlds.digest(of), of, fallback=worlds.digest(fallback)), PLAN, "", "", worlds.NOW)
+    told = MeasurementResult(id_of(run, "5eed", run.metrics[0]), BAD, worlds.NOW)
+    seen = {"measurements": (told,)}
+    return worlds.world(
+        *versions, spec=manual(post_promotion_analysis=PLAN), observed=seen, record={"analysis": (run,), **record}
+    )
+
+
+THREE = (worlds.legacy(1), worlds.legacy(2), worlds.active(3))
+SPOKEN_AGAINST = {"holds": (Hold(worlds.digest(1), "5xx", worlds.NOW),)}
+WAY_BACK = {
+    "to the version that it took over from": (found_bad(*THREE, of=3, fallback=1), 1),
+    "to the last good one where that one is on hold": (found_bad(*THREE, of=3, fallback=1, **SPOKEN_AGAINST), 2),
+    "to the last good one where that one is forgotten": (found_bad(*THREE, of=3, fallback=7), 2),
+    "nowhere, where there is none": (found_bad(worlds.active(3), of=3, fallback=1), None),
+}
+
+
+@pytest.mark.parametrize("name", WAY_BACK)
+def test_bad_analysis_after_promotion_leads(name: str) -> None:
+    state, number = WAY_BACK[name]
+    record = advance_analyses(state).record
+    assert (record.routing.override.to_digest if record.routing.override else None) == (
+        worlds.digest(number) if number else None
+    )
+    if number is None:
+        assert record.ledger[-1].event == "failed"
+        assert record.ledger[-1].reason.endswith("; there is nothing to go back to")
+
+
+def test_what_traffic_left_is_let_go_where_nobody_asks_for_the_analysis_any_more() -> None:
+    run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
+    fallback = worlds.legacy(1, scale_down_at=None)
+    state = worlds.world(fallback, worlds.active(2), record={"analysis": (run,)})
+    after = advance_analyses(state).record
+    assert (after.run(POST), after.numbered(1).scale_down_at) == (None, worlds.NOW + timedelta(seconds=300))

@@ -32,9 +32,14 @@ from gitops_bg.core.model.hooks import (
 )
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.spec import AppSpec
+from gitops_bg.core.model.record import Event, LedgerEntry, Outbox, Record
+from gitops_bg.core.model.spec import AppSpec, Suspension
+from gitops_bg.core.plan.deliveries import message_id
+from gitops_bg.core.transitions.notifications.notifications import enqueue
+from gitops_bg.core.transitions.verdicts.hook_gates import begin_hooks, take_hook_answers
+from gitops_bg.core.world import World
 from tests.core.simulation import START, Simulation, automatic, deployed, manual, template
-from tests.core.worlds import active, candidate, digest, legacy, rising, world
+from tests.core.worlds import NOW, active, candidate, digest, legacy, pods, rising, world
 
 CONFIRM_ROLLOUT, PRE_ROLLOUT, ROLLOUT = HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
@@ -888,3 +893,178 @@ def test_version_that_is_being_promoted_keeps_the_preview_until_hooks_are_done_w
     world.answer({str(PRE_ROLLOUT): 200})
     world.settle()
     assert (world.live, world.shown) == ("2", "3")
+
+
+# --- which are asked now ---
+
+MISSING = (pods(1), pods(2, 3, 2))
+CONFIRMED = manual(preview_service=None, hooks=(hook(PRE_ROLLOUT), hook(CONFIRM_PROMOTION)))
+GOES = HookRun("pre-rollout", PRE_ROLLOUT, digest(2), 2, START, accepted=1, answer=Answer.ACCEPTED)
+ASKED_NOW = {
+    "nobody before its pods are available": (world(active(1), rising(2), spec=CONFIRMED), []),
+    "first those that try it": (world(active(1), candidate(2), spec=CONFIRMED), ["pre-rollout"]),
+    "then those that confirm it": (
+        world(active(1), candidate(2), spec=CONFIRMED, record={"hooks": (GOES,)}),
+        ["pre-rollout", "confirm-promotion"],
+    ),
+    "again once traffic is about to move": (
+        world(active(1), candidate(2), names_=2, spec=CONFIRMED, record={"hooks": (GOES,)}),
+        ["pre-rollout", "confirm-promotion, final"],
+    ),
+    "not while pods are missing that it needs": (
+        world(active(1), candidate(2), names_=2, spec=CONFIRMED, sets=MISSING, record={"hooks": (GOES,)}),
+        ["pre-rollout"],
+    ),
+    "nobody while the app is suspended": (
+        world(active(1), candidate(2), spec=replace(CONFIRMED, suspend=Suspension("incident"))),
+        [],
+    ),
+    "no check that somebody skips": (
+        world(active(1), candidate(2), spec=CONFIRMED, record={"in_full": digest(2)}),
+        ["confirm-promotion"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ASKED_NOW)
+def test_asked_now(name):
+    state, expected = ASKED_NOW[name]
+    runs = begin_hooks(state).record.hook_state.runs
+    assert [f"{run.hook}, final" if run.final else run.hook for run in runs] == expected
+
+
+FINAL = HookRun("confirm-promotion", CONFIRM_PROMOTION, digest(2), 2, START, final=True)
+
+
+@pytest.mark.parametrize(("names", "kept"), [(2, True), (1, False)])
+def test_what_was_asked_at_the_last_moment_is_forgotten_where_traffic_does_not_move(names, kept):
+    state = world(active(1), candidate(2), names_=names, spec=CONFIRMED, record={"hooks": (GOES, FINAL)})
+    assert (FINAL in begin_hooks(state).record.hook_state.runs) is kept
+
+
+# --- what is told ---
+
+
+def outbox(state: World) -> Outbox:
+    return enqueue(state).record.outbox
+
+
+@pytest.mark.parametrize(("versions", "about"), [((active(1),), 1), ((active(1), candidate(2)), 2)])
+def test_a_change_of_phase_is_told_of_what_is_on_its_way_else_of_what_serves(versions, about):
+    (message,) = outbox(world(*versions, spec=manual(hooks=(hook(EVENT),)))).messages
+    assert message.checksum == digest(about)
+
+
+def delivered(status: int, **changes: Any) -> Record:
+    """A message was answered so."""
+    state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT, **changes),)), record={"deliveries": (MESSAGE,)})
+    answer = HookResponse(message_id(state, MESSAGE), status, NOW, "no")
+    return enqueue(replace(state, observed=replace(state.observed, calls=(answer,)))).record
+
+
+def test_a_message_that_is_refused_is_told_again_as_often_as_the_hook_says():
+    (again,) = delivered(500, retries=2).outbox.messages
+    assert (again.tries, again.last_at) == (1, NOW)
+    assert delivered(500).outbox.messages == ()
+
+
+@pytest.mark.parametrize(("muted", "told"), [(False, ["hook-undelivered"]), (True, [])])
+def test_that_a_hook_took_nothing_is_told_unless_its_author_wants_no_alert(muted, told):
+    record = delivered(403, mute_alert=muted)
+    assert [entry.event for entry in record.ledger] == told
+    assert record.outbox.undelivered == ("post-rollout",)
+
+
+def test_where_nobody_listens_nothing_is_noted_as_told():
+    entry = LedgerEntry(1, NOW, Event.PROMOTED)
+    record = {"ledger": (entry,), "sequence": 1}
+    found = outbox(world(active(1), candidate(2), spec=manual(hooks=(hook(PRE_ROLLOUT),)), record=record))
+    assert (found.told, found.alerted, found.messages) == (0, 0, ())
+
+
+def test_what_a_hook_took_again_and_what_was_told_is_noted():
+    failing = {"deliveries": (MESSAGE,), "undelivered": ("post-rollout",)}
+    state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT),)), record=failing)
+    answer = HookResponse(message_id(state, MESSAGE), 200, NOW)
+    taken = enqueue(replace(state, observed=replace(state.observed, calls=(answer,))))
+    assert (taken.record.outbox.messages, taken.record.outbox.undelivered) == ((), ())
+
+    entry = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1))
+    listened = manual(hooks=(hook(ALERT),))
+    told = enqueue(world(active(1), spec=listened, record={"ledger": (entry,), "sequence": 1}))
+    assert (told.record.outbox.told, len(told.record.outbox.messages)) == (1, 1)
+    assert enqueue(told).record == told.record
+
+
+OF_3 = replace(GOES, digest=digest(3), rollout=3)
+JUDGES = {"analysis": (AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=START),)}
+SHOWN = {
+    "the last that were asked, though nothing is on its way": (
+        world(active(1), candidate(2, retiring=True), wants=1, spec=CONFIRMED, record={"hooks": (GOES,)}),
+        [GOES],
+    ),
+    "not those of a rollout that another one took the place of": (
+        world(active(1), candidate(2, retiring=True), candidate(3), spec=CONFIRMED, record={"hooks": (GOES, OF_3)}),
+        [OF_3],
+    ),
+    "those of a version on its way, though another is behind it": (
+        world(active(1), rising(2), candidate(3), names_=2, spec=CONFIRMED, record={"hooks": (GOES, OF_3)}),
+        [GOES, OF_3],
+    ),
+    "those of what serves while it is judged": (
+        world(legacy(1), active(2), candidate(3), spec=CONFIRMED, record={"hooks": (GOES, OF_3), **JUDGES}),
+        [GOES, OF_3],
+    ),
+    "not those of what serves for good": (
+        world(legacy(1), active(2), candidate(3), spec=CONFIRMED, record={"hooks": (GOES, OF_3)}),
+        [OF_3],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_answers_that_are_remembered(name):
+    state, runs = SHOWN[name]
+    assert list(take_hook_answers(state).record.hook_state.runs) == runs
+
+
+@pytest.mark.parametrize(("answer", "since"), [(Answer.REFUSED, START), (Answer.ACCEPTED, NOW)])
+def test_patience_with_a_gate_begins_when_it_is_closed_again(answer, since):
+    one = hook(CONFIRM_PROMOTION, **RELEASE)
+    run = HookRun("release", CONFIRM_PROMOTION, digest(2), 2, START, answer=answer)
+    state = world(active(1), candidate(2), spec=manual(preview_service=None, hooks=(one,)), record={"hooks": (run,)})
+    (after,) = begin_hooks(state).record.hook_state.runs
+    assert (after.answer, after.since) == (Answer.REFUSED, since)
+
+
+def test_the_first_refusal_is_told_at_once():
+    world = pushed(hook(CONFIRM_ROLLOUT))
+    world.answer({"confirm-rollout": 403})
+    assert world.events().count("hook-refused") == 1
+
+
+ENTRY = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1))
+LINES = {
+    "what happened, to which version, and why": (
+        replace(ENTRY, reason="web 1"),
+        ("promoted v1: web 1", digest(1)),
+    ),
+    "without a reason": (ENTRY, ("promoted v1", digest(1))),
+    "of what was left, where nothing took its place": (
+        LedgerEntry(1, NOW, Event.DELETED, from_version=2, from_digest=digest(2)),
+        ("deleted", digest(2)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_an_event_hook_is_told(name):
+    entry, line = LINES[name]
+    told = {"ledger": (entry,), "sequence": 1, "told_phase": "Healthy"}
+    (message,) = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=told)).messages
+    assert (message.message, message.checksum) == line
+
+
+def test_a_phase_without_any_version_is_told_of_none():
+    (message,) = outbox(world(spec=manual(hooks=(hook(EVENT),)))).messages
+    assert (message.message, message.checksum) == ("phase Deploying", "")

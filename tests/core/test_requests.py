@@ -472,5 +472,6 @@ def test_retry_of_what_serves_says_who_asked_for_it(by: str, told: str):
     spec = replace(manual(), retry=Retry(digest(2), 1, by))
     desired = {"retried_by": Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")}
     state = world(legacy(1), active(2), spec=spec, desired=desired, record={"analysis": (run,)})
-    (entry,) = answer_retry(state).record.ledger
-    assert (entry.event, entry.by, entry.commit) == (Event.RETRIED, told, "b" * 40)
+    record = answer_retry(state).record
+    assert [(entry.event, entry.by, entry.commit) for entry in record.ledger] == [(Event.RETRIED, told, "b" * 40)]
+    assert record.rollout == record.numbered(2).rollout == 3

@@ -5,13 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import MeasurementResult
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, MetricRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.transitions.verdicts.run_history import MOST_CHARACTERS
+from gitops_bg.core.transitions.verdicts.run_history import MOST_CHARACTERS, remember
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual
 from tests.core.test_analysis import BAD, BROKEN, GOOD, OPEN, PLAN, POST, PRE, analysed, measure, pass_analysis
+from tests.core.worlds import EARLIER, active, digest, world
 
 ONCE = Plan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))
 
@@ -147,3 +148,11 @@ def test_history_is_quiet():
     world.settle()
     assert world.settle() == 0
     assert world.record.analyses.past[-1].finished_at < world.now - timedelta(hours=1)
+
+
+def test_of_a_run_that_is_over_nobody_remembers_what_was_asked() -> None:
+    metric = Metric("errors", "web", query='{"query": "rate"}', success="result < 1", failure="result > 9")
+    run = AnalysisRun(AnalysisStage.PRE, digest(1), 1, started_at=EARLIER, finding=AnalysisPhase.SUCCESSFUL)
+    after = remember(world(active(1)), replace(run, metrics=(MetricRun(metric),)))
+    (past,) = after.record.analyses.past
+    assert past.metrics == (MetricRun(Metric("errors", "web")),)
