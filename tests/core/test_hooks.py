@@ -1068,3 +1068,11 @@ def test_an_event_hook_is_told(name):
 def test_a_phase_without_any_version_is_told_of_none():
     (message,) = outbox(world(spec=manual(hooks=(hook(EVENT),)))).messages
     assert (message.message, message.checksum) == ("phase Deploying", "")
+
+
+def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
+    entries = tuple(replace(ENTRY, sequence=number) for number in (3, 4, 5))
+    record = {"ledger": entries, "sequence": 5, "told": 3, "told_phase": "Healthy", "delivery": 7}
+    found = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=record))
+    assert [message.number for message in found.messages] == [8, 9]
+    assert (found.last_number, found.told) == (9, 5)
