@@ -955,10 +955,10 @@ def test_a_change_of_phase_is_told_of_what_is_on_its_way_else_of_what_serves(ver
     assert message.checksum == digest(about)
 
 
-def delivered(status: int, **changes: Any) -> Record:
+def delivered(status: int, text: str = "no", **changes: Any) -> Record:
     """A message was answered so."""
     state = world(active(1), spec=manual(hooks=(hook(POST_ROLLOUT, **changes),)), record={"deliveries": (MESSAGE,)})
-    answer = HookResponse(message_id(state, MESSAGE), status, NOW, "no")
+    answer = HookResponse(message_id(state, MESSAGE), status, NOW, text)
     return enqueue(replace(state, observed=replace(state.observed, calls=(answer,)))).record
 
 
@@ -1076,3 +1076,8 @@ def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
     found = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=record))
     assert [message.number for message in found.messages] == [8, 9]
     assert (found.last_number, found.told) == (9, 5)
+
+
+def test_of_what_a_hook_says_as_it_refuses_a_message_three_hundred_characters_are_told():
+    (entry,) = delivered(403, "x" * 301).ledger
+    assert entry.reason == f"post-rollout hook post-rollout: refused (403): {'x' * 300}"
