@@ -160,7 +160,9 @@ def test_a_foreign_replica_set_is_left_alone_and_shown(scene: Scene) -> None:
 
 
 def test_scaling_is_a_compare_and_swap(scene: Scene) -> None:
-    scene.do(ApplyApp(), create(ONE, replicas=1), scale(ONE, 1, 2))
+    scene.do(ApplyApp(), create(ONE, replicas=1))
+    scene.available(ONE)  # Nobody else writes to it any more.
+    scene.do(scale(ONE, 1, 2))
     assert scene.observe().replica_sets[0].replicas == 2, "our own write is in the cache at once"
     with pytest.raises(WorldChanged):
         scene.do(scale(ONE, 1, 5))
