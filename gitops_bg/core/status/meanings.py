@@ -1,7 +1,7 @@
 """What each condition means for traffic now, who must do what, and the command: one table for every screen.
 
-A condition that is made anywhere needs a row here, else `tests/core/test_meanings.py` fails and names it. Nothing here
-decides anything; `{app}` in a command is NAMESPACE/NAME.
+A condition that is made anywhere needs a row here, else `tests/core/status/test_meanings.py` fails and names it.
+Nothing here decides anything; `{app}` in a command is NAMESPACE/NAME.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

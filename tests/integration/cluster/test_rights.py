@@ -34,8 +34,8 @@ from gitops_bg.core.model.version import PodMetadata
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.conftest import DEPLOY
+from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
-from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.auxiliary_objects import budget, hpa, untracked
 from tests.support.clusters import ControlPlaneCluster
 from tests.support.paths import collection

@@ -13,8 +13,8 @@ from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Record
 from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.http.calls import Call
+from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import watching
-from tests.integration.cluster.test_jobs import FOR_EVER, Lab, metric, record
 from tests.support.clusters import SandboxCluster, TestCluster
 from tests.support.waiting import eventually
 

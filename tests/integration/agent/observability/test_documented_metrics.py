@@ -16,7 +16,7 @@ from tests.support.clusters import SandboxCluster
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 
-DOCS = Path(__file__).parents[3] / "docs" / "status.md"
+DOCS = Path(__file__).parents[4] / "docs" / "status.md"
 _NAME = re.compile(r"`(gitops_bg_[a-z0-9_]+)(?:\{([a-z, _]+)\})?")
 
 

@@ -14,9 +14,9 @@ from gitops_bg.core.status.deadlines import deadlines_of
 from gitops_bg.core.status.timers import wake_at
 from gitops_bg.core.status.waits import waits_of
 from gitops_bg.core.world import World
-from tests.core import test_timers, test_waits
 from tests.core.consistency import untimely
 from tests.core.simulation import manual
+from tests.core.status import test_timers, test_waits
 from tests.core.worlds import NOW, SECOND, active, decided, digest, legacy, pods, rising, world
 
 METRIC = Metric("slo", "web", interval=60, count=3)

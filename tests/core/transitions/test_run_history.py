@@ -11,7 +11,18 @@ from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.transitions.verdicts.run_history import MOST_CHARACTERS, remember
 from gitops_bg.spec.codec import to_json
 from tests.core.simulation import Simulation, manual
-from tests.core.test_analysis import BAD, BROKEN, GOOD, OPEN, PLAN, POST, PRE, analysed, measure, pass_analysis
+from tests.core.transitions.test_analysis import (
+    BAD,
+    BROKEN,
+    GOOD,
+    OPEN,
+    PLAN,
+    POST,
+    PRE,
+    analysed,
+    measure,
+    pass_analysis,
+)
 from tests.core.worlds import EARLIER, active, digest, world
 
 ONCE = Plan((Metric("errors", "web", '{"url": "http://web"}', "result < 1", consecutive_error_limit=0),))

@@ -8,7 +8,7 @@ from gitops_bg.core.model.decision import GateKind
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand
 from tests.core.simulation import Simulation, automatic, deployed, manual, template
-from tests.core.test_analysis import BAD, OPEN, PLAN, POST, PRE, analysed, measure, shut
+from tests.core.transitions.test_analysis import BAD, OPEN, PLAN, POST, PRE, analysed, measure, shut
 
 
 def in_full(world: Simulation) -> None:

@@ -1,0 +1,1 @@
+"""Tests of what is in the cluster, and who else writes there."""

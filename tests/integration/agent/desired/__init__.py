@@ -1,0 +1,1 @@
+"""Tests of what Git asks for, and what is written there."""
