@@ -8,10 +8,12 @@ import pytest
 from gitops_bg.core import engine
 from gitops_bg.core.invariants import InvariantBroken
 from gitops_bg.core.model.actions import ApplyConfiguration, CreateReplicaSet, ScaleReplicaSet, SwitchTraffic
+from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.transitions.versions.availability import note_availability
-from tests.core.simulation import automatic, deployed, template
+from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
     SECOND,
@@ -159,6 +161,32 @@ def test_candidate(name):
     state, expected = COMING[name]
     noted = note_availability(state).record.numbered(2)
     assert (noted.failure, noted.available_since, noted.waiting_since) == expected
+
+
+ENDED = {"suspended": True}
+ASLEEP = replace(manual(), suspend=Suspension("incident"))
+LONG_SINCE = NOW - 900 * SECOND
+LATE = {
+    "a suspension that has just ended: the deadline begins anew": ({"record": ENDED}, ("", NOW)),
+    "a suspension: nobody fails": (
+        {"record": ENDED, "spec": ASLEEP},
+        ("", LONG_SINCE),
+    ),
+    "no suspension": ({}, ("ProgressDeadlineExceeded", LONG_SINCE)),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_candidate_that_is_late_after(name):
+    more, expected = LATE[name]
+    noted = note_availability(world(active(1), rising(2, waiting_since=LONG_SINCE), sets=UNREADY, **more))
+    assert (noted.record.numbered(2).failure, noted.record.numbered(2).waiting_since) == expected
+
+
+def test_a_candidate_that_awaits_confirmation_has_no_progress_deadline_and_is_not_up():
+    asked = manual(hooks=(Hook("ask", HookType.CONFIRM_ROLLOUT),))
+    noted = note_availability(world(active(1), candidate(2), spec=asked, sets=UNREADY)).record.numbered(2)
+    assert (noted.available_since, noted.waiting_since) == (None, None)
 
 
 def test_a_candidate_that_is_gone_is_not_watched():

@@ -132,6 +132,16 @@ def test_waiting_for_a_merge_is_said_once_for_a_rollout():
     assert len([one for one in take(world) if one.severity is WARN]) == 1
 
 
+def test_who_asks_for_alerts_later_is_told_that_a_person_is_waited_for():
+    listening = Hook("log", HookType.EVENT, deadline=3600)
+    world = started(manual(), listening)
+    world.push("2")
+    take(world, name="log")
+    assert world.record.outbox.alerted == 0
+    world.spec = alerting(manual(), listening, alert())
+    assert [one.severity for one in take(world)] == [WARN]
+
+
 def test_nobody_is_told_to_wait_where_the_agent_promotes_itself():
     world = started()
     world.push("2")

@@ -377,3 +377,26 @@ def test_a_pod_counts_as_up_once_it_has_been_ready_for_min_ready_seconds():
     state = restarting(seen=(), spec=replace(spec(), min_ready_seconds=30))
     ready = {seconds: pod(1, "a", ready_since=NOW - seconds * SECOND) for seconds in (29, 30, 31)}
     assert {seconds: is_up(state, one) for seconds, one in ready.items()} == {29: False, 30: True, 31: True}
+
+
+def test_versions_are_restarted_one_after_the_other_the_live_one_first_then_a_candidate_then_the_oldest():
+    versions = (legacy(1), legacy(2), active(3, rollout=5), candidate(4, retiring=True), candidate(5))
+    sets = tuple(pods(number) for number in range(1, 6))
+    asked = []
+    for left in ((3, 5, 1, 2, 4), (5, 1, 2, 4), (1, 2, 4), (2, 4), (4,)):
+        seen = tuple(
+            pod(number, f"p{number}{name}", OLD if number in left else NEW) for number in range(1, 6) for name in "abc"
+        )
+        asked += evicted(restarting(*versions, seen=seen, sets=sets, restart=Restart(AT, rollout=5, begun=True)))
+    assert asked == ["p3a", "p5a", "p1a", "p2a", "p4a"]
+
+
+def test_youngest_of_the_old_pods_is_remembered_and_evictions_are_added_up():
+    seen = (pod(1, "a", OLD - 9 * SECOND), pod(1, "b", OLD), pod(1, "c", OLD - 5 * SECOND))
+    after = note_restart(restarting(seen=seen, restart=replace(BEGUN, count=2))).record.operator.restart
+    assert (after.youngest, after.count, len(after.asked)) == (OLD, 3, 1)
+
+
+def test_where_nobody_may_be_evicted_nothing_is_noted_as_asked_for():
+    after = note_restart(restarting(seen=old(1, *EIGHT), sets=(pods(1, 8),))).record.operator.restart
+    assert (after.asked, after.asked_at, after.count) == ((), None, 0)

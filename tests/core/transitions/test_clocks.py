@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.engine import decide
+from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.transitions.record.clocks import trust_no_future
 from tests.core.simulation import automatic, manual
@@ -55,3 +56,25 @@ def test_what_was_corrected_stays_as_it_is(name):
 def test_a_record_without_the_future_is_left_as_it_is():
     state = world(legacy(1), active(2), candidate(3))
     assert trust_no_future(state) is state
+
+
+COUNTED_FROM = {
+    "how long a version does well": (
+        world(active(2, probation=Stabilization(3, AHEAD))),
+        lambda record: record.numbered(2).probation.since,
+    ),
+    "how long a version is on its way out": (
+        world(legacy(1, retired_at=AHEAD), active(2)),
+        lambda record: record.numbered(1).retirement.since,
+    ),
+    "when evictions were asked for": (
+        world(active(2), record={"restart": Restart(NOW, 2, begun=True, asked_at=AHEAD)}),
+        lambda record: record.operator.restart.asked_at,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED_FROM)
+def test_moment_of_the_future_becomes_now(name):
+    state, moment = COUNTED_FROM[name]
+    assert moment(trust_no_future(state).record) == NOW

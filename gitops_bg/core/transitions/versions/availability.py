@@ -19,7 +19,7 @@ def note_availability(world: World) -> World:
 
 
 def _note(world: World, version: Version) -> World:
-    if awaits_confirmation(world, version) or leak_to(world, version):  # Nobody is late who was not let begin.
+    if awaits_confirmation(world, version) or leak_to(world, version):  # It has no progress deadline yet.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)
