@@ -62,19 +62,19 @@ def _asked_for(world: World, switch: SwitchTraffic) -> Iterator[str]:
 
 def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
     decided = world.record.routing.switch
-    if decided is None or decided.to_digest != switch.digest or decided.lane is not switch.lane:
+    if decided is None or decided.to_digest != switch.digest or decided.switch_kind is not switch.switch_kind:
         yield f"I7: {switch}, which the record has not decided"
-    if switch.lane is SwitchKind.FIRST and world.record.routing.traffic:
+    if switch.switch_kind is SwitchKind.FIRST and world.record.routing.traffic:
         yield f"I7: {switch} as a first deployment, while something serves"
 
 
 def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
     """A restart is no scale-down: of each version, as many pods stay available as ``maxUnavailable`` asks for."""
     for version in world.record.versions if evictions else ():
-        flock, uids = PodGroup.of(world, version), {each.uid for each in evictions}
-        going = sum(is_up(world, pod) for pod in flock.pods if pod.uid in uids)
-        if going and flock.available - going < flock.replicas - flock.most_missing:
-            yield f"I2: {going} of the {flock.available} available pods of v{version.number} are evicted at once"
+        group, uids = PodGroup.of(world, version), {each.uid for each in evictions}
+        going = sum(is_up(world, pod) for pod in group.pods if pod.uid in uids)
+        if going and group.available - going < group.replicas - group.most_missing:
+            yield f"I2: {going} of the {group.available} available pods of v{version.number} are evicted at once"
 
 
 def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:

@@ -112,7 +112,7 @@ class World:
         return self.record.version(self.desired_digest)
 
     @cached_property
-    def lane(self) -> SwitchKind:
+    def switch_kind(self) -> SwitchKind:
         """Why traffic would move to ``incoming``: forward unless it returns to where it may go without gates."""
         active, coming = self.active, self.incoming
         if active is None:
@@ -162,7 +162,7 @@ class World:
         if active is None:
             return False
         judged = run is not None and run.digest == active.digest and (run.running or run.paused)
-        return judged or active.probation is not None
+        return judged or active.stabilization is not None
 
     # --- what stops whom ------------------------------------------------------------------------------------
 

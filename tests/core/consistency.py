@@ -22,7 +22,7 @@ def contradictions(world: World) -> Iterator[str]:
             yield f"version {version.number} has no digest"
         if version.stage in (Stage.ACTIVE, Stage.LEGACY) and version.activated_at is None:
             yield f"version {version.number} is {version.stage} and never served"
-        if version.stage is Stage.CANDIDATE and version.probation:
+        if version.stage is Stage.CANDIDATE and version.stabilization:
             yield f"version {version.number} is a candidate on probation"
     for what, found in (
         ("two versions of one number", [version.number for version in record.versions]),

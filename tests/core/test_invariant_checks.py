@@ -13,8 +13,8 @@ def _world(sim: Simulation) -> World:
     return World(sim.spec, sim.desired(), sim.observed(), sim.record, sim.now)
 
 
-def _switch(world: World, digest: str, lane: SwitchKind = SwitchKind.PROMOTION) -> act.SwitchTraffic:
-    return act.SwitchTraffic("web", (), 1, world.record.routing.traffic, 2, digest, lane, 0)
+def _switch(world: World, digest: str, switch_kind: SwitchKind = SwitchKind.PROMOTION) -> act.SwitchTraffic:
+    return act.SwitchTraffic("web", (), 1, world.record.routing.traffic, 2, digest, switch_kind, 0)
 
 
 class TestTheCheckItself:

@@ -54,7 +54,7 @@ def test_a_primary_that_is_removed_unreadable_or_unseen_moves_no_traffic_forward
 def test_the_way_back_that_primary_yaml_named_last_goes_on(missing: Missing) -> None:
     state = world(legacy(1), active(2), names_=1, desired={"primary": missing, "target": missing})
     switch = decided(state).record.routing.switch
-    assert switch.lane is SwitchKind.ROLLBACK
+    assert switch.switch_kind is SwitchKind.ROLLBACK
     assert (switch.commit, switch.by, switch.reason) == ("", "", "primary.yaml named it when it was read last")
 
 

@@ -35,7 +35,7 @@ def goes_on_unread(before: Record, after: Record, cluster: Cluster) -> None:
     if (
         switch is None
         or switch.withdrawn
-        or switch.lane is not SwitchKind.ROLLBACK
+        or switch.switch_kind is not SwitchKind.ROLLBACK
         or before.operator.request != after.operator.request
     ):
         return
@@ -224,13 +224,13 @@ def _switched(  # one promise after the other
     override = record.routing.override is not None and tag_of(record.routing.override.to_digest) == tag
     if left and not override and not (newest and newest.primary == tag):
         raise broken(f"{action}: neither the newest main that any agent has seen asks for it nor an emergency")
-    if action.lane is SwitchKind.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
+    if action.switch_kind is SwitchKind.ROLLBACK and tag in books.bad and not (newest and newest.primary == tag):
         raise broken(f"{action}: through no gate, to a version that was rolled back, failed or held")
-    if left and action.lane is not SwitchKind.ROLLBACK and tag in books.bad:
+    if left and action.switch_kind is not SwitchKind.ROLLBACK and tag in books.bad:
         raise broken(f"{action}: it was rolled back, failed or is held, and nobody said otherwise")
-    if action.lane is SwitchKind.PROMOTION and newest and (newest.suspended or newest.target == "?"):
+    if action.switch_kind is SwitchKind.PROMOTION and newest and (newest.suspended or newest.target == "?"):
         raise broken(f"{action}, though the app is {'suspended' if newest.suspended else 'invalid'}")
-    back = action.lane is SwitchKind.ROLLBACK and left not in ("", tag)
+    back = action.switch_kind is SwitchKind.ROLLBACK and left not in ("", tag)
     bad = books.bad | ({left} if override and _comes_first(record) else {left} - later) if back else books.bad - {tag}
     gone = (books.left | {left} if back else books.left) - {tag}
     owed = books.owed if books.owed[-1:] == ((left, tag),) or left == tag else (*books.owed, (left, tag))

@@ -68,10 +68,10 @@ class Metrics:
         """A pass over the app ended with an error; ``reason`` is the ``reason`` of a ``GitopsBgError``."""
         self._apps.errors.labels(*_labels(app), reason).inc()
 
-    def moved(self, app: AppKey, lane: SwitchKind, seconds: float) -> None:
+    def moved(self, app: AppKey, switch_kind: SwitchKind, seconds: float) -> None:
         """Live traffic moved, ``seconds`` after that was decided."""
-        self._apps.switches.labels(*_labels(app), lane).inc()
-        self._process.switch_seconds.labels(lane).observe(seconds)
+        self._apps.switches.labels(*_labels(app), switch_kind).inc()
+        self._process.switch_seconds.labels(switch_kind).observe(seconds)
 
     def event(self, app: AppKey, event: Event) -> None:
         """The ledger of the app got an entry."""

@@ -83,7 +83,7 @@ class EventRecorder:
         self._metrics.event(app, entry.event)
         if before.routing.switch and entry.event in MOVES:
             self._metrics.moved(
-                app, before.routing.switch.lane, (entry.at - before.routing.switch.decided_at).total_seconds()
+                app, before.routing.switch.switch_kind, (entry.at - before.routing.switch.decided_at).total_seconds()
             )
         message = f"{entry.event}: {entry.reason}" if entry.reason else str(entry.event)
         self.event(app, EVENTS[entry.event].reason, message, warning=severity_of(entry) is not Severity.INFO)

@@ -61,7 +61,7 @@ class Reconciler:
         self._metrics = metrics
         self._beside = beside
         self._clock = clock
-        self._teller = EventRecorder(cluster, metrics, clock)
+        self._recorder = EventRecorder(cluster, metrics, clock)
         self._contradictions: ContradictionBackoff[ProcessView] = ContradictionBackoff(FIRST_SECONDS, MOST_SECONDS)
         self._refused: dict[AppKey, str] = {}
         self._bugs: dict[AppKey, InternalError] = {}
@@ -97,7 +97,7 @@ class Reconciler:
             self._git.poll_soon()
             return False
         if facts.observed.app_foreign and self._cluster.claim(app):
-            self._teller.event(app, "Conflict", facts.observed.app_foreign, warning=True)
+            self._recorder.event(app, "Conflict", facts.observed.app_foreign, warning=True)
             LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason="Conflict"))
         return self._act(facts, decision)
 
@@ -136,7 +136,7 @@ class Reconciler:
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
             self._git.poll_soon()
-        self._teller.saved(facts.app, facts.record, decision.record)
+        self._recorder.saved(facts.app, facts.record, decision.record)
         self._timers.schedule(facts.app, decision.wake_at, "wake")
         self._beside.take(facts, decision, self._clock())
         acted = Acted()
@@ -148,7 +148,7 @@ class Reconciler:
             self._log(facts, decision, acted.changes, is_new)
         wrote = self._look_again(facts.app, acted, saved=saved)
         if not decision.silent:
-            self._teller.stands(facts.app, decision)
+            self._recorder.stands(facts.app, decision)
         return saved or wrote
 
     def _save(self, facts: Facts, decision: Decision) -> bool:
@@ -172,7 +172,7 @@ class Reconciler:
     def _heard(self, app: AppKey, result: ActionResult) -> None:
         """An action was carried out or refused; a refusal that goes on is told once."""
         if not result.refused or app not in self._refused:
-            self._teller.acted(app, result)
+            self._recorder.acted(app, result)
 
     def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
         """Whether there is another look to take, after what came of the actions on the cluster.

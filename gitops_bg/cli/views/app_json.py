@@ -9,40 +9,40 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.spec.codec import to_json
 
 
-def json_of(sight: AppView) -> dict[str, Any]:
+def json_of(app_view: AppView) -> dict[str, Any]:
     """The app, its versions with what runs of them and what measures them, its Services, its gates."""
     return {
-        **sight.row.json(),
-        "versions": [_version(sight, version) for version in sight.record.versions],
+        **app_view.row.json(),
+        "versions": [_version(app_view, version) for version in app_view.record.versions],
         "services": [
             {
                 "role": role,
                 "name": view.name,
-                "version": getattr(sight.version_of(view.digest), "number", None),
+                "version": getattr(app_view.version_of(view.digest), "number", None),
                 "readyEndpoints": view.ready_endpoints,
             }
-            for role, view in sight.services
+            for role, view in app_view.services
         ],
-        "gates": list(sight.gates),
+        "gates": list(app_view.gates),
     }
 
 
-def _version(sight: AppView, version: Version) -> dict[str, Any]:
-    replica_sets = sight.replica_sets_of(version)
-    pods = [pod for each in replica_sets for pod in sight.pods_of(each)]
+def _version(app_view: AppView, version: Version) -> dict[str, Any]:
+    replica_sets = app_view.replica_sets_of(version)
+    pods = [pod for each in replica_sets for pod in app_view.pods_of(each)]
     return {
         "version": version.number,
         "digest": version.digest,
         "color": version.color,
         "stage": version.stage,
         "retiring": version.retiring,
-        "live": version.digest == sight.record.routing.traffic,
-        "preview": version.digest == sight.record.routing.preview,
-        "onHold": sight.record.held(version.digest) is not None,
+        "live": version.digest == app_view.record.routing.traffic,
+        "preview": version.digest == app_view.record.routing.preview,
+        "onHold": app_view.record.held(version.digest) is not None,
         "failure": version.failure,
         "sourceCommit": version.source.commit,
         "configuration": [to_json(ref) for ref in version.snapshot.configuration],
-        "configurationChanges": [to_json(each) for each in sight.changes] if version is sight.newest else [],
+        "configurationChanges": [to_json(each) for each in app_view.changes] if version is app_view.newest else [],
         "scaleDownAt": _moment(version.scale_down_at),
         "replicaSets": [
             {"name": each.name, "replicas": each.desired, "available": each.available} for each in replica_sets
@@ -52,7 +52,7 @@ def _version(sight: AppView, version: Version) -> dict[str, Any]:
             | {"restarts": pod.restarts}
             for pod in pods
         ],
-        "analysisRuns": [_run(run) for run in sight.all_runs_of(version)],
+        "analysisRuns": [_run(run) for run in app_view.all_runs_of(version)],
     }
 
 

@@ -87,7 +87,7 @@ def look(session: Session, app: AppKey) -> AppView:
     observed = session.cluster.observe(app, config, record)
     active = (observed.active_service, *observed.more_active_services)
     roles = (*(("active", view) for view in active), ("preview", observed.preview_service))
-    sight = AppView(
+    app_view = AppView(
         row=row_of(body),
         gates=tuple((body.get("status") or {}).get("gates") or ()),
         record=record,
@@ -96,7 +96,7 @@ def look(session: Session, app: AppKey) -> AppView:
         replica_sets=replica_sets_of(session.cluster, app),
         pods=tuple(pods_of(session.cluster, app)),
     )
-    return replace(sight, changes=_changes(session.cluster, app, sight.active, sight.newest))
+    return replace(app_view, changes=_changes(session.cluster, app, app_view.active, app_view.newest))
 
 
 def _changes(

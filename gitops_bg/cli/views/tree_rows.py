@@ -36,13 +36,13 @@ class Branch:
     children: tuple["Branch", ...] = field(default=())
 
 
-def root_of(sight: AppView, now: datetime) -> Branch:
+def root_of(app_view: AppView, now: datetime) -> Branch:
     """The whole tree: versions newest first, then the Services, then the gates."""
-    row = sight.row
+    row = app_view.row
     children = (
-        *(_version(sight, version, now) for version in sight.versions),
-        *(_service(sight, role, view) for role, view in sight.services),
-        *(_gate(gate, now) for gate in sight.gates),
+        *(_version(app_view, version, now) for version in app_view.versions),
+        *(_service(app_view, role, view) for role, view in app_view.services),
+        *(_gate(gate, now) for gate in app_view.gates),
     )
     return Branch(f"⟳ {row.name}", "App", row.phase, age(row.created, now), "", "bold", children)
 
@@ -50,18 +50,18 @@ def root_of(sight: AppView, now: datetime) -> Branch:
 # --- versions ---
 
 
-def _version(sight: AppView, version: Version, now: datetime) -> Branch:
-    traffic = version.digest == sight.record.routing.traffic
+def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
+    traffic = version.digest == app_view.record.routing.traffic
     return Branch(
         f"# v{version.number} ({short(version.digest)}) {version.color}",
         "Version",
         standing_of(version),
         spoken((now - version.rollout_started_at).total_seconds()),
-        ", ".join(_about(sight, version)),
+        ", ".join(_about(app_view, version)),
         "bold green" if traffic else _STAGES[version.stage],
         (
-            *(_replica_set(sight, version, each, now) for each in sight.replica_sets_of(version)),
-            *(_run(run, now) for run in sight.runs_of(version)),
+            *(_replica_set(app_view, version, each, now) for each in app_view.replica_sets_of(version)),
+            *(_run(run, now) for run in app_view.runs_of(version)),
         ),
     )
 
@@ -73,11 +73,11 @@ def standing_of(version: Version) -> str:
     return str(version.stage)
 
 
-def _about(sight: AppView, version: Version) -> Iterator[str]:
-    hold = sight.record.held(version.digest)
-    if version.digest == sight.record.routing.traffic:
+def _about(app_view: AppView, version: Version) -> Iterator[str]:
+    hold = app_view.record.held(version.digest)
+    if version.digest == app_view.record.routing.traffic:
         yield "live"
-    if version.digest == sight.record.routing.preview:
+    if version.digest == app_view.record.routing.preview:
         yield "preview"
     if hold:
         yield f"on hold: {hold.reason}"
@@ -85,14 +85,14 @@ def _about(sight: AppView, version: Version) -> Iterator[str]:
         yield f"failed: {version.failure}"
     if version.source.commit:
         yield f"of {version.source.commit[:10]}"
-    if version is sight.newest:
-        yield from map(str, sight.changes)
+    if version is app_view.newest:
+        yield from map(str, app_view.changes)
 
 
 # --- what runs ---
 
 
-def _replica_set(sight: AppView, version: Version, each: ReplicaSet, now: datetime) -> Branch:
+def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: datetime) -> Branch:
     failed = version.failure and each.status == "Progressing"
     about = [f"{each.available}/{each.desired} available", *_delay(version, now)]
     return Branch(
@@ -102,7 +102,7 @@ def _replica_set(sight: AppView, version: Version, each: ReplicaSet, now: dateti
         age(each.created, now),
         ", ".join(about),
         "red" if failed else {"ScaledDown": "dim", "Progressing": "cyan"}.get(each.status, ""),
-        tuple(_pod(pod, now) for pod in sight.pods_of(each)),
+        tuple(_pod(pod, now) for pod in app_view.pods_of(each)),
     )
 
 
@@ -122,8 +122,8 @@ def _pod(pod: Pod, now: datetime) -> Branch:
     return Branch(f"□ {pod.name}", "Pod", pod.phase, age(pod.created, now), info, "" if pod.is_ready else "yellow")
 
 
-def _service(sight: AppView, role: str, view: ServiceView) -> Branch:
-    named = sight.version_of(view.digest)
+def _service(app_view: AppView, role: str, view: ServiceView) -> Branch:
+    named = app_view.version_of(view.digest)
     goal = f"v{named.number} ({named.color})" if named else (view.digest or "somebody else's selector")
     return Branch(f"⇄ {view.name}", "Service", role, "", f"→ {goal}, {view.ready_endpoints} ready endpoints")
 

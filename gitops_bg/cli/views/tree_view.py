@@ -30,24 +30,24 @@ _SIGNS = {
 """As Argo Rollouts has them; what is on its way has another."""
 
 
-def picture_of(sight: AppView, now: datetime) -> Group:
+def picture_of(app_view: AppView, now: datetime) -> Group:
     """The app as it was seen; ages and countdowns are those of ``now``."""
-    demands = (drawn(each, sight.row.app) for each in sight.row.demands)
-    return Group(_header(sight), *demands, "", _tree(root_of(sight, now)))
+    demands = (drawn(each, app_view.row.app) for each in app_view.row.demands)
+    return Group(_header(app_view), *demands, "", _tree(root_of(app_view, now)))
 
 
-def _header(sight: AppView) -> Table:
-    row = sight.row
+def _header(app_view: AppView) -> Table:
+    row = app_view.row
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_row("Name:", said(f"{row.namespace}/{row.name}", "bold"))
     table.add_row("Phase:", said(f"{_sign(row.phase)} {row.phase}", style_of(row.phase)))
     if row.message:
         table.add_row("Message:", said(row.message))
-    if sight.strategy:
-        table.add_row("Strategy:", said(", ".join(_strategy(sight.strategy))))
-    for title, image in zip(_titles("Images:"), _images(sight), strict=False):
+    if app_view.strategy:
+        table.add_row("Strategy:", said(", ".join(_strategy(app_view.strategy))))
+    for title, image in zip(_titles("Images:"), _images(app_view), strict=False):
         table.add_row(title, said(image))
-    table.add_row("Replicas:", said(_replicas(sight)))
+    table.add_row("Replicas:", said(_replicas(app_view)))
     return table
 
 
@@ -72,18 +72,18 @@ def _strategy(strategy: Strategy) -> Iterator[str]:
         yield "promoted by itself"
 
 
-def _images(sight: AppView) -> Iterator[str]:
+def _images(app_view: AppView) -> Iterator[str]:
     """What runs, with its role: ``active``, ``preview``."""
-    for version in sight.versions:
-        roles = [role for role, digest in _roles(sight) if digest == version.digest]
+    for version in app_view.versions:
+        roles = [role for role, digest in _roles(app_view) if digest == version.digest]
         for image in images_of(version):
-            if roles or any(each.desired for each in sight.replica_sets_of(version)):
+            if roles or any(each.desired for each in app_view.replica_sets_of(version)):
                 yield f"{image} ({', '.join([*roles, str(version.color)])})"
 
 
-def _roles(sight: AppView) -> Iterator[tuple[str, str]]:
-    yield "active", sight.record.routing.traffic
-    yield "preview", sight.record.routing.preview
+def _roles(app_view: AppView) -> Iterator[tuple[str, str]]:
+    yield "active", app_view.record.routing.traffic
+    yield "preview", app_view.record.routing.preview
 
 
 def images_of(version: Version) -> Iterator[str]:
@@ -93,13 +93,13 @@ def images_of(version: Version) -> Iterator[str]:
         yield str(container.get("image", ""))
 
 
-def _replicas(sight: AppView) -> str:
+def _replicas(app_view: AppView) -> str:
     """As Argo Rollouts counts: ready and available are those that serve, updated those of the newest version."""
-    active, newest = sight.replica_sets_of(sight.active), sight.replica_sets_of(sight.newest)
-    autoscaler = sight.record.autoscaler
+    active, newest = app_view.replica_sets_of(app_view.active), app_view.replica_sets_of(app_view.newest)
+    autoscaler = app_view.record.autoscaler
     counts = {
-        "desired": sum(each.desired for each in active) if autoscaler else sight.record.replicas or 0,
-        "current": sum(each.current for each in sight.replica_sets),
+        "desired": sum(each.desired for each in active) if autoscaler else app_view.record.replicas or 0,
+        "current": sum(each.current for each in app_view.replica_sets),
         "updated": sum(each.current for each in newest),
         "ready": sum(each.ready for each in active),
         "available": sum(each.available for each in active),

@@ -113,7 +113,7 @@ def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...
 
 def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...]:
     """What must be open at the moment traffic would move to ``version``."""
-    return _results(BEFORE_SWITCH[world.lane], world, version)
+    return _results(BEFORE_SWITCH[world.switch_kind], world, version)
 
 
 def gates_of_begun_switch(world: World, version: Version) -> tuple[GateResult, ...]:
@@ -133,7 +133,7 @@ def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
 
 def waits_only_for_hooks(world: World, version: Version) -> bool:
     """Whether only hooks keep traffic from moving to ``version``."""
-    return all_open(_results(_without(BEFORE_SWITCH[world.lane], *HOOKS), world, version))
+    return all_open(_results(_without(BEFORE_SWITCH[world.switch_kind], *HOOKS), world, version))
 
 
 @answered_once

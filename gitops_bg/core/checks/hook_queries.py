@@ -50,7 +50,7 @@ def goes_forward(world: World, version: Version) -> bool:
     ):
         return False
     if version.digest == world.desired_digest:
-        return world.lane is SwitchKind.PROMOTION
+        return world.switch_kind is SwitchKind.PROMOTION
     is_target = version.digest == world.target_digest or not world.target
     return version.stage is Stage.CANDIDATE and not version.retiring and is_target
 

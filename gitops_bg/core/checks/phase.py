@@ -56,7 +56,7 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
     coming, candidate = world.incoming, world.candidate
     yield Phase.INVALID, bool(world.desired.problems)
     yield Phase.SUSPENDED, world.suspended
-    yield Phase.ROLLING_BACK, coming is not None and world.lane is SwitchKind.ROLLBACK
+    yield Phase.ROLLING_BACK, coming is not None and world.switch_kind is SwitchKind.ROLLBACK
     yield Phase.DEGRADED, bool(degraded(world))
     yield Phase.SCALED_TO_ZERO, is_scaled_to_zero(world)
     yield Phase.DEPLOYING, not world.record.routing.traffic

@@ -56,7 +56,7 @@ class PodGroup:
 
     @classmethod
     def of(cls, world: World, version: Version) -> "PodGroup":
-        """The flock of a version; of none where it has no ReplicaSet of ours."""
+        """The pods of a version; none where it has no ReplicaSet of ours."""
         view = world.replica_set(version.digest)
         if view is None:
             return cls(())

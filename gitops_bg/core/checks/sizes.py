@@ -38,7 +38,7 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
     A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6). Nor
     does it follow an autoscaler down while the live version has yet to prove itself: a broken one asks for little.
     """
-    if world.record.autoscaler and world.active and world.active.probation:
+    if world.record.autoscaler and world.active and world.active.stabilization:
         return max(full, live)
     return max(full, min(live, _live(world, world.record.routing.traffic)))
 
@@ -46,7 +46,7 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
 def _shown(world: World, version: Version, full: int) -> int:
     """What never served, or is promoted again, shows that it runs: with one pod also where an autoscaler leaves live
     traffic with none."""
-    is_promoted = version.digest == world.desired_digest and world.lane is SwitchKind.PROMOTION
+    is_promoted = version.digest == world.desired_digest and world.switch_kind is SwitchKind.PROMOTION
     is_known = version.was_active and not is_promoted
     return full if is_known or world.record.autoscaler is None else max(1, full)
 
@@ -66,7 +66,7 @@ def needed_to_switch(world: World) -> int:
     """
     serving = world.available(world.record.routing.traffic)
     full = world.full_size
-    if world.lane is SwitchKind.ROLLBACK:
+    if world.switch_kind is SwitchKind.ROLLBACK:
         return max(min(1, full), serving)
     return max(1, full, serving)
 

@@ -8,6 +8,6 @@ from gitops_bg.core.world import World
 
 def stabilization_ends(world: World, version: Version) -> datetime | None:
     """When time alone ends the probation of a version, for better or worse; None where it is on none."""
-    if version.probation is None:
+    if version.stabilization is None:
         return None
-    return version.probation.since + timedelta(seconds=world.spec.progress_deadline_seconds)
+    return version.stabilization.since + timedelta(seconds=world.spec.progress_deadline_seconds)

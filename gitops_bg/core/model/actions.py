@@ -4,7 +4,7 @@ A new side effect starts here; `match` over `Action` ends in `assert_never`, so 
 place that must learn it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
@@ -207,7 +207,7 @@ class SwitchTraffic:
     from_digest: str
     number: int
     digest: str
-    lane: SwitchKind
+    switch_kind: SwitchKind = field(metadata={"stored as": "lane"})
     needs_available: int
     create: bool = False
     several: bool = False
@@ -217,7 +217,7 @@ class SwitchTraffic:
 
     def __str__(self) -> str:
         origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
-        verb = "roll live traffic back" if self.lane is SwitchKind.ROLLBACK else "switch live traffic"
+        verb = "roll live traffic back" if self.switch_kind is SwitchKind.ROLLBACK else "switch live traffic"
         which = f", Service {self.name}" if self.several else ""
         return f"{verb}{origin} to {label(self.number, self.digest)}{which}"
 

@@ -176,7 +176,7 @@ class Switch:
 
     from_digest: str
     to_digest: str
-    lane: SwitchKind
+    switch_kind: SwitchKind = field(metadata={"stored as": "lane"})
     decided_at: datetime
     commit: str = ""
     by: str = ""

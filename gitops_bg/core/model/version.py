@@ -172,7 +172,7 @@ class Version:
     """Which movement of live traffic (``Record.routing.moves``) brought it here last; 0 where that is not known."""
     rolled_back: bool = False
     """Of an older release (``core.transitions.record.upgrade``)."""
-    probation: Stabilization | None = None
+    stabilization: Stabilization | None = field(default=None, metadata={"stored as": "probation"})
     """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     unproven: bool = False
     """Traffic left it before it had proven itself: an abort prefers those that had."""

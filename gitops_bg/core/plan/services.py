@@ -63,7 +63,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
         from_digest=switch.from_digest,
         number=version.number,
         digest=version.digest,
-        lane=switch.lane,
+        switch_kind=switch.switch_kind,
         needs_available=needed_to_switch(world),
         create=service is None,
         several=len(world.active_services) > 1,

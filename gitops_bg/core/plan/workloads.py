@@ -27,7 +27,7 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
     Traffic needs the version that it goes back to, if it does, and then the one that serves. In a rebuilt cluster all
     begin anew, whatever served in the one before.
     """
-    versions, back = manageable(world), world.incoming if world.lane is SwitchKind.ROLLBACK else None
+    versions, back = manageable(world), world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
     wanted = (back.digest if back else "", world.record.routing.traffic)
     needed = tuple(version for digest in wanted for version in versions if digest and version.digest == digest)
     others = tuple(version for version in versions if version.digest not in wanted)
@@ -50,7 +50,7 @@ def manageable(world: World) -> tuple[Version, ...]:
     if not world.suspended:
         return world.record.versions
     coming = world.incoming
-    return (coming,) if coming and world.lane is not SwitchKind.PROMOTION else ()
+    return (coming,) if coming and world.switch_kind is not SwitchKind.PROMOTION else ()
 
 
 def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:

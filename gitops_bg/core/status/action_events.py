@@ -43,7 +43,7 @@ def reason_of(action: ClusterAction) -> str:
     """The reason of the Event for an action that was carried out; empty where it is not worth one."""
     match action:
         case SwitchTraffic():
-            reason = "RolledBack" if action.lane is SwitchKind.ROLLBACK else "TrafficSwitched"
+            reason = "RolledBack" if action.switch_kind is SwitchKind.ROLLBACK else "TrafficSwitched"
         case CreateReplicaSet():
             reason = "ReplicaSetRepaired" if action.repair else "NewReplicaSetCreated"
         case ScaleReplicaSet():

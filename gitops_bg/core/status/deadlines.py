@@ -88,10 +88,10 @@ def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
 
 def _of_what_serves(world: World) -> Iterator[Deadline]:
     active, restart = world.active, world.record.operator.restart
-    if active and active.probation:
+    if active and active.stabilization:
         ready, ends = world.available(active.digest), stabilization_ends(world, active)
-        reason = f"{ready} of {active.probation.pods} pods available: rolled back at its end"
-        yield Deadline(PROBATION, active, reason, ends, shown=active.probation.unready)
+        reason = f"{ready} of {active.stabilization.pods} pods available: rolled back at its end"
+        yield Deadline(PROBATION, active, reason, ends, shown=active.stabilization.unready)
     if active and not _fails(active) and world.full_size and not world.available(active.digest):
         yield Deadline(GateKind.AVAILABILITY, active, "none of its pods is available, and it is live", None)
     if restart:
@@ -101,7 +101,7 @@ def _of_what_serves(world: World) -> Iterator[Deadline]:
 
 
 def _fails(active: Version) -> bool:
-    return active.probation is not None and active.probation.unready
+    return active.stabilization is not None and active.stabilization.unready
 
 
 def _on_the_way_out(world: World) -> Iterator[Deadline]:

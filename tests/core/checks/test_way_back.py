@@ -126,8 +126,8 @@ LANES = {
 
 @pytest.mark.parametrize("name", LANES)
 def test_lane_of_a_changed_primary(name: str) -> None:
-    state, lane = LANES[name]
-    assert state.lane is lane
+    state, switch_kind = LANES[name]
+    assert state.switch_kind is switch_kind
 
 
 def test_why_a_newer_version_is_not_gone_back_to_is_said() -> None:

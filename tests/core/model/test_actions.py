@@ -18,8 +18,8 @@ S1, S2 = short(digest(1)), short(digest(2))
 FROM_1 = (digest(1), 1)
 
 
-def switch(lane: SwitchKind, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
-    return act.SwitchTraffic("web", (), from_number, from_digest, 2, digest(2), lane, 3)
+def switch(switch_kind: SwitchKind, from_number: int | None = 1, from_digest: str = digest(1)) -> act.SwitchTraffic:
+    return act.SwitchTraffic("web", (), from_number, from_digest, 2, digest(2), switch_kind, 3)
 
 
 SENTENCES = {

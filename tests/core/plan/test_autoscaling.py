@@ -112,7 +112,7 @@ WANTED = {
     "a warm version: today's load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 2), pods(2, 6))), 1, 6),
     "a warm version: down with the load": (scaled(legacy(1), active(2), aim=2, sets=(pods(1, 8), pods(2, 4))), 1, 4),
     "a warm version: not down while the live one has yet to prove itself": (
-        scaled(legacy(1), active(2, probation=Stabilization(8, NOW)), aim=2, sets=(pods(1, 8), pods(2, 4))),
+        scaled(legacy(1), active(2, stabilization=Stabilization(8, NOW)), aim=2, sets=(pods(1, 8), pods(2, 4))),
         1,
         8,
     ),

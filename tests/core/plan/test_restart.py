@@ -267,10 +267,10 @@ def test_candidate_that_was_late_before_has_not_recovered_by_being_restarted():
 
 def test_probation_of_the_live_version_does_too():
     unready = Stabilization(3, EARLIER, unready=True)
-    state = restarting(active(1, rollout=2, probation=unready), seen=old(1, "a", "b", "c"))
+    state = restarting(active(1, rollout=2, stabilization=unready), seen=old(1, "a", "b", "c"))
     after = note_restart(state).record.numbered(1)
     assert after is not None
-    assert after.probation == Stabilization(3, NOW, unready=True)
+    assert after.stabilization == Stabilization(3, NOW, unready=True)
 
 
 def test_engine_refuses_to_evict_more_than_it_may():

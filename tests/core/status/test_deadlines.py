@@ -76,7 +76,7 @@ def suspended(state: World, until: datetime | None = None) -> World:
 
 
 WARM = world(legacy(1), active(2))
-UNREADY = world(legacy(1), active(2, probation=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1)))
+UNREADY = world(legacy(1), active(2, stabilization=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1)))
 LATER = NOW + 7200 * SECOND
 
 STOPPED: dict[str, tuple[World, str]] = {
@@ -112,7 +112,7 @@ def test_end_of_a_version_that_nobody_waits_for_is_not_told() -> None:
 
 
 def test_what_only_the_engine_waits_for_is_told_to_nobody() -> None:
-    on_probation = world(legacy(1, scale_down_at=None), active(2, probation=Stabilization(3, NOW)))
+    on_probation = world(legacy(1, scale_down_at=None), active(2, stabilization=Stabilization(3, NOW)))
     assert wake_at(on_probation) == NOW + 600 * SECOND
     assert ends(on_probation) == {}
 

@@ -97,7 +97,7 @@ WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
     ),
     "a version that is warm for ever": (world(legacy(1, scale_down_at=None), active(2)), []),
     "a version that failed after the switch": (
-        world(legacy(1), active(2, probation=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
+        world(legacy(1), active(2, stabilization=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),
         [("probation", 2, NOW + 600 * SECOND), ("scaleDown", 1, NOW + 300 * SECOND)],
     ),
 }

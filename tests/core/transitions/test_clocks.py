@@ -29,7 +29,7 @@ WAITS = {
         world(active(1), candidate(2, available_since=AHEAD), spec=automatic(auto_promotion_seconds=60)),
         60,
     ),
-    "a probation's": (world(legacy(1), active(2, probation=Stabilization(3, AHEAD)), spec=LATE), 600),
+    "a probation's": (world(legacy(1), active(2, stabilization=Stabilization(3, AHEAD)), spec=LATE), 600),
 }
 
 
@@ -60,8 +60,8 @@ def test_a_record_without_the_future_is_left_as_it_is():
 
 COUNTED_FROM = {
     "how long a version does well": (
-        world(active(2, probation=Stabilization(3, AHEAD))),
-        lambda record: record.numbered(2).probation.since,
+        world(active(2, stabilization=Stabilization(3, AHEAD))),
+        lambda record: record.numbered(2).stabilization.since,
     ),
     "how long a version is on its way out": (
         world(legacy(1, retired_at=AHEAD), active(2)),

@@ -227,7 +227,7 @@ FROZEN = [
 def test_a_live_version_whose_pods_fail_is_left_while_main_is_frozen(frozen: dict):
     failing = Stabilization(3, NOW - timedelta(hours=1), True)
     sets = (pods(1), pods(2, 3, 2))
-    decision = _decided(world(legacy(1), active(2, probation=failing), sets=sets, desired=frozen))
+    decision = _decided(world(legacy(1), active(2, stabilization=failing), sets=sets, desired=frozen))
     assert decision.record.routing.override
     assert decision.record.routing.override.to_digest == digest(1)
     assert [one.digest for one in decision.actions if isinstance(one, SwitchTraffic)] == [digest(1)]

@@ -53,11 +53,11 @@ ABORTS = {
         (set(), back_to(1, away_from=2)),
     ),
     "three stacks: from an unjudged version, and from what is to follow it, back to the one that was good": (
-        world(legacy(1), active(2, probation=NEW), candidate(3), observed=asked(OperatorCommand.ABORT)),
+        world(legacy(1), active(2, stabilization=NEW), candidate(3), observed=asked(OperatorCommand.ABORT)),
         ({3}, back_to(1, away_from=2)),
     ),
     "the same where primary.yaml names what is to follow": (
-        world(legacy(1), active(2, probation=NEW), rising(3), names_=3, observed=asked(OperatorCommand.ABORT)),
+        world(legacy(1), active(2, stabilization=NEW), rising(3), names_=3, observed=asked(OperatorCommand.ABORT)),
         ({3}, back_to(1, away_from=3)),
     ),
     "a version that has proven itself keeps serving while the next is stopped": (
@@ -65,11 +65,13 @@ ABORTS = {
         ({3}, None),
     ),
     "past a version that was left before it had proven itself": (
-        world(legacy(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(OperatorCommand.ABORT)),
+        world(legacy(1), legacy(2, unproven=True), active(3, stabilization=NEW), observed=asked(OperatorCommand.ABORT)),
         (set(), back_to(1, away_from=3)),
     ),
     "to that one where there is no other with pods": (
-        world(archived(1), legacy(2, unproven=True), active(3, probation=NEW), observed=asked(OperatorCommand.ABORT)),
+        world(
+            archived(1), legacy(2, unproven=True), active(3, stabilization=NEW), observed=asked(OperatorCommand.ABORT)
+        ),
         (set(), back_to(2, away_from=3)),
     ),
     "what primary.yaml names and the newer candidate behind it are both held": (
@@ -77,7 +79,7 @@ ABORTS = {
         ({2, 3}, back_to(1, away_from=2)),
     ),
     "an unjudged version stays where there is nowhere to go": (
-        world(active(1, probation=NEW), candidate(2), observed=asked(OperatorCommand.ABORT)),
+        world(active(1, stabilization=NEW), candidate(2), observed=asked(OperatorCommand.ABORT)),
         ({2}, None),
     ),
     "a rollback on its way goes on: its destination is not what is aborted": (
@@ -165,7 +167,7 @@ def test_abort(name):
 
 
 def test_an_abort_says_before_what_it_would_stop_and_where_traffic_would_go():
-    found = aborting(world(legacy(1), active(2, probation=NEW), candidate(3)))
+    found = aborting(world(legacy(1), active(2, stabilization=NEW), candidate(3)))
     assert [version.number for version in found.stops] == [3, 2]
     assert found.goes_to.number == 1
     assert not aborting(world(archived(1), active(2)))

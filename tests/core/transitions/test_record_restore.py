@@ -195,4 +195,4 @@ def test_the_size_asked_for_last_is_remembered():
 
 
 def test_a_rollback_is_back_while_the_lane_is_first_only_in_a_new_record():
-    assert restore_memory(reborn()).lane is SwitchKind.FIRST
+    assert restore_memory(reborn()).switch_kind is SwitchKind.FIRST

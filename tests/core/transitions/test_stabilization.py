@@ -18,7 +18,7 @@ FAILING = (pods(1), pods(2, 3, 2))
 
 
 def on_probation(since, unready=False, **more):
-    return active(2, probation=Stabilization(3, since, unready), **more)
+    return active(2, stabilization=Stabilization(3, since, unready), **more)
 
 
 # world: the probation that follows (since, unready), or None
@@ -76,8 +76,8 @@ NOTED = {
 def test_probation(name):
     state, expected = NOTED[name]
     after = watch_active(state)
-    probation = after.record.numbered(2).probation
-    assert (probation and (probation.since, probation.unready)) == expected
+    stabilization = after.record.numbered(2).stabilization
+    assert (stabilization and (stabilization.since, stabilization.unready)) == expected
     assert after.record.routing.override is None
 
 
@@ -88,7 +88,7 @@ def test_failure_for_the_whole_deadline_leads_back(old):
     assert "2 of 3 pods" in after.record.routing.override.reason
     assert after.record.ledger[-1].event == "failed"
     failed = after.record.numbered(2)
-    assert (failed.failure, failed.probation) == ("ProgressDeadlineExceeded", None), (
+    assert (failed.failure, failed.stabilization) == ("ProgressDeadlineExceeded", None), (
         "it failed once, and is not watched"
     )
 

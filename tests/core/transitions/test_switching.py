@@ -46,8 +46,8 @@ LANES = {
 
 @pytest.mark.parametrize("name", LANES)
 def test_lane(name):
-    state, lane = LANES[name]
-    assert state.lane is lane
+    state, switch_kind = LANES[name]
+    assert state.switch_kind is switch_kind
 
 
 def test_a_switch_is_decided_with_its_commit_person_and_reason():
@@ -186,15 +186,15 @@ def test_a_settled_switch_moves_traffic_and_both_stages_and_says_so_once():
 
 
 @pytest.mark.parametrize(
-    ("lane", "event", "bad"),
+    ("switch_kind", "event", "bad"),
     [
         (SwitchKind.FIRST, "deployed", False),
         (SwitchKind.PROMOTION, "promoted", False),
         (SwitchKind.ROLLBACK, "rolled-back", True),
     ],
 )
-def test_the_ledger_says_why_traffic_moved(lane, event, bad):
-    record = settle_switch(settling(record={"switch": replace(DECIDED, lane=lane)})).record
+def test_the_ledger_says_why_traffic_moved(switch_kind, event, bad):
+    record = settle_switch(settling(record={"switch": replace(DECIDED, switch_kind=switch_kind)})).record
     assert (record.ledger[-1].event, record.held(digest(1)) is not None) == (event, bad)
 
 
@@ -325,7 +325,7 @@ def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
     (move,) = (
         action
         for action in decided(world(active(1), candidate(2), names_=2, record={"preview": digest(2)})).actions
-        if hasattr(action, "lane")
+        if hasattr(action, "switch_kind")
     )
     assert move.expected_selector == service("web", 1).selector
     assert (move.needs_available, move.create) == (3, False)
@@ -333,7 +333,7 @@ def test_a_switch_compares_and_swaps_on_the_selector_it_was_decided_on():
 
 def test_a_missing_active_service_is_created_by_the_switch():
     state = world(candidate(1), names_=1)
-    moves = [action for action in decided(state).actions if hasattr(action, "lane")]
+    moves = [action for action in decided(state).actions if hasattr(action, "switch_kind")]
     assert [(move.create, move.expected_selector) for move in moves] == [(True, ())]
 
 
@@ -404,7 +404,7 @@ def test_a_withdrawn_switch_that_came_through_before_the_mark_is_a_movement_and_
     decision = decided(withdrawn(2))
     assert [entry.event for entry in decision.record.ledger] == [Event.PROMOTED, Event.HELD]
     assert decision.record.routing.switch
-    assert (decision.record.routing.switch.to_digest, decision.record.routing.switch.lane) == (
+    assert (decision.record.routing.switch.to_digest, decision.record.routing.switch.switch_kind) == (
         digest(1),
         SwitchKind.ROLLBACK,
     )
@@ -454,7 +454,7 @@ def decided_on(switch: Switch) -> dict[str, dict[str, Switch]]:
 
 
 FORWARD_AGAIN = Switch(digest(2), digest(1), SwitchKind.PROMOTION, NOW)
-BACK_AGAIN = replace(FORWARD_AGAIN, lane=SwitchKind.ROLLBACK)
+BACK_AGAIN = replace(FORWARD_AGAIN, switch_kind=SwitchKind.ROLLBACK)
 FIRST_OF_ALL = Switch("", digest(1), SwitchKind.FIRST, NOW)
 SHOWS_1 = {"active_service": service("web", 1)}
 CAME_FORWARD = {

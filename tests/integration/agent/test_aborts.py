@@ -77,7 +77,7 @@ def test_pods_that_fail_after_the_switch_bring_traffic_back_with_a_commit_and_a_
     labels = {"gitops-bg.dev/digest": web.versions()["v2"].digest}
     web.scenario.cluster.set_ready(web.scenario.namespace, labels, False)
     web.wait(lambda: web.versions()["v2"].available == 0, "the new pods are unready")
-    web.wait(lambda: web.record.versions[1].probation.unready, "the agent has seen it")
+    web.wait(lambda: web.record.versions[1].stabilization.unready, "the agent has seen it")
 
     web.scenario.advance(61)
 

@@ -88,10 +88,10 @@ SIGHT = AppView(
 )
 
 
-def drawn(sight: AppView, now: datetime = NOW) -> list[str]:
+def drawn(app_view: AppView, now: datetime = NOW) -> list[str]:
     console = Console(width=200, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        console.print(picture_of(sight, now))
+        console.print(picture_of(app_view, now))
     return [line.rstrip() for line in captured.get().splitlines()]
 
 
@@ -148,8 +148,8 @@ def branches(branch: Branch) -> Iterator[Branch]:
 
 
 def of_version(changed: Version, **record: object) -> Branch:
-    sight = replace(SIGHT, record=replace(SIGHT.record.with_version(changed), **record))  # type: ignore[arg-type]
-    found = (each for each in branches(root_of(sight, NOW)) if each.name.startswith(f"# v{changed.number} "))
+    app_view = replace(SIGHT, record=replace(SIGHT.record.with_version(changed), **record))  # type: ignore[arg-type]
+    found = (each for each in branches(root_of(app_view, NOW)) if each.name.startswith(f"# v{changed.number} "))
     return next(found)
 
 
@@ -208,8 +208,8 @@ def test_a_run_of_an_earlier_rollout_is_not_shown() -> None:
 
 
 def test_what_others_wrote_cannot_drive_the_terminal() -> None:
-    sight = replace(SIGHT, row=replace(SIGHT.row, message="a\x1b[2Jb"))
-    assert "Message:   a [2Jb" in drawn(sight)
+    app_view = replace(SIGHT, row=replace(SIGHT.row, message="a\x1b[2Jb"))
+    assert "Message:   a [2Jb" in drawn(app_view)
 
 
 def test_programs_get_moments_and_counts_in_camel_case() -> None:

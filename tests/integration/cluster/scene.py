@@ -53,7 +53,7 @@ def create(of: Snapshot, replicas: int = 1, number: int = 1, **more: Any) -> Cre
 
 
 def switch(to: Snapshot, expected: dict[str, str] | None = None, **more: Any) -> SwitchTraffic:
-    defaults: dict[str, Any] = {"lane": SwitchKind.PROMOTION, "needs_available": 1, "number": 1}
+    defaults: dict[str, Any] = {"switch_kind": SwitchKind.PROMOTION, "needs_available": 1, "number": 1}
     pairs = tuple(sorted((expected or {}).items()))
     return SwitchTraffic(
         name="web", expected_selector=pairs, from_number=None, from_digest="", digest=to.digest, **(defaults | more)

@@ -265,6 +265,6 @@ def _let_one_pod_fail(on: Stage, tag: str) -> None:
 
     def is_seen() -> bool:
         version = on.web.record.version(on.web.digest(tag))
-        return bool(version and version.probation and version.probation.unready)
+        return bool(version and version.stabilization and version.stabilization.unready)
 
     on.web.wait(is_seen, "the agent has seen it")

@@ -58,11 +58,11 @@ def get(
             _show_holders(output, session)
 
 
-def show_app(output: Output, sight: AppView, now: datetime) -> None:
+def show_app(output: Output, app_view: AppView, now: datetime) -> None:
     """One app, in either form."""
     if output.json:
-        output.data({"apps": [json_of(sight)]})
-    output.show(picture_of(sight, now))
+        output.data({"apps": [json_of(app_view)]})
+    output.show(picture_of(app_view, now))
 
 
 def _show_list(output: Output, rows: tuple[Row, ...], now: datetime) -> None:

@@ -144,7 +144,7 @@ def _not_good(world: World, version: Version, why: str) -> str:
 def _demand_nothing_under_way(app: AppKey, world: World, to: int | None) -> None:
     """Without --to, "back" is unclear while traffic is on its way forward."""
     coming = world.incoming
-    if to is None and coming and world.active and world.lane is SwitchKind.PROMOTION:
+    if to is None and coming and world.active and world.switch_kind is SwitchKind.PROMOTION:
         shown = label(coming.number, coming.digest)
         raise CommandFailed(
             f"{app}: {shown} is on its way; stop it by `gitops-bg abort {app}`, or name a version by --to"

@@ -37,7 +37,7 @@ def _abort(world: World, request: Request) -> World:
     """
     reason, active = request.reason or "aborted", world.active
     coming, candidate = world.incoming, world.candidate or _candidate_seen_last(world)
-    if coming and world.lane is SwitchKind.ROLLBACK:
+    if coming and world.switch_kind is SwitchKind.ROLLBACK:
         pending = world.record.routing.override
         known = pending is not None and (pending.awaits or pending.by)
         return world if known else override(world, coming, cause=Cause.ABORTED, reason=reason, by=request.by)

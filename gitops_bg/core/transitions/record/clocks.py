@@ -58,7 +58,7 @@ def trust_no_future(world: World) -> World:
 def _parts(record: Record) -> Iterator[object]:
     for version in record.versions:
         yield version
-        yield from filter(None, (version.probation, version.retirement))
+        yield from filter(None, (version.stabilization, version.retirement))
     for run in record.analyses.runs:
         yield run
         yield from run.metrics
@@ -84,10 +84,10 @@ def _by_now(part: _Part, now: datetime) -> _Part:
 
 def _version(version: Version, now: datetime) -> Version:
     version = _by_now(version, now)
-    probation, retirement = version.probation, version.retirement
+    stabilization, retirement = version.stabilization, version.retirement
     return replace(
         version,
-        probation=_by_now(probation, now) if probation else None,
+        stabilization=_by_now(stabilization, now) if stabilization else None,
         retirement=_by_now(retirement, now) if retirement else None,
     )
 

@@ -38,7 +38,7 @@ def abort_late(world: World) -> World:
 
 
 def _is_late(world: World, version: Version) -> bool:
-    goes_back = version.digest == world.desired_digest and world.lane is SwitchKind.ROLLBACK
+    goes_back = version.digest == world.desired_digest and world.switch_kind is SwitchKind.ROLLBACK
     late = bool(version.failure) and is_in_flight(world, version) and not goes_back
     return late and not world.record.held(version.digest)
 

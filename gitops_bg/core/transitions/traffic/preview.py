@@ -30,7 +30,7 @@ def choose_preview(world: World) -> World:
 
 
 def _choice(world: World) -> str:
-    coming = None if world.lane is SwitchKind.ROLLBACK else world.incoming
+    coming = None if world.switch_kind is SwitchKind.ROLLBACK else world.incoming
     judged = coming if coming and not _is_judged(world, coming) else None
     newest = judged or world.candidate or coming
     if newest and _may_show(world, newest):

@@ -16,7 +16,7 @@ from gitops_bg.core.world import World
 
 def promote_full(world: World, request: Request) -> World:
     """Hurry what is on its way forward; or, with nothing on its way, what serves and is still being judged."""
-    version = world.incoming if world.lane is SwitchKind.PROMOTION else None
+    version = world.incoming if world.switch_kind is SwitchKind.PROMOTION else None
     version = version or (None if world.incoming else world.candidate)
     if world.active is None:
         return world

@@ -19,45 +19,45 @@ from gitops_bg.core.world import World
 def watch_active(world: World) -> World:
     """Note how the active version on probation does; end its probation, or leave it for the last good version."""
     active = world.active
-    if active is None or active.probation is None or world.suspended or _is_being_left(world):
+    if active is None or active.stabilization is None or world.suspended or _is_being_left(world):
         return world
-    probation = _noted(world, active, active.probation)
-    if probation != active.probation:
-        return world.with_version(replace(active, probation=probation))
+    stabilization = _noted(world, active, active.stabilization)
+    if stabilization != active.stabilization:
+        return world.with_version(replace(active, stabilization=stabilization))
     due = stabilization_ends(world, active)
     if due is None or world.now < due:
         return world
-    return _fail(world, active, probation) if probation.unready else _prove(world, active)
+    return _fail(world, active, stabilization) if stabilization.unready else _prove(world, active)
 
 
 def _is_being_left(world: World) -> bool:
     """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
     switch = world.record.routing.switch
     return world.incoming is not None and (
-        world.lane is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
+        world.switch_kind is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
     )
 
 
-def _noted(world: World, active: Version, probation: Stabilization) -> Stabilization:
+def _noted(world: World, active: Version, stabilization: Stabilization) -> Stabilization:
     """The same probation with the time of the last change; nobody is late for what happened in a suspension."""
-    is_unready = world.available(active.digest) < min(probation.pods, world.full_size)
+    is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)
     just_resumed = world.record.operator.suspended and not world.suspended
-    if is_unready is probation.unready and not (is_unready and just_resumed):
-        return probation
-    return Stabilization(probation.pods, world.now, is_unready)
+    if is_unready is stabilization.unready and not (is_unready and just_resumed):
+        return stabilization
+    return Stabilization(stabilization.pods, world.now, is_unready)
 
 
 def _prove(world: World, active: Version) -> World:
-    return world.with_version(replace(active, probation=None))
+    return world.with_version(replace(active, stabilization=None))
 
 
-def _fail(world: World, active: Version, probation: Stabilization) -> World:
+def _fail(world: World, active: Version, stabilization: Stabilization) -> World:
     """Go back, if there is anything to go back to; the hold comes with the movement (``switching``)."""
     good = world.rollback_target
     if good is None:
         return world
     seconds, ready = world.spec.progress_deadline_seconds, world.available(active.digest)
-    reason = f"{DEADLINE_EXCEEDED}: {ready} of {probation.pods} pods available for {seconds} s after the switch"
-    world = world.with_version(replace(active, probation=None, failure=DEADLINE_EXCEEDED))
+    reason = f"{DEADLINE_EXCEEDED}: {ready} of {stabilization.pods} pods available for {seconds} s after the switch"
+    world = world.with_version(replace(active, stabilization=None, failure=DEADLINE_EXCEEDED))
     world = world.noting(Event.FAILED, to=active, reason=reason)
     return override(world, good, cause=Cause.PODS_FAILED, reason=reason, by="")

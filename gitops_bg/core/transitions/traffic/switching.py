@@ -32,15 +32,15 @@ def settle_switch(world: World) -> World:
     to, origin = world.record.version(switch.to_digest), world.record.version(switch.from_digest)
     if to is None:
         return world
-    world = world.with_version(_activated(world, to, switch.lane))
+    world = world.with_version(_activated(world, to, switch.switch_kind))
     if origin and origin.digest != to.digest:
         world = world.with_version(_left(world, origin))
-        if switch.lane is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
+        if switch.switch_kind is SwitchKind.ROLLBACK and not world.record.objection(origin.digest):
             world = put_hold(world, origin, cause=Cause.ROLLED_BACK, reason=switch.reason, by=switch.by)
-    world = world.with_record(_moved(world.record, to.digest, switch.lane))
-    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.lane)
+    world = world.with_record(_moved(world.record, to.digest, switch.switch_kind))
+    world = await_verdict(world, to, world.record.version(switch.from_digest), switch.switch_kind)
     return world.noting(
-        EVENT_OF[switch.lane], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
+        EVENT_OF[switch.switch_kind], to=to, origin=origin, commit=switch.commit, by=switch.by, reason=switch.reason
     )
 
 
@@ -80,8 +80,10 @@ def take_up(world: World) -> World:
     return world.with_record(replace(moved, holds=record.holds, past_holds=record.past_holds))
 
 
-def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
-    probation = Stabilization(world.available(version.digest), world.now) if lane is SwitchKind.PROMOTION else None
+def _activated(world: World, version: Version, switch_kind: SwitchKind) -> Version:
+    stabilization = (
+        Stabilization(world.available(version.digest), world.now) if switch_kind is SwitchKind.PROMOTION else None
+    )
     kept = retain(world, version)
     return replace(
         kept,
@@ -91,16 +93,16 @@ def _activated(world: World, version: Version, lane: SwitchKind) -> Version:
         arrived=world.record.routing.moves + 1,
         left_at=None,
         waiting_since=None,
-        probation=probation,
+        stabilization=stabilization,
         unproven=False,
         failure="",
     )
 
 
-def _moved(record: Record, digest: str, lane: SwitchKind) -> Record:
+def _moved(record: Record, digest: str, switch_kind: SwitchKind) -> Record:
     """Traffic is there: nothing speaks against it any more, and what came forward is the newest of all."""
     record, order = without_objection(record, digest), record.routing.activations
-    if lane is SwitchKind.PROMOTION or digest not in order:
+    if switch_kind is SwitchKind.PROMOTION or digest not in order:
         order = (*(one for one in order if one != digest), digest)
     spare = max(0, len(order) - PAST_DIGESTS)
     known = tuple(one for place, one in enumerate(order) if place >= spare or record.version(one))
@@ -112,7 +114,7 @@ def _moved(record: Record, digest: str, lane: SwitchKind) -> Record:
 def _left(world: World, version: Version) -> Version:
     unproven = world.unproven and version.digest == world.record.routing.traffic
     stage = stage_after(version.stage, StageEvent.TRAFFIC_LEFT)
-    return replace(retire(world, version), stage=stage, left_at=world.now, probation=None, unproven=unproven)
+    return replace(retire(world, version), stage=stage, left_at=world.now, stabilization=None, unproven=unproven)
 
 
 def decide_switch(world: World) -> World:
@@ -122,7 +124,7 @@ def decide_switch(world: World) -> World:
         coming = _first_deployment(world)
     if coming is None:
         return _without_switch(world)
-    if world.lane is SwitchKind.ROLLBACK and (active := world.active):
+    if world.switch_kind is SwitchKind.ROLLBACK and (active := world.active):
         reason, by = _rollback_reason(world), _decided_by(world)[1]
         waits = world.record.routing.override.awaits if world.record.routing.override else None
         if world.desired.primary and not world.record.routing.override:
@@ -175,7 +177,7 @@ def _with_switch(world: World, coming: Version) -> World:
     if decided:  # To another version: that one's write must not come in between.
         return _without_switch(world)
     commit, by, reason = _decided_by(world)
-    switch = Switch(world.record.routing.traffic, coming.digest, world.lane, world.now, commit, by, reason)
+    switch = Switch(world.record.routing.traffic, coming.digest, world.switch_kind, world.now, commit, by, reason)
     return world.with_part(replace(world.record.routing, switch=switch))
 
 

@@ -36,10 +36,10 @@ def begin_runs(world: World) -> World:
     return _begin_post(_begin_pre(drop_stale(world)))
 
 
-def await_verdict(world: World, to: Version, origin: Version | None, lane: SwitchKind) -> World:
+def await_verdict(world: World, to: Version, origin: Version | None, switch_kind: SwitchKind) -> World:
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
     is_judged = plan_of(world, POST) is not None and world.record.operator.in_full != to.digest
-    if lane is not SwitchKind.PROMOTION or origin is None or not is_judged:
+    if switch_kind is not SwitchKind.PROMOTION or origin is None or not is_judged:
         return world
     return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
 
@@ -78,7 +78,9 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
     if not (run.running or run.paused):
         return False
     if run.stage is POST:
-        leaves = world.record.routing.traffic != run.digest or (world.incoming and world.lane is SwitchKind.ROLLBACK)
+        leaves = world.record.routing.traffic != run.digest or (
+            world.incoming and world.switch_kind is SwitchKind.ROLLBACK
+        )
         return bool(leaves) or plan_of(world, POST) is None
     ended = world.record.routing.traffic == run.digest or version.retiring
     return ended or plan_of(world, PRE) is None or world.record.operator.in_full == run.digest
@@ -107,7 +109,7 @@ def _next_forward(world: World) -> Version | None:
         return None
     coming = world.incoming
     if coming:
-        return coming if world.lane is SwitchKind.PROMOTION else None
+        return coming if world.switch_kind is SwitchKind.PROMOTION else None
     candidate = world.candidate
     return None if candidate and world.record.held(candidate.digest) else candidate
 

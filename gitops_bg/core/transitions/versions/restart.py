@@ -42,10 +42,10 @@ def _go_on(world: World, restart: Restart) -> World:
         restart = replace(restart, youngest=max((pod.created_at for pod in pods if is_old(restart, pod)), default=None))
         world = _with(world, restart)
     for version in _in_order(world):
-        flock = PodGroup.of(world, version)
-        old = [pod for pod in flock.pods if is_old(restart, pod)]
+        group = PodGroup.of(world, version)
+        old = [pod for pod in group.pods if is_old(restart, pod)]
         if old:
-            return _ask(world, restart, version, tuple(_next(world, flock, old)))
+            return _ask(world, restart, version, tuple(_next(world, group, old)))
     return _finish(world, restart) if _is_whole(world) else world
 
 
@@ -63,11 +63,11 @@ def _in_order(world: World) -> list[Version]:
     return sorted(world.record.versions, key=place)
 
 
-def _next(world: World, flock: PodGroup, old: list[PodView]) -> Iterator[PodView]:
+def _next(world: World, group: PodGroup, old: list[PodView]) -> Iterator[PodView]:
     """Those that serve nobody at once; of the others, oldest first, as many as may be missing."""
     yield from (pod for pod in old if not is_up(world, pod))
     serving = sorted((pod for pod in old if is_up(world, pod)), key=lambda pod: (pod.created_at, pod.name))
-    yield from serving[: max(0, flock.spare)]
+    yield from serving[: max(0, group.spare)]
 
 
 def _ask(world: World, restart: Restart, version: Version, pods: tuple[PodView, ...]) -> World:
@@ -81,17 +81,17 @@ def _ask(world: World, restart: Restart, version: Version, pods: tuple[PodView, 
 def _given_time(world: World, version: Version) -> Version:
     """Pods that are missing because they are being restarted are no failure: deadlines that still run begin anew."""
     waiting = version.waiting_since if version.failure else version.waiting_since and world.now
-    probation = version.probation
-    if probation and probation.unready:
-        probation = replace(probation, since=world.now)
-    return replace(version, waiting_since=waiting, probation=probation)
+    stabilization = version.stabilization
+    if stabilization and stabilization.unready:
+        stabilization = replace(stabilization, since=world.now)
+    return replace(version, waiting_since=waiting, stabilization=stabilization)
 
 
 def _is_whole(world: World) -> bool:
     """Whether the live version has all its pods again."""
     active = world.active
-    flock = PodGroup.of(world, active) if active else None
-    return flock is None or flock.available >= flock.replicas
+    group = PodGroup.of(world, active) if active else None
+    return group is None or group.available >= group.replicas
 
 
 def _finish(world: World, restart: Restart) -> World:

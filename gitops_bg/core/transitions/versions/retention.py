@@ -66,8 +66,8 @@ def archive(world: World) -> World:
 
 def _on_call(world: World) -> str:
     """The version to go back to stays while the one that it was left for fails (``stabilization``)."""
-    probation = world.active.probation if world.active else None
-    good = world.rollback_target if probation and probation.unready else None
+    stabilization = world.active.stabilization if world.active else None
+    good = world.rollback_target if stabilization and stabilization.unready else None
     return good.digest if good else ""
 
 
