@@ -6,11 +6,12 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.engine import decide
+from gitops_bg.core.model.hooks import HookRun, HookType, OutboxMessage
 from gitops_bg.core.model.record import Restart
 from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.transitions.record.clocks import trust_no_future
 from tests.core.simulation import automatic, manual
-from tests.core.worlds import NOW, active, candidate, decided, legacy, pods, rising, world
+from tests.core.worlds import NOW, active, candidate, decided, digest, legacy, pods, rising, world
 
 AHEAD = NOW + timedelta(hours=3)
 DELAY = {"scale_down_delay_seconds": 300}
@@ -66,6 +67,14 @@ COUNTED_FROM = {
     "how long a version is on its way out": (
         world(legacy(1, retired_at=AHEAD), active(2)),
         lambda record: record.numbered(1).retirement.since,
+    ),
+    "since when a hook is asked": (
+        world(active(2), record={"hooks": (HookRun("ask", HookType.CONFIRM_ROLLOUT, digest(2), 2, since=AHEAD),)}),
+        lambda record: record.hook_state.runs[0].since,
+    ),
+    "when a message was put into the outbox": (
+        world(active(2), record={"deliveries": (OutboxMessage("log", 1, AHEAD, "Succeeded", digest(2), ""),)}),
+        lambda record: record.outbox.messages[0].at,
     ),
     "when evictions were asked for": (
         world(active(2), record={"restart": Restart(NOW, 2, begun=True, asked_at=AHEAD)}),

@@ -87,6 +87,16 @@ def test_is_taken_back(name):
     assert (version.stage, version.was_active) == (stage, served)
 
 
+def test_numbers_go_on_after_those_of_what_was_taken_back():
+    record = restore_memory(reborn(sets=(pods(1), pods(9)))).record
+    assert record.last_version == 9
+    assert (record.numbered(1).activated_at, record.numbered(9).activated_at) == (NOW, None)
+
+
+def test_an_epoch_is_the_beginning_of_the_uid():
+    assert restore_memory(reborn(observed={"app_uid": "0123456789-abc"})).record.epoch == "01234567"
+
+
 LEFT_ALONE = {
     "somebody else's": pods(2, ours=False, owner="theirs"),
     "one that is going away": pods(2, deleting=True),
@@ -145,7 +155,7 @@ def test_rebuilding_twice_ends_in_the_same_place():
 
 ENTRIES = tuple(LedgerEntry(number, NOW, Event.PROMOTED) for number in (1, 2, 3))
 ACKNOWLEDGED = {
-    "nothing of another epoch": (GitView(ledger_epoch="other", ledger_sequence=9), 3),
+    "nothing of another epoch": (GitView(ledger_epoch="other", ledger_sequence=2), 3),
     "none": (GitView(ledger_epoch="5eed", ledger_sequence=0), 3),
     "the first": (GitView(ledger_epoch="5eed", ledger_sequence=1), 2),
     "all": (GitView(ledger_epoch="5eed", ledger_sequence=3), 0),
@@ -157,6 +167,12 @@ def test_ledger_has_acknowledged(name):
     git, waiting = ACKNOWLEDGED[name]
     state = world(active(1), observed={"git": git}, record={"ledger": ENTRIES, "sequence": 3})
     assert len(acknowledge_ledger(state).record.ledger) == waiting
+
+
+def test_a_later_position_of_another_epoch_changes_no_number():
+    git = GitView(ledger_epoch="other", ledger_sequence=9)
+    state = world(active(1), observed={"git": git}, record={"ledger": ENTRIES, "sequence": 3})
+    assert acknowledge_ledger(state) is state
 
 
 def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():

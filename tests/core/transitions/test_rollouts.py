@@ -6,13 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_bg.core.model.analysis_runs import MeasurementResult
-from gitops_bg.core.model.metrics import AnalysisPhase, Metric, Plan
+from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
-from gitops_bg.core.model.record import RolloutOutcome
+from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.model.spec import AppSpec
-from gitops_bg.core.transitions.record.rollouts import MOST_ROLLOUTS
+from gitops_bg.core.transitions.record.rollouts import MOST_ROLLOUTS, note_rollouts
 from tests.core.simulation import Simulation, automatic, deployed, manual
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, world
 
 
 def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
@@ -218,3 +219,46 @@ def test_book_keeps_the_last_rollouts() -> None:
         world.push(str(number))
         world.settle()
     assert [one.number for one in world.record.rollouts] == list(range(4, MOST_ROLLOUTS + 4))
+
+
+def begun(number: int) -> Rollout:
+    return Rollout(number, number, digest(number), EARLIER)
+
+
+GIVEN_UP = {
+    "what serves, whatever its number": (
+        world(active(3), candidate(2, retiring=True), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.CANCELLED,
+    ),
+    "one that was there before": (
+        world(active(1), candidate(2), candidate(3, retiring=True), wants=2, record={"rollouts": (begun(3),)}),
+        RolloutOutcome.CANCELLED,
+    ),
+    "a newer one": (
+        world(active(1), candidate(2, retiring=True), candidate(3), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.SUPERSEDED,
+    ),
+    "one that the record does not know yet": (
+        world(active(1), candidate(2, retiring=True), wants=3, record={"rollouts": (begun(2),)}),
+        RolloutOutcome.SUPERSEDED,
+    ),
+}
+
+
+@pytest.mark.parametrize("wanted", GIVEN_UP)
+def test_candidate_that_was_given_up_while_the_target_names(wanted: str) -> None:
+    state, outcome = GIVEN_UP[wanted]
+    version = next(one for one in state.record.versions if one.retiring)
+    (ended,) = (one for one in note_rollouts(state).record.rollouts if one.version == version.number)
+    assert (ended.outcome, ended.finished_at) == (outcome, NOW)
+
+
+def test_what_serves_since_before_there_was_a_book_was_done_when_traffic_came() -> None:
+    (served,) = note_rollouts(world(active(1))).record.rollouts
+    assert (served.outcome, served.finished_at) == (RolloutOutcome.PROMOTED, active(1).activated_at)
+
+
+def test_what_was_judged_is_done_with_the_verdict() -> None:
+    run = AnalysisRun(AnalysisStage.POST, digest(1), 1, finding=AnalysisPhase.SUCCESSFUL)
+    (served,) = note_rollouts(world(active(1), record={"analysis": (run,)})).record.rollouts
+    assert served.finished_at == NOW
