@@ -7,13 +7,14 @@ from datetime import timedelta
 import pytest
 
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
+from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import OperatorCommand
 from gitops_bg.core.model.record import Rollout, RolloutOutcome
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.transitions.record.rollouts import MOST_ROLLOUTS, note_rollouts
 from tests.core.simulation import Simulation, automatic, deployed, manual
-from tests.core.worlds import EARLIER, NOW, active, candidate, digest, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, world
 
 
 def pushed(spec: AppSpec, tag: str = "2", *, bad: bool = False) -> Simulation:
@@ -194,6 +195,13 @@ def test_promotion_in_full_is_said_to_be_one() -> None:
     assert world.record.rollouts[-1].outcome is RolloutOutcome.ROLLED_BACK
 
 
+def test_two_people_are_waited_for_at_once() -> None:
+    """At a manual gate, and to merge."""
+    world = pushed(manual(hooks=(Hook("go", HookType.CONFIRM_PROMOTION, manual=True),)))
+    assert {gate.kind for gate in world.decide().gates if not gate.open} == {"manual", "approval"}
+    assert world.record.rollouts[-1].waiting_since == world.now
+
+
 def test_countdown_is_no_waiting_for_people() -> None:
     world = pushed(automatic(auto_promotion_seconds=60))
     world.later(seconds=61)
@@ -262,3 +270,8 @@ def test_what_was_judged_is_done_with_the_verdict() -> None:
     run = AnalysisRun(AnalysisStage.POST, digest(1), 1, finding=AnalysisPhase.SUCCESSFUL)
     (served,) = note_rollouts(world(active(1), record={"analysis": (run,)})).record.rollouts
     assert served.finished_at == NOW
+
+
+def test_book_that_begins_has_what_is_wanted_and_nothing_of_the_past() -> None:
+    versions = (legacy(1, retiring=False), active(2), candidate(3, retiring=True), candidate(4))
+    assert [one.version for one in note_rollouts(world(*versions, wants=4)).record.rollouts] == [2, 4]

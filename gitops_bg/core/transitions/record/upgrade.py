@@ -20,17 +20,14 @@ def upgraded(world: World) -> World:
         served, key=lambda one: (one.digest == record.routing.traffic, one.left_at or one.activated_at, one.number)
     )
     places = {version.digest: place for place, version in enumerate(arrivals, 1)}
-    record = replace(
-        _with_facts(record),
-        routing=replace(
-            _with_facts(record).routing,
-            activations=_order(record, served),
-            past_digests=(),
-            moves=max(record.routing.moves, len(arrivals)),
-        ),
-        versions=tuple(_without_facts(one, places.get(one.digest, 0)) for one in record.versions),
+    routing = replace(
+        record.routing,
+        activations=_order(record, served),
+        past_digests=(),
+        moves=max(record.routing.moves, len(arrivals)),
     )
-    return world.with_record(record)
+    versions = tuple(_without_facts(one, places.get(one.digest, 0)) for one in record.versions)
+    return world.with_record(replace(_with_facts(record), routing=routing, versions=versions))
 
 
 def _order(record: Record, served: list[Version]) -> tuple[str, ...]:
