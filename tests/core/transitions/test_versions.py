@@ -316,3 +316,26 @@ def test_came_before(name):
     one, other, before = ORDER[name]
     record = Record(routing=Routing(activations=(digest(1), digest(2))))
     assert record.came_before(digest(one), digest(other)) is before
+
+
+LET_GO = {
+    "the target names what serves, whatever its number": (
+        world(active(3), candidate(2), wants=3),
+        (Event.CANCELLED, "the target names the active version again"),
+    ),
+    "the target names what serves, which is older": (
+        world(active(1), candidate(2), wants=1),
+        (Event.CANCELLED, "the target names the active version again"),
+    ),
+    "the target names a newer one": (
+        world(active(1), candidate(2), wants=3),
+        (Event.SUPERSEDED, "the target names a newer version"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LET_GO)
+def test_candidate_is_let_go_where(name):
+    state, (event, reason) = LET_GO[name]
+    (entry,) = (one for one in choose_candidate(state).record.ledger if one.from_digest == digest(2))
+    assert (entry.event, entry.reason) == (event, reason)
