@@ -13,7 +13,14 @@ from gitops_bg.core.model.record import Event, Hold, Record, Routing, Switch, Sw
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Color, Snapshot, Source, Stage
 from gitops_bg.core.transitions.traffic.switching import settle_switch
-from gitops_bg.core.transitions.versions.versions import PAST_DIGESTS, choose_candidate, forget, register, start_rollout
+from gitops_bg.core.transitions.versions.versions import (
+    PAST_DIGESTS,
+    choose_candidate,
+    forget,
+    register,
+    retain,
+    start_rollout,
+)
 from tests.core.simulation import automatic, deployed, manual, template
 from tests.core.worlds import (
     NOW,
@@ -339,3 +346,33 @@ def test_candidate_is_let_go_where(name):
     state, (event, reason) = LET_GO[name]
     (entry,) = (one for one in choose_candidate(state).record.ledger if one.from_digest == digest(2))
     assert (entry.event, entry.reason) == (event, reason)
+
+
+def without_text(number: int) -> Snapshot:
+    return Snapshot(digest(number), "")
+
+
+def test_version_that_is_wanted_again_has_its_text_from_the_replica_set_that_kept_it():
+    bare = archived(1, snapshot=without_text(1))
+    state = world(bare, active(2), sets=(pods(1, 0), pods(2)))
+    assert retain(state, bare).snapshot == template("1")
+    assert start_rollout(state, bare).record.numbered(1).snapshot == template("1")
+
+
+def test_version_that_never_served_did_not_before_it_is_registered_either():
+    fresh = register(world(active(1)), template("2"), source(2)).record.numbered(2)
+    assert (fresh.activated_at, fresh.left_at) == (None, None)
+
+
+TEXTS = {
+    "of a warm version is kept": (legacy(1), template("1").text),
+    "of an archived one is left to its ReplicaSet": (archived(1), ""),
+    "of an archived one that has none stays away": (archived(1, snapshot=without_text(1)), ""),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text(name):
+    version, text = TEXTS[name]
+    state = world(version, legacy(2), active(3), sets=(pods(1), pods(2), pods(3)))
+    assert forget(state).record.numbered(1).snapshot.text == text
