@@ -1,8 +1,11 @@
 """The condition of an app that cannot be looked at: it says what to do about it."""
 
 from gitops_bg.core.errors import InternalError
+from gitops_bg.core.model.decision import Condition, Decision, Phase
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.core.status.internal_error import RecordUnreadable, internal_error
+from gitops_bg.core.status.internal_error import RecordUnreadable, broken, internal_error
+from gitops_bg.core.status.kstatus import kstatus_of
 
 APP = AppKey("shop", "web")
 
@@ -18,3 +21,23 @@ def test_a_record_that_nobody_can_read_has_the_command_that_makes_it_anew():
     assert (told.type, told.status, told.reason) == ("InternalError", True, "RecordUnreadable")
     assert "kubectl patch bgd web -n shop --subresource=status --type=merge" in told.message
     assert """'{"status":{"record":null}}'""" in told.message
+
+
+def test_app_that_a_bug_keeps_from_being_looked_at_is_degraded_by_every_condition_that_follows_from_its_phase():
+    why = internal_error(APP, InternalError("KeyError: 'a'"))
+    healthy = Condition("Healthy", True, "Healthy", "v1 is live")
+    progressing = Condition("Progressing", True, "NewReplicaSetAvailable", "v1 has arrived")
+    decision = Decision((), Record(), Phase.HEALTHY, (healthy, *kstatus_of(Phase.HEALTHY, "v1 is live"), progressing))
+    shown = broken(decision, why)
+    assert shown.phase is Phase.DEGRADED
+    assert {one.type: one.status for one in shown.conditions} == {
+        "Healthy": False,
+        "Ready": False,
+        "Reconciling": False,
+        "Stalled": True,
+        "Progressing": True,
+        "InternalError": True,
+    }
+    changed = [one for one in shown.conditions if one.type != "Progressing"]
+    assert {(one.reason, one.message) for one in changed} == {(why.reason, why.message)}
+    assert progressing in shown.conditions
