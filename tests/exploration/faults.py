@@ -271,7 +271,7 @@ FAULTS = (
     Fault(
         "good pods are taken for bad ones",
         "transitions.traffic.stabilization",
-        "is_unready = world.available(active.digest) < min(probation.pods, world.full_size)",
+        "is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)",
         "is_unready = True",
         "v2 on probation",
         3,
