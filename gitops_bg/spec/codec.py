@@ -19,6 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.stored import INLINED, NOT_STORED, STORED_AS
 from gitops_bg.spec.yaml.paths import Path, written
 from gitops_bg.spec.yaml.reader import kind_of
 
@@ -28,13 +29,6 @@ Decode = Callable[[Any], Any]
 
 TAG = "action"
 """The key that tells the members of a union of dataclasses apart; its value is the name of the class."""
-
-STORED_AS = "stored as"
-"""In the metadata of a field of a dataclass: the name that its key is made from, where that is not the field's."""
-
-INLINED = "inlined"
-"""In the metadata of a field that is a dataclass: its fields are stored beside those of what it is in. Where it may be
-None, the value is the name of one more, which says whether it is there."""
 
 _MISSING: Any = object()
 
@@ -289,6 +283,7 @@ def _fields(kind: Any) -> list[_Field]:
     return [
         _Field(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
         for one in dataclasses.fields(kind)
+        if one.metadata != NOT_STORED
     ]
 
 

@@ -4,7 +4,7 @@ The CustomResourceDefinition (`crd`), what the agent saves (``cluster.reporting.
 table in docs/status.md are made from it. Descriptions are for users. Decides nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from datetime import datetime
 from typing import Annotated, Any, Self
 
@@ -203,10 +203,20 @@ class Status(Part):
 
     @classmethod
     def read(cls, stored: object) -> Self:
-        """What a live status says, whichever release wrote it. What somebody else wrote there is left out."""
+        """What a live status says, whichever release wrote it. What somebody else wrote there is left out, alone."""
         given = dict(stored) if isinstance(stored, Mapping) else {}
         try:
-            return cls.model_validate(given)
+            return cls.model_validate(given, by_alias=True, by_name=False)
         except ValidationError as error:
-            wrong = {each["loc"][0] for each in error.errors()}
-            return cls.model_validate({key: value for key, value in given.items() if key not in wrong})
+            wrong = {each["loc"][:2] for each in error.errors()}
+        sound = {key: _without(value, key, wrong) for key, value in given.items() if (key,) not in wrong}
+        return cls.model_validate(sound, by_alias=True, by_name=False)
+
+
+def _without(value: object, key: str, wrong: Set[tuple[int | str, ...]]) -> object:
+    """A list or an object without the items that are wrong there."""
+    if isinstance(value, list):
+        return [item for place, item in enumerate(value) if (key, place) not in wrong]
+    if isinstance(value, Mapping):
+        return {name: item for name, item in value.items() if (key, name) not in wrong}
+    return value

@@ -4,6 +4,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.stored import STORED_AS
 
 OWN = "record"
 
@@ -15,7 +16,7 @@ def places() -> dict[str, tuple[str, str]]:
         part = getattr(Record(), one.name)
         inner = fields(part) if is_dataclass(part) else (one,)
         owner = one.name if is_dataclass(part) else OWN
-        found |= {each.metadata.get("stored as", each.name): (owner, each.name) for each in inner}
+        found |= {each.metadata.get(STORED_AS, each.name): (owner, each.name) for each in inner}
     return found
 
 

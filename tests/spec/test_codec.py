@@ -14,7 +14,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import ScaleReplicaSet
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, begin, id_of, take
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.decision import Decision, GateResult, Phase
 from gitops_bg.core.model.desired import Desired, LedgerMemory
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
 from gitops_bg.core.model.observed import Observed
@@ -142,6 +142,11 @@ def test_way_out_of_a_version_is_stored_as_the_releases_before_stored_it() -> No
 @pytest.mark.parametrize("nothing", [{}, {"retiring": False}, {"retiredAt": "2026-03-01T12:00:00Z"}])
 def test_version_that_is_wanted_has_no_way_out(nothing: dict[str, Any]) -> None:
     assert from_json(Version, {**VERSION, **nothing}).retirement is None
+
+
+def test_what_only_people_read_is_not_stored() -> None:
+    gate = GateResult("manual", False, "closed", remedy="gitops-bg gate open web")
+    assert to_json(gate) == {"kind": "manual", "open": False, "reason": "closed"}
 
 
 def test_renamed_field_is_stored_as_the_releases_before_stored_it() -> None:

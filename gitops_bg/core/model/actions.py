@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.record import Event, LedgerEntry, SwitchKind
+from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import (
     NO_METADATA,
     AntiAffinityTerm,
@@ -207,7 +208,7 @@ class SwitchTraffic:
     from_digest: str
     number: int
     digest: str
-    switch_kind: SwitchKind = field(metadata={"stored as": "lane"})
+    switch_kind: SwitchKind = field(metadata={STORED_AS: "lane"})
     needs_available: int
     create: bool = False
     several: bool = False

@@ -8,6 +8,7 @@ from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.analysis_runs import MeasurementRequest
 from gitops_bg.core.model.hooks import HookCall
 from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.stored import NOT_STORED
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class GateResult:
     open: bool
     reason: str
     until: datetime | None = None
-    remedy: str = field(default="", compare=False)
+    remedy: str = field(default="", compare=False, metadata=NOT_STORED)
     """What a person can do about it while it is shut, for who asks (``explain``); in no status. Empty: wait."""
 
 

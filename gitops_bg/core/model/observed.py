@@ -7,6 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.hooks import HookResponse
+from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
 
@@ -194,7 +195,7 @@ class Observed:
     former_services: tuple[ServiceView, ...] = ()
     """Those that the live BlueGreenDeployment or the record names as active, and Git no longer names."""
     preview_service: ServiceView | None = None
-    auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={"stored as": "companions"})
+    auxiliary_objects: tuple[AuxiliaryView, ...] = field(default=(), metadata={STORED_AS: "companions"})
     pods: tuple[PodView, ...] | None = None
     """The pods of the app; None unless a restart has begun: nobody else looks at them."""
     pods_refused: str = ""

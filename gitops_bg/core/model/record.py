@@ -14,6 +14,7 @@ from gitops_bg.core.model.hooks import HookRun, OpenGate, OutboxMessage
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.main import NO_MAIN, Main
 from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.stored import INLINED, STORED_AS
 from gitops_bg.core.model.version import Version
 
 
@@ -176,7 +177,7 @@ class Switch:
 
     from_digest: str
     to_digest: str
-    switch_kind: SwitchKind = field(metadata={"stored as": "lane"})
+    switch_kind: SwitchKind = field(metadata={STORED_AS: "lane"})
     decided_at: datetime
     commit: str = ""
     by: str = ""
@@ -296,9 +297,9 @@ class SeenInGit:
 class Analyses:
     """What was measured."""
 
-    runs: tuple[AnalysisRun, ...] = field(default=(), metadata={"stored as": "analysis"})
+    runs: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "analysis"})
     """At most one run a stage: the last."""
-    past: tuple[AnalysisRun, ...] = field(default=(), metadata={"stored as": "past_runs"})
+    past: tuple[AnalysisRun, ...] = field(default=(), metadata={STORED_AS: "past_runs"})
     """Those that made room for these, oldest first, without what was asked and with the last answers only."""
 
 
@@ -306,7 +307,7 @@ class Analyses:
 class HookState:
     """What hooks that gate a rollout have answered, and which manual gates are open."""
 
-    runs: tuple[HookRun, ...] = field(default=(), metadata={"stored as": "hooks"})
+    runs: tuple[HookRun, ...] = field(default=(), metadata={STORED_AS: "hooks"})
     """For the rollouts that are on their way."""
     open_gates: tuple[OpenGate, ...] = ()
 
@@ -315,9 +316,9 @@ class HookState:
 class Outbox:
     """What hooks are still to be told (``core.transitions.notifications``)."""
 
-    messages: tuple[OutboxMessage, ...] = field(default=(), metadata={"stored as": "deliveries"})
+    messages: tuple[OutboxMessage, ...] = field(default=(), metadata={STORED_AS: "deliveries"})
     """Oldest first."""
-    last_number: int = field(default=0, metadata={"stored as": "delivery"})
+    last_number: int = field(default=0, metadata={STORED_AS: "delivery"})
     """The number of the last of them."""
     told: int = 0
     """The last ledger entry that hooks are told of, or need not be."""
@@ -346,7 +347,7 @@ class OperatorState:
 
 Part = Routing | SeenInGit | Analyses | HookState | Outbox | OperatorState
 
-_INLINED = {"inlined": ""}
+_INLINED = {INLINED: ""}
 """Stored beside the record's other fields, as before the record had parts: releases on both sides read each other's."""
 
 
@@ -376,7 +377,7 @@ class Record:
     operator: OperatorState = field(default=OperatorState(), metadata=_INLINED)
     replicas: int | None = None
     """The size the target asked for last; None where none was seen. A target that breaks must not shrink the app."""
-    auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={"stored as": "companions"})
+    auxiliary_objects: tuple[AuxiliaryObject, ...] = field(default=(), metadata={STORED_AS: "companions"})
     """Those that Git names, and those that it named and that may still be live; sorted."""
     autoscaler: Autoscaler | None = None
     """Who decides how many pods the live version has; None: the target's ``replicas``."""
@@ -446,4 +447,4 @@ class Record:
         return replace(self, **{_NAMES[type(part)]: part})  # type: ignore[arg-type]
 
 
-_NAMES = {type(each.default): each.name for each in fields(Record) if "inlined" in each.metadata}
+_NAMES = {type(each.default): each.name for each in fields(Record) if INLINED in each.metadata}

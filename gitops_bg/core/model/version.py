@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from gitops_bg.core.model.stored import INLINED, STORED_AS
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class AppKey:
@@ -137,9 +139,9 @@ class Stabilization:
 class Retirement:
     """The way out of a version that nothing wants: its pods stay for a while, then it goes to the archive."""
 
-    since: datetime | None = field(default=None, metadata={"stored as": "retired_at"})
+    since: datetime | None = field(default=None, metadata={STORED_AS: "retired_at"})
     """With the delay that the spec says, this gives ``until``. None: an older release did not write it down."""
-    until: datetime | None = field(default=None, metadata={"stored as": "scale_down_at"})
+    until: datetime | None = field(default=None, metadata={STORED_AS: "scale_down_at"})
     """None: without a deadline."""
     aborted: bool = False
     """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
@@ -166,13 +168,13 @@ class Version:
     routed_at: datetime | None = None
     """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
     left_at: datetime | None = None
-    retirement: Retirement | None = field(default=None, metadata={"inlined": "retiring"})
+    retirement: Retirement | None = field(default=None, metadata={INLINED: "retiring"})
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
     """Which movement of live traffic (``Record.routing.moves``) brought it here last; 0 where that is not known."""
     rolled_back: bool = False
     """Of an older release (``core.transitions.record.upgrade``)."""
-    stabilization: Stabilization | None = field(default=None, metadata={"stored as": "probation"})
+    stabilization: Stabilization | None = field(default=None, metadata={STORED_AS: "probation"})
     """Set by a promotion; None once it has proven itself, and for every version that is not active."""
     unproven: bool = False
     """Traffic left it before it had proven itself: an abort prefers those that had."""

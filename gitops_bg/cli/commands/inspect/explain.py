@@ -1,6 +1,6 @@
 """`explain`: why an app is where it is: the engine decides on fresh facts, its gates are shown; writes nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -112,7 +112,7 @@ def _json(found: _Findings) -> dict[str, Any]:
         "active": _named(decision, decision.record.routing.traffic),
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
         "gates": [
-            to_json(replace(gate, remedy=""))
+            to_json(gate)
             | {
                 "open": gate.open,
                 "counts": _counts(found, gate),

@@ -109,7 +109,7 @@ def _json(facts: Facts, steps: list[Decision]) -> dict[str, Any]:
             {"action": type(action).__name__, "sentence": str(action), "arguments": to_json(action)}
             for action in _actions(steps)
         ],
-        "gates": [to_json(replace(gate, remedy="")) | {"open": gate.open} for gate in last.gates],
+        "gates": [to_json(gate) | {"open": gate.open} for gate in last.gates],
         "problems": [to_json(problem) for problem in facts.desired.problems],
         "wakeAt": last.wake_at.isoformat() if last.wake_at else None,
     }
