@@ -60,10 +60,10 @@ def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
     assert value(metrics, "decision_seconds_count") == 2
     assert value(metrics, "actions_total", **OF_WEB, action="SwitchTraffic") == 1
     assert value(metrics, "errors_total", **OF_WEB, reason="Transient") == 1
-    assert value(metrics, "switches_total", **OF_WEB, switch_kind="rollback") == 1
-    assert value(metrics, "switch_seconds_sum", switch_kind="rollback") == 0.2
-    assert value(metrics, "switch_seconds_bucket", switch_kind="rollback", le="0.25") == 1
-    assert value(metrics, "switch_seconds_bucket", switch_kind="rollback", le="0.1") == 0
+    assert value(metrics, "switches_total", **OF_WEB, lane="rollback") == 1
+    assert value(metrics, "switch_seconds_sum", lane="rollback") == 0.2
+    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.25") == 1
+    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.1") == 0
     assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
     assert value(metrics, "kubernetes_events_total", **OF_WEB, type="Normal", reason="RolloutCompleted") == 1
     assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", finding="Failed") == 1
