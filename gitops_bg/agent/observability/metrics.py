@@ -83,22 +83,22 @@ class Metrics:
         if result.begun_at is not None:
             self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
 
-    def told(self, app: AppKey, kind: str, reason: str) -> None:
+    def kubernetes_event(self, app: AppKey, kind: str, reason: str) -> None:
         """A Kubernetes Event about the app; ``kind`` is ``Normal`` or ``Warning``."""
         self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
 
-    def rollout_passed(self, app: AppKey, stretch: RolloutStage, seconds: float) -> None:
-        """A rollout has come to the end of a stretch, which took so long."""
-        self._apps.stretches.observe(app, stretch, seconds)
+    def rollout_passed(self, app: AppKey, stage: RolloutStage, seconds: float) -> None:
+        """A rollout has come to the end of a stage, which took so long."""
+        self._apps.stages.observe(app, stage, seconds)
 
     def rollout_ended(self, app: AppKey, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
         """A rollout has ended, ``seconds`` after it began; for ``waited`` of them it waited for people."""
         self._apps.rollouts.observe(app, outcome, seconds)
         self._apps.waits.observe(app, outcome, waited)
 
-    def analysed(self, app: AppKey, stage: AnalysisStage, finding: AnalysisPhase) -> None:
+    def analysed(self, app: AppKey, stage: AnalysisStage, phase: AnalysisPhase) -> None:
         """An analysis run has ended."""
-        self._apps.analyses.labels(*_labels(app), stage, finding).inc()
+        self._apps.analyses.labels(*_labels(app), stage, phase).inc()
 
     def app_info(
         self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
@@ -171,15 +171,15 @@ class _AppSeries:
         self.actions = counter("actions", "Actions carried out, by their class.", "action")
         self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
         self.events = counter("events", "Ledger entries made, by their event.", "event")
-        self.switches = counter("switches", "Switches of live traffic, by lane.", "lane")
+        self.switches = counter("switches", "Switches of live traffic, by kind.", "kind")
         self.measurements = counter(
-            "analysis_measurements", "Measurements counted, by what they came to.", "provider", "finding"
+            "analysis_measurements", "Measurements counted, by how each ended.", "provider", "phase"
         )
         self.kubernetes_events = counter(
             "kubernetes_events", "Kubernetes Events about the app, by type and reason.", "type", "reason"
         )
-        self.analyses = counter("analysis_runs", "Analysis runs that ended, by what they found.", "stage", "finding")
-        self.stretches = AppHistogram(
+        self.analyses = counter("analysis_runs", "Analysis runs that ended, by how.", "stage", "phase")
+        self.stages = AppHistogram(
             "gitops_bg_rollout_stage_duration_seconds",
             "Time a rollout took from one stage to the next: available, promoted, switched, settled; and in total.",
             "stage",
@@ -235,7 +235,7 @@ class _AppSeries:
             self._described.pop(app, None)
             for family in self._families():
                 family.remove_by_labels(_names(app))
-        for series in (self.replicas, self.stretches, self.rollouts, self.waits):
+        for series in (self.replicas, self.stages, self.rollouts, self.waits):
             series.forget(app)
 
     def _families(self) -> Iterator[MetricWrapperBase]:
@@ -285,7 +285,7 @@ class _ProcessSeries:
         self.measuring_seconds = seconds(
             "analysis_measurement", "Time to take a measurement, by provider.", _MEASURING, "provider"
         )
-        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by lane.", _SWITCH, "lane")
+        self.switch_seconds = seconds("switch", "Time from decision to moved live traffic, by kind.", _SWITCH, "kind")
 
 
 def _labels(app: AppKey) -> tuple[str, str]:

@@ -64,7 +64,7 @@ class EventRecorder:
 
     def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:
         """One Kubernetes Event, counted."""
-        self._metrics.told(app, "Warning" if warning else "Normal", reason)
+        self._metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
         self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
 
     def _tell_history(self, app: AppKey, decision: Decision) -> None:
@@ -89,8 +89,8 @@ class EventRecorder:
         self.event(app, EVENTS[entry.event].reason, message, warning=severity_of(entry) is not Severity.INFO)
 
     def _measure(self, app: AppKey, before: Record, after: Record) -> None:
-        for stretch in passed(before, after):
-            self._metrics.rollout_passed(app, stretch.stretch, stretch.seconds)
+        for duration in passed(before, after):
+            self._metrics.rollout_passed(app, duration.stage, duration.seconds)
         for rollout in ended(before, after):
             if rollout.outcome and rollout.finished_at:
                 seconds = (rollout.finished_at - rollout.started_at).total_seconds()

@@ -1,6 +1,6 @@
-"""How far a rollout has got, and how long each stretch took: push → available → promoted → switched → settled.
+"""How far a rollout has got, and how long each stage took: push → available → promoted → switched → settled.
 
-The times are kept in the record, so that a stretch is measured once, whoever restarts. Decides nothing.
+The times are kept in the record, so that a stage is measured once, whoever restarts. Decides nothing.
 """
 
 from collections.abc import Iterator
@@ -30,10 +30,10 @@ class RolloutStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StageDuration:
-    """One stretch that a rollout has just come to the end of."""
+    """One stage that a rollout has just come to the end of."""
 
     rollout: int
-    stretch: RolloutStage
+    stage: RolloutStage
     seconds: float
 
 
@@ -57,18 +57,18 @@ def reached(world: World, rollout: Rollout) -> Rollout:
 
 
 def passed(before: Record, after: Record) -> Iterator[StageDuration]:
-    """The stretches that ended between two records of an app, oldest rollout first."""
+    """The stages that ended between two records of an app, oldest rollout first."""
     known = {rollout.number: _milestones(rollout) for rollout in before.rollouts}
     for rollout in after.rollouts:
         yield from _passed(rollout, known.get(rollout.number, {}))
 
 
 def _passed(rollout: Rollout, known: dict[RolloutStage, datetime]) -> Iterator[StageDuration]:
-    """A milestone out of order (somebody merged before the pods were available) ends a stretch of no length."""
+    """A milestone out of order (somebody merged before the pods were available) ends a stage of no length."""
     begun = rollout.started_at
-    for stretch, moment in _milestones(rollout).items():
-        if stretch not in known:
-            yield StageDuration(rollout.number, stretch, max(0.0, (moment - begun).total_seconds()))
+    for stage, moment in _milestones(rollout).items():
+        if stage not in known:
+            yield StageDuration(rollout.number, stage, max(0.0, (moment - begun).total_seconds()))
         begun = max(begun, moment)
     if rollout.settled_at and RolloutStage.SETTLED not in known:
         yield StageDuration(
@@ -83,7 +83,7 @@ def _milestones(rollout: Rollout) -> dict[RolloutStage, datetime]:
         RolloutStage.SWITCHED: rollout.switched_at,
         RolloutStage.SETTLED: rollout.settled_at,
     }
-    return {stretch: moment for stretch, moment in moments.items() if moment}
+    return {stage: moment for stage, moment in moments.items() if moment}
 
 
 def _settled_at(rollout: Rollout, version: Version) -> datetime | None:

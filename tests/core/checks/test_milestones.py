@@ -1,4 +1,4 @@
-"""How far a rollout got and when, and that each stretch is measured once: push → available → … → settled."""
+"""How far a rollout got and when, and that each stage is measured once: push → available → … → settled."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MINUTE = timedelta(minutes=1)
 
 
 def told(world: Simulation, minutes: int = 0) -> list[tuple[str, float]]:
-    """Let time go on and everything happen; the stretches that ended meanwhile."""
+    """Let time go on and everything happen; the stages that ended meanwhile."""
     before = world.record
     world.later(minutes=minutes)
     world.settle()
-    return [(one.stretch.value, one.seconds) for one in passed(before, world.record)]
+    return [(one.stage.value, one.seconds) for one in passed(before, world.record)]
 
 
 def test_rollout_passes_its_milestones_one_after_the_other() -> None:
@@ -30,7 +30,7 @@ def test_rollout_passes_its_milestones_one_after_the_other() -> None:
     world.push("2")
     begun = world.record
     world.settle()
-    assert [one.stretch for one in passed(begun, world.record)] == [RolloutStage.AVAILABLE]
+    assert [one.stage for one in passed(begun, world.record)] == [RolloutStage.AVAILABLE]
     assert told(world, minutes=30) == [], "it waits for people"
     world.merge()
     said = dict(told(world))
@@ -101,18 +101,18 @@ STEPS = {
 
 
 @pytest.mark.parametrize("case", STEPS)
-def test_stretches_of(case: str) -> None:
+def test_stages_of(case: str) -> None:
     moments, expected = STEPS[case]
     after = Record(rollouts=(replace(ROLLOUT, **moments),))
-    assert [(one.stretch, one.seconds) for one in passed(Record(), after)] == expected
+    assert [(one.stage, one.seconds) for one in passed(Record(), after)] == expected
     assert list(passed(after, after)) == []
 
 
-def test_the_stretches_of_a_rollout_add_up_to_its_total() -> None:
+def test_the_stages_of_a_rollout_add_up_to_its_total() -> None:
     done = STEPS["all of it"][0]
     records = [Record(rollouts=(replace(ROLLOUT, **dict(list(done.items())[:count])),)) for count in range(5)]
     said = [one for before, after in pairwise(records) for one in passed(before, after)]
-    total = next(one for one in said if one.stretch is RolloutStage.TOTAL)
+    total = next(one for one in said if one.stage is RolloutStage.TOTAL)
     assert sum(one.seconds for one in said) == 2 * total.seconds
     assert {one.rollout for one in said} == {7}
 

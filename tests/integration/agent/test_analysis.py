@@ -88,7 +88,7 @@ def test_a_good_analysis_before_promotion_lets_it_through(web: App, backend: Bac
     assert [asked.path for asked in backend.asked] == [f"/{web.digest('v2').partition(':')[2][:10]}"]
     agent = web.scenario.agent
     assert agent is not None
-    labels = {"namespace": web.key.namespace, "app": "web", "provider": "web", "finding": "Successful"}
+    labels = {"namespace": web.key.namespace, "app": "web", "provider": "web", "phase": "Successful"}
     assert agent.metrics.registry.get_sample_value("gitops_bg_analysis_measurements_total", labels) == 1
     took = agent.metrics.registry.get_sample_value("gitops_bg_analysis_measurement_seconds_count", {"provider": "web"})
     assert took == 1

@@ -34,7 +34,7 @@ def told(web: App) -> list[str]:
     return [each["reason"] for each in web.scenario.events()]
 
 
-def test_each_stretch_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
+def test_each_stage_of_a_rollout_is_measured_once_and_not_again_after_a_restart(
     cluster: TestCluster, tmp_path: Path
 ) -> None:
     with scenario(cluster, tmp_path) as world:

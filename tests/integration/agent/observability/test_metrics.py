@@ -45,7 +45,7 @@ def everything(metrics: Metrics, app: AppKey) -> None:
     metrics.failed(app, "Transient")
     metrics.moved(app, SwitchKind.ROLLBACK, 0.2)
     metrics.event(app, Event.PROMOTED)
-    metrics.told(app, "Normal", "RolloutCompleted")
+    metrics.kubernetes_event(app, "Normal", "RolloutCompleted")
     metrics.rollout_passed(app, RolloutStage.PROMOTED, 90)
     metrics.rollout_ended(app, RolloutOutcome.PROMOTED, 120, 60)
     metrics.analysed(app, AnalysisStage.PRE, AnalysisPhase.FAILED)
@@ -60,13 +60,13 @@ def test_each_verb_about_an_app_moves_its_series(metrics: Metrics) -> None:
     assert value(metrics, "decision_seconds_count") == 2
     assert value(metrics, "actions_total", **OF_WEB, action="SwitchTraffic") == 1
     assert value(metrics, "errors_total", **OF_WEB, reason="Transient") == 1
-    assert value(metrics, "switches_total", **OF_WEB, lane="rollback") == 1
-    assert value(metrics, "switch_seconds_sum", lane="rollback") == 0.2
-    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.25") == 1
-    assert value(metrics, "switch_seconds_bucket", lane="rollback", le="0.1") == 0
+    assert value(metrics, "switches_total", **OF_WEB, kind="rollback") == 1
+    assert value(metrics, "switch_seconds_sum", kind="rollback") == 0.2
+    assert value(metrics, "switch_seconds_bucket", kind="rollback", le="0.25") == 1
+    assert value(metrics, "switch_seconds_bucket", kind="rollback", le="0.1") == 0
     assert value(metrics, "events_total", **OF_WEB, event="promoted") == 1
     assert value(metrics, "kubernetes_events_total", **OF_WEB, type="Normal", reason="RolloutCompleted") == 1
-    assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", finding="Failed") == 1
+    assert value(metrics, "analysis_runs_total", **OF_WEB, stage="pre", phase="Failed") == 1
     sizes = {"desired": 3, "current": 5, "updated": 2, "ready": 3, "available": 1, "unavailable": 2}
     assert {name: value(metrics, f"app_replicas_{name}", **OF_WEB) for name in sizes} == sizes
     assert value(metrics, "app_suspended_since_timestamp_seconds", **OF_WEB) == 1772323200
