@@ -81,7 +81,7 @@ class Repository:
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, self._mainline)
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
-        blobs = Blobs(mirror)
+        self._blobs = blobs = Blobs(mirror)
         self._files = Files(trees, blobs)
         self._offers = PromotionBranches(mirror, trees, blobs, self._files)
         self._committer = committer = Committer(mirror, clock)
@@ -401,5 +401,6 @@ class Repository:
 
     def _rebuild(self) -> None:
         self._mirror.rebuild()
+        self._blobs.forget()
         self._poller.look_again()
         self._suspect = False

@@ -5,12 +5,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from cachetools import LRUCache
+
 from gitops_bg.repo.git.errors import MirrorBroken, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 
 LARGEST_BYTES = 1024 * 1024
 _AT_ONCE = 2000
+_REMEMBERED_BYTES, _SMALL_BYTES = 4 * 1024 * 1024, 64 * 1024
+"""So much in all, and of one file, is known without asking: an id names the same content for ever."""
 _HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
 
 
@@ -34,6 +38,11 @@ class Blobs:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
+        self._known: LRUCache[str, bytes] = LRUCache(_REMEMBERED_BYTES, len)
+
+    def forget(self) -> None:
+        """Ask for everything again: the mirror is another one."""
+        self._known.clear()
 
     def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
         """The size in bytes of every blob; afterwards all of them are in the mirror.
@@ -41,7 +50,8 @@ class Blobs:
         Raises ``RemoteUnreachable`` where the remote does not hand them out.
         """
         wanted = sorted(set(blobs))
-        sizes = self._here(wanted)
+        sizes = {blob: len(self._known[blob]) for blob in wanted if blob in self._known}
+        sizes |= self._here([blob for blob in wanted if blob not in sizes])
         missing = [blob for blob in wanted if blob not in sizes]
         if missing:
             self._mirror.fetch_blobs(missing)
@@ -57,13 +67,14 @@ class Blobs:
 
     def contents(self, sizes: Mapping[str, int]) -> dict[str, bytes | None]:
         """`read` for blobs of which the sizes are known."""
-        contents: dict[str, bytes | None] = dict.fromkeys(sizes)
-        small = iter([blob for blob, size in sizes.items() if size <= LARGEST_BYTES])
-        while chunk := list(islice(small, _AT_ONCE)):
+        contents = {blob: self._known.get(blob) for blob in sizes}
+        unknown = iter([blob for blob, size in sizes.items() if contents[blob] is None and size <= LARGEST_BYTES])
+        while chunk := list(islice(unknown, _AT_ONCE)):
             answers = dict(_contents(self._mirror.local("cat-file", "--batch", stdin=_lines(chunk))))
             if len(answers) < len(chunk):
                 raise MirrorBroken(f"git cat-file: told {len(answers)} of {len(chunk)} objects")
             contents.update(answers)
+            self._known.update({blob: content for blob, content in answers.items() if len(content) <= _SMALL_BYTES})
         return contents
 
     def trees(self, names: Iterable[str]) -> dict[str, bytes]:

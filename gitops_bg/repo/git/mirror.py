@@ -4,9 +4,10 @@ It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_b
 """
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
+
+from cachetools import LRUCache
 
 from gitops_bg.core.names import PROMOTION_PREFIX
 from gitops_bg.repo.git.directory import MirrorDirectory
@@ -33,7 +34,7 @@ from gitops_bg.repo.write.messages import one_line
 
 _HEADS = "refs/heads/"
 _REMEMBERED = 10_000
-"""So many answers of git to which commit contains which other are kept."""
+"""So many answers of git are kept: which commit contains which other, and which commits are here."""
 _FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--filter=blob:none")
 # git has one exit status for all of it; the words only choose which of two errors of a *read* is shown.
 _DENIED = re.compile(
@@ -51,7 +52,8 @@ class Mirror:
         self._transport = transport_for(settings, self._directory.askpass)
         self._seen: str | None = None
         self._tracked: dict[str, str] | None = None
-        self._ancestry: OrderedDict[tuple[str, str], bool] = OrderedDict()
+        self._ancestry: LRUCache[tuple[str, str], bool] = LRUCache(_REMEMBERED)
+        self._here: LRUCache[str, bool] = LRUCache(_REMEMBERED)
         self._directory.claim()
         try:
             self.git = self._opened()
@@ -75,6 +77,7 @@ class Mirror:
         """Throw the mirror away and begin an empty one; the next fetch fills it."""
         self._tracked = None
         self._ancestry.clear()
+        self._here.clear()
         self._directory.wipe()
         self.git = self._opened()
 
@@ -201,8 +204,12 @@ class Mirror:
         """Whether the mirror has this commit. False for anything that is no full commit id. Nothing of it is read."""
         if not is_commit_id(commit):
             return False
-        told = self.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=f"{commit}\n".encode())
-        return told.output == b"commit\n"
+        if commit not in self._here:
+            told = self.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=f"{commit}\n".encode())
+            if told.output != b"commit\n":
+                return False
+            self._here[commit] = True
+        return True
 
     def commit(self, name: str) -> str:
         """The full id of a commit that is here, from it or an abbreviation that is unique; empty without one."""
@@ -225,8 +232,6 @@ class Mirror:
             raise self.broken(GitFailed("merge-base", finished))
         if finished.status in (0, 1):
             self._ancestry[ancestor, descendant] = finished.status == 0
-            if len(self._ancestry) > _REMEMBERED:
-                self._ancestry.popitem(last=False)
         return finished.status == 0
 
     def seen(self) -> str:
@@ -248,6 +253,7 @@ class Mirror:
 
     def tidy(self) -> None:
         """Pack what many small fetches left; for once a week."""
+        self._here.clear()
         self.local(*PARTIAL, "gc", "--quiet")
 
     def remote_error(self, command: str, finished: Finished) -> Exception:

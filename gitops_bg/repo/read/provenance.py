@@ -5,9 +5,11 @@ a merge is named only where it changed the file itself (an "evil" merge), otherw
 into the branch: the merge is named, because whoever merged a promotion approved it.
 """
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+
+from cachetools import LRUCache
 
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.git.mirror import Mirror
@@ -35,7 +37,7 @@ class Details:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
-        self._known: OrderedDict[str, Source] = OrderedDict()
+        self._known: LRUCache[str, Source] = LRUCache(_REMEMBERED)
 
     def of(self, commits: Iterable[str]) -> dict[str, Source]:
         """Those of these commits, by their ids."""
@@ -43,8 +45,6 @@ class Details:
         found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
         found |= self._read(wanted - found.keys())
         self._known.update(found)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
         return found
 
     def _read(self, commits: Collection[str]) -> dict[str, Source]:

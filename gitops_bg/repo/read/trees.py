@@ -4,10 +4,11 @@ Folders may hold one another many times over: ten in one another with ten entrie
 thousand million files in a few kilobytes. Git runs out of memory where it is asked to compare that to the bottom.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from sys import intern
+
+from cachetools import LRUCache
 
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
@@ -18,7 +19,9 @@ _EMPTY = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 """The folder that holds nothing, by the length of ids; git knows it without having it."""
 _REMEMBERED = 1000
-"""So many commits' folders are known without asking."""
+"""So many commits' folders, and entries of them, are known without asking."""
+_CHANGES, _FEW = 5000, 50
+"""So many changes in all, and of one pair, are known without asking: an id names the same folder for ever."""
 
 Pair = tuple[str, str]
 """The ids of a folder before and after; empty for one that is not there."""
@@ -59,7 +62,9 @@ class Trees:
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
-        self._roots: OrderedDict[str, str] = OrderedDict()
+        self._roots: LRUCache[str, str] = LRUCache(_REMEMBERED)
+        self._nodes: LRUCache[tuple[str, str], Node] = LRUCache(_REMEMBERED)
+        self._changes: LRUCache[Pair, tuple[Change, ...]] = LRUCache(_CHANGES, lambda changes: 1 + len(changes))
 
     def root(self, commit: str) -> str:
         """The id of the folder that a commit is of."""
@@ -77,13 +82,8 @@ class Trees:
         lacking = next((commit for commit, name in found.items() if " " in name), "")
         if lacking:
             raise MirrorBroken(f"git cat-file: {found[lacking]}")
-        self._remember(found)
-        return found
-
-    def _remember(self, found: Mapping[str, str]) -> None:
         self._roots.update(found)
-        while len(self._roots) > _REMEMBERED:
-            self._roots.popitem(last=False)
+        return found
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
         """What folders hold: the folder, the name, and what it is; in one command for all, one by one."""
@@ -91,9 +91,15 @@ class Trees:
 
     def at(self, commit: str, paths: Iterable[str]) -> dict[str, Node]:
         """What stands at these paths of a commit; one must not lie in another."""
-        told = self._mirror.told("ls-tree", "-z", self.root(commit), *paths)
-        nodes = (part.partition(b"\t") for part in told)
-        return {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
+        root, wanted = self.root(commit), list(paths)
+        found = {path: self._nodes[root, path] for path in wanted if (root, path) in self._nodes}
+        unknown = [path for path in wanted if path not in found]
+        if unknown:
+            nodes = (part.partition(b"\t") for part in self._mirror.told("ls-tree", "-z", root, *unknown))
+            there = {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
+            found |= {path: there.get(path, NOTHING) for path in unknown}
+        self._nodes.update({(root, path): node for path, node in found.items()})
+        return {path: node for path, node in found.items() if node != NOTHING}
 
     def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[Change]]:
         """What is different between each two folders, not what lies deeper; in one command for all."""
@@ -108,12 +114,28 @@ class Trees:
         return {pair: list(changes.values()) for pair, changes in found.items()}
 
     def _told(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Change]]:
-        called = {_called(pair): pair for pair in pairs if pair[0] != pair[1]}
-        if not called:
-            return
+        unknown = []
+        for pair in dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]):
+            known = self._changes.get(pair)
+            if known is None:
+                unknown.append(pair)
+            else:
+                yield from ((pair, change) for change in known)
+        if unknown:
+            yield from self._asked(unknown)
+
+    def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, Change]]:
+        called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
+        few: dict[Pair, list[Change]] = {pair: [] for pair in pairs}
         for name, change in _changes(self._mirror.told("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
-            yield called[name], change
+            pair = called[name]
+            if pair in few:
+                few[pair].append(change)
+            if len(few.get(pair, ())) > _FEW:
+                del few[pair]
+            yield pair, change
+        self._changes.update({pair: tuple(changes) for pair, changes in few.items()})
 
 
 def _called(pair: Pair) -> str:

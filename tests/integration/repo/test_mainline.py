@@ -63,7 +63,7 @@ def test_a_pull_that_merges_main_into_what_is_pushed_changes_no_order(
 ) -> None:
     """The parents are swapped then: by first parents alone, the promotion of others came in with the pull."""
     change(remote, TARGET, "3.0.0")
-    mine = remote.run("rev-parse", "HEAD")
+    mine = remote.tip
     remote.run("reset", "--hard", "--quiet", "HEAD~1")
     promotion = change(remote, PRIMARY, "2.0.0")
     remote.push()

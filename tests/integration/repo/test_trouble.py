@@ -154,14 +154,15 @@ class TestTheMirror:
     def test_a_damaged_one_is_cloned_again_by_a_poll(
         self, how: str, pushed: bool, repository: Repository, remote: GitRemote, tmp_path: Path
     ) -> None:
-        repository.files_of([WEB, API])
+        repository.files(WEB)
         repository.publish({WEB: batch(entry(1))})
         self.broken_by(tmp_path / "mirror" / "mirror.git", how)
         if pushed:
             remote.publish("Second", {"apps/shop/web/x.yaml": "a: 1"})
         else:
+            assert "target.yaml" in repository.files(WEB), "what was read is known"
             with pytest.raises(GitopsBgError):
-                repository.files(WEB)
+                repository.files(API)
         poll = repository.poll()
         assert poll.commit == remote.head()
         assert poll.changed == ({WEB} if pushed else set())
