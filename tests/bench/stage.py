@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import yaml
-
 from gitops_bg.core import names
 from tests.bench.agent_process import CLUSTER
 from tests.bench.apps import FIRST, MODELS, BenchApp, make_apps
@@ -21,12 +19,11 @@ from tests.bench.channel import Child
 from tests.bench.remote import BenchRemote
 from tests.bench.stamping import Stamp
 from tests.bench.watching import Watching
-from tests.support.clusters import ControlPlaneCluster, TestCluster
+from tests.support.clusters import ControlPlaneCluster, TestCluster, our_definition
 from tests.support.control_plane import assets
 from tests.support.paths import collection
 from tests.support.waiting import eventually
 
-_CRD = Path(__file__).parents[2] / "deploy" / "crd.yaml"
 _ALL_APPS = collection(names.API_VERSION, names.KIND)
 _STATE = f"gitops-bg/state/{CLUSTER}"
 
@@ -95,7 +92,7 @@ class Stage:
 
     def populate(self) -> None:
         """Bring every app to where an agent has nothing to do."""
-        self.cluster.install_crd(yaml.safe_load(_CRD.read_text()))
+        self.cluster.install_crd(our_definition())
         everywhere = {app.namespace for app in self.apps}
         models = MODELS if self.sandbox else ()
         self.remote.fill([*models, *self.apps])

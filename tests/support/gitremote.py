@@ -116,6 +116,19 @@ class GitRemote:
             raise GitRefused(f"git {' '.join(arguments)}: exit {done.returncode}\n{done.stderr.decode()}")
         return done.stdout.decode()
 
+    # What the clone is at. Read from its files: a test asks often, and a process of git costs more than all else.
+
+    @property
+    def checked_out(self) -> str:
+        """The branch of the clone that is checked out."""
+        return (self.clone / ".git" / "HEAD").read_text().strip().removeprefix("ref: refs/heads/")
+
+    @property
+    def tip(self) -> str:
+        """The commit that the clone has checked out."""
+        head = self.checked_out
+        return _loose(self.clone / ".git", head) or self.run("rev-parse", "HEAD")
+
     # What the user does in the clone.
 
     def write(self, path: str, text: str) -> None:
@@ -143,11 +156,11 @@ class GitRemote:
             env = {"GIT_AUTHOR_DATE": date.isoformat(), "GIT_COMMITTER_DATE": date.isoformat()}
         by = ["--author", author] if author else []
         self.run("commit", "--quiet", "--allow-empty", "-m", message, *by, env=env)
-        return self.run("rev-parse", "HEAD")
+        return self.tip
 
     def push(self, branch: str | None = None, *, permit: bool = False) -> None:
         """Push a branch (default: the checked-out one). `permit` passes the protection of `protect`."""
-        name = branch or self.run("rev-parse", "--abbrev-ref", "HEAD")
+        name = branch or self.checked_out
         self.run("push", "--quiet", "origin", f"{name}:{name}", env=self._permit(permit))
 
     def force_push(self, branch: str | None = None, to: str = "HEAD", *, permit: bool = False) -> None:
@@ -157,16 +170,16 @@ class GitRemote:
 
     def pull(self) -> str:
         """Bring in what others pushed to the checked-out branch, own commits on top. Returns the new head."""
-        name = self.run("rev-parse", "--abbrev-ref", "HEAD")
+        name = self.checked_out
         self.run("pull", "--quiet", "--rebase", "origin", name)
-        return self.run("rev-parse", "HEAD")
+        return self.tip
 
     def revert(self, sha: str) -> str:
         """`git revert`; of a merge commit, against its first parent. Returns the new commit."""
         parents = self.run("rev-list", "--parents", "-n", "1", sha).split()[1:]
         mainline = ["-m", "1"] if len(parents) > 1 else []
         self.run("revert", "--no-edit", *mainline, sha)
-        return self.run("rev-parse", "HEAD")
+        return self.tip
 
     def checkout(self, branch: str, *, new: bool = False) -> None:
         """Switch to a branch; `new` makes it from here. A branch that only the remote has is tracked."""
@@ -184,7 +197,7 @@ class GitRemote:
         text = message or f"Merge branch '{branch}'"
         self.run("merge", "--quiet", "--no-ff", "-m", text, f"origin/{branch}")
         self.push(permit=True)
-        return self.run("rev-parse", "HEAD")
+        return self.tip
 
     def delete_branch(self, branch: str) -> None:
         """Delete a branch of the remote."""
@@ -202,6 +215,8 @@ class GitRemote:
 
     def head(self, ref: str | None = None) -> str | None:
         """The commit a ref of the remote points to; None where there is none."""
+        if found := _loose(self.bare, ref or self.branch):
+            return found
         try:
             return self.run("rev-parse", "--verify", "--quiet", f"{ref or self.branch}^{{commit}}", cwd=self.bare)
         except GitRefused:
@@ -271,3 +286,9 @@ class GitRemote:
     @staticmethod
     def _permit(given: bool) -> dict[str, str]:
         return {MERGE_PERMIT: "yes"} if given else {}
+
+
+def _loose(repository: Path, branch: str) -> str:
+    """The commit of a branch that has a file of its own; empty for every other."""
+    file = repository / "refs" / "heads" / branch
+    return file.read_text().strip() if file.is_file() else ""

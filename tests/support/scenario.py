@@ -26,14 +26,13 @@ from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
 from tests.support.agents import agent_settings
-from tests.support.clusters import TestCluster, Write
+from tests.support.clusters import TestCluster, Write, our_definition
 from tests.support.gitremote import GitRefused, GitRemote
 from tests.support.paths import collection, replica_sets
 from tests.support.rawapi import Json
 from tests.support.readings import Version, entries_in, version_of
 from tests.support.waiting import PATIENCE, eventually
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
 STATE_BRANCH = "gitops-bg/state/test"
 
 
@@ -115,7 +114,7 @@ class Scenario:
             self.remote.pull()
             self.remote.push(permit=True)
         self.wake()
-        return self.remote.run("rev-parse", "HEAD")
+        return self.remote.tip
 
     def wake(self) -> None:
         """Have a running agent look at Git."""
@@ -293,7 +292,7 @@ class App:
     def primary_digest(self, ref: str = "") -> str:
         """The digest that main's `primary.yaml` (or another ref's) names; empty where there is none."""
         text = self.scenario.remote.show(ref or self.scenario.remote.branch, f"{self.folder}/primary.yaml")
-        return str(yaml.safe_load(text)["digest"]) if text else ""
+        return str(yaml.load(text, yaml.CSafeLoader)["digest"]) if text else ""
 
     def object(self) -> Json:
         """The live BlueGreenDeployment."""
@@ -405,7 +404,7 @@ def scenario(
     cluster: TestCluster, folder: Path, *, namespace: str = "", remote: GitRemote | None = None, **settings: Any
 ) -> Iterator[Scenario]:
     """A scenario without an agent yet, in a new namespace; all is stopped and deleted at the end."""
-    cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
+    cluster.install_crd(our_definition())
     made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
     try:
         yield made

@@ -12,12 +12,17 @@ PATIENCE = 60.0
 """Seconds. It ends a test that fails; one that passes is done long before, but for a machine on which all else runs."""
 
 
-def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float = 0.02, what: str = "") -> T:
+_FIRST, _GROWTH = 0.01, 1.3
+"""Seconds until the second look; each pause is longer: who looks all the time slows down what is looked at."""
+
+
+def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float = 0.08, what: str = "") -> T:
     """Call `probe` until what it returns is true, and return that; its AssertionErrors count as "not yet".
 
-    After `timeout` seconds: an AssertionError that names `what`, and the last answer or error.
+    No two looks are more than `every` seconds apart. After `timeout` seconds: an AssertionError that names `what`, and
+    the last answer or error.
     """
-    deadline = time.monotonic() + timeout
+    deadline, pause = time.monotonic() + timeout, _FIRST
     while True:
         try:
             answer = probe()
@@ -29,4 +34,5 @@ def eventually(probe: Callable[[], T], timeout: float = PATIENCE, every: float =
         if time.monotonic() > deadline:
             cause = last if isinstance(last, AssertionError) else None
             raise AssertionError(f"not within {timeout} s: {what or 'the condition'}; last: {last!r}") from cause
-        time.sleep(every)
+        time.sleep(pause)
+        pause = min(every, pause * _GROWTH)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.integration.cluster.scene import Scene, watching
-from tests.support.clusters import TestCluster
-
-DEPLOY = Path(__file__).parents[3] / "deploy"
+from tests.support.clusters import TestCluster, our_definition
 
 
 @pytest.fixture
 def served(cluster: TestCluster) -> TestCluster:
     """The cluster, with our kind."""
-    cluster.install_crd(yaml.safe_load((DEPLOY / "crd.yaml").read_text()))
+    cluster.install_crd(our_definition())
     return cluster
 
 

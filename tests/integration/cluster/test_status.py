@@ -22,9 +22,8 @@ from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, P
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.version import Color, Source, Stage, Version
-from tests.integration.cluster.conftest import DEPLOY
 from tests.integration.cluster.scene import Scene, snapshot, watching
-from tests.support.clusters import SandboxCluster
+from tests.support.clusters import DEPLOY, SandboxCluster
 from tests.support.paths import collection
 from tests.support.rawapi import MERGE
 from tests.support.waiting import eventually

@@ -14,7 +14,7 @@ SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 def _rewind(world: Scenario, commits: int = 1) -> str:
     """Somebody pushes from a clone that is so many commits behind. Returns what main was."""
     world.pull()
-    before = world.remote.run("rev-parse", "HEAD")
+    before = world.remote.tip
     world.remote.run("reset", "--quiet", "--hard", f"HEAD~{commits}")
     world.remote.force_push()
     world.wake()

@@ -38,7 +38,7 @@ class Author:
     def merge(self, *names: str, message: str = "Merge") -> str:
         self.remote.run("checkout", "--quiet", "main")
         self.remote.run("merge", "--quiet", "--no-ff", "-m", message, *(names or ("feature",)))
-        return self.remote.run("rev-parse", "HEAD")
+        return self.remote.tip
 
     def revert(self, *commits: str) -> str:
         return [self.remote.revert(commit) for commit in commits][-1]
