@@ -2,12 +2,10 @@
 
 from datetime import datetime, timedelta
 
-from gitops_bg.core.model.version import Version
+from gitops_bg.core.model.version import Stabilization
 from gitops_bg.core.world import World
 
 
-def stabilization_ends(world: World, version: Version) -> datetime | None:
-    """When time alone ends the probation of a version, for better or worse; None where it is on none."""
-    if version.stabilization is None:
-        return None
-    return version.stabilization.since + timedelta(seconds=world.spec.progress_deadline_seconds)
+def stabilization_ends(world: World, stabilization: Stabilization) -> datetime:
+    """When time alone ends the probation of a version, for better or worse."""
+    return stabilization.since + timedelta(seconds=world.spec.progress_deadline_seconds)

@@ -89,7 +89,7 @@ def _of_the_app(world: World, told: set[str]) -> Iterator[Deadline]:
 def _of_what_serves(world: World) -> Iterator[Deadline]:
     active, restart = world.active, world.record.operator.restart
     if active and active.stabilization:
-        ready, ends = world.available(active.digest), stabilization_ends(world, active)
+        ready, ends = world.available(active.digest), stabilization_ends(world, active.stabilization)
         reason = f"{ready} of {active.stabilization.pods} pods available: rolled back at its end"
         yield Deadline(PROBATION, active, reason, ends, shown=active.stabilization.unready)
     if active and not _fails(active) and world.full_size and not world.available(active.digest):

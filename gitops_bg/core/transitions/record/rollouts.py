@@ -119,7 +119,7 @@ def _is_judged(world: World, rollout: Rollout) -> bool:
 
 def _is_left(world: World) -> bool:
     """Whether traffic is on its way back: how that ends is known once it is there."""
-    return world.incoming is not None and world.switch_kind is SwitchKind.ROLLBACK
+    return world.switch_kind is SwitchKind.ROLLBACK
 
 
 def _waits_for_people(world: World) -> bool:

@@ -24,8 +24,7 @@ def watch_active(world: World) -> World:
     stabilization = _noted(world, active, active.stabilization)
     if stabilization != active.stabilization:
         return world.with_version(replace(active, stabilization=stabilization))
-    due = stabilization_ends(world, active)
-    if due is None or world.now < due:
+    if world.now < stabilization_ends(world, stabilization):
         return world
     return _fail(world, active, stabilization) if stabilization.unready else _prove(world, active)
 
