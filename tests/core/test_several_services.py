@@ -272,6 +272,13 @@ def test_former_service_moves_with_the_others():
     assert [action.name for action in switch_traffic(replace(state, now=LATE))] == ["web2"]
 
 
+def test_of_former_services_only_the_followed_ones_of_ours_move():
+    views = (service("web", 1), service("theirs", 1, ours=False), service("late", 1))
+    former = (LEFT, FormerService("theirs", NOW), FormerService("late", NOW - 300 * SECOND))
+    state = renamed(observed={"former_services": views}, record={"former_services": former})
+    assert [name for name, _ in state.active_services] == ["web2", "web"]
+
+
 @pytest.mark.parametrize(
     ("state", "reason", "said"),
     [

@@ -18,7 +18,7 @@ from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.hooks import Hook, HookType
 from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
-from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Hold, Override
 from gitops_bg.core.model.spec import OnExpire, PromoteVia, Suspension
 from tests.core.simulation import APP, automatic, manual
@@ -415,6 +415,33 @@ APPROVAL = {
 def test_approval(name):
     state, expected = APPROVAL[name]
     assert of_kind(gates_to_show(state), GateKind.APPROVAL) == expected
+
+
+BRANCH = "gitops-bg/promote/shop/web"
+OFFERED = {"git": GitView(promotion=PromotionBranch(digest(2), digest(1)))}
+BY_HAND = replace(manual(), promote_via=PromoteVia.COMMIT)
+REMEDIES = {
+    "pullRequest, before the offer": (
+        waiting(),
+        f"the agent offers it on {BRANCH} once nothing else stands in the way",
+    ),
+    "pullRequest, once it is offered": (
+        waiting(observed=OFFERED),
+        f"merge the branch {BRANCH}, or: gitops-bg promote shop/web",
+    ),
+    "commit: nothing is offered": (waiting(spec=BY_HAND), "gitops-bg promote shop/web"),
+    "commit, automatic, where main refuses it: that is offered": (
+        waiting(spec=replace(automatic(), promote_via=PromoteVia.COMMIT), observed=REFUSED),
+        f"the agent offers it on {BRANCH} once nothing else stands in the way",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_who_promotes(name):
+    state, expected = REMEDIES[name]
+    (remedy,) = (gate.remedy for gate in gates_to_show(state) if gate.kind is GateKind.APPROVAL)
+    assert remedy == expected
 
 
 SHOWN = {

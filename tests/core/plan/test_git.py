@@ -6,6 +6,7 @@ import pytest
 
 from gitops_bg.core.model.desired import Missing, Problem
 from gitops_bg.core.model.digest import short
+from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.record import Cause, Event, Hold, LedgerEntry, Lift, Override
 from gitops_bg.core.model.spec import PreviewSwitch, PromoteVia, Suspension
@@ -121,6 +122,14 @@ WRITTEN = {
     "a rollback that main refused, and takes now: the commit, and the offer stands until main has it": (
         world(active(1), legacy(2), names_=2, record=BACK, observed=git(1, base=2)),
         [commit(1, "5xx")],
+    ),
+    "a rollback, while main was rewritten: nothing": (
+        world(active(1), legacy(2), names_=2, record=BACK, desired={"history_rewritten": "f" * 40}),
+        [],
+    ),
+    "a rollback, while main cannot be read: nothing": (
+        world(active(1), legacy(2), names_=2, record=BACK, desired={"knowledge": Knowledge.UNKNOWN}),
+        [],
     ),
     "a rollback before traffic moved: nothing": (world(legacy(1), active(2), names_=2, record=BACK), []),
     "a rollback while a candidate waits: only the way back": (

@@ -67,6 +67,15 @@ def test_every_look_has_a_deadline_that_says_why(name: str, suspension: str) -> 
     assert moment is None or (all(why) and why)
 
 
+@pytest.mark.parametrize("suspension", SUSPENSIONS)
+@pytest.mark.parametrize("name", WORLDS)
+def test_whatever_is_shown_belongs_to_a_version(name: str, suspension: str) -> None:
+    """The moments of the app as a whole are the engine's."""
+    state = WORLDS[name]
+    state = replace(state, spec=replace(state.spec, suspend=SUSPENSIONS[suspension] or state.spec.suspend))
+    assert all(each.version for each in deadlines_of(state, gates_to_show(state)) if each.shown)
+
+
 def ends(state: World) -> dict[str, datetime | None]:
     return {wait.gate: wait.until for wait in waits_of(state, gates_to_show(state))}
 

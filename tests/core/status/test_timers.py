@@ -38,6 +38,14 @@ WAITS = {
         spec=automatic(auto_promotion_seconds=60),
         sets=(pods(1), pods(2, 3, 0), pods(3)),
     ),
+    "the progress deadline of a candidate behind a version on its way": world(
+        active(1),
+        rising(2, failure="late"),
+        rising(3, waiting_since=NOW),
+        names_=2,
+        spec=SLOW,
+        sets=(pods(1), pods(2, 3, 0), pods(3, 3, 0)),
+    ),
 }
 
 

@@ -95,6 +95,11 @@ WAITS: dict[str, tuple[World, list[tuple[str, int, datetime | None]]]] = {
         world(active(1), candidate(2), spec=manual(expire_after_seconds=60), observed={"git": AWAY}),
         [("approval", 2, None), ("git", 2, None)],
     ),
+    "a version whose last pod is warm": (
+        world(legacy(1), active(2), sets=(pods(1, 1), pods(2))),
+        [("scaleDown", 1, NOW + 300 * SECOND)],
+    ),
+    "no pods of a version that has none": (world(legacy(1), active(2), sets=(pods(1, 0), pods(2))), []),
     "a version that is warm for ever": (world(legacy(1, scale_down_at=None), active(2)), []),
     "a version that failed after the switch": (
         world(legacy(1), active(2, stabilization=Stabilization(3, NOW, unready=True)), sets=(pods(1), pods(2, 3, 1))),

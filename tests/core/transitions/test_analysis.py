@@ -682,6 +682,15 @@ def test_what_traffic_left_once_nobody_waits_for_the_verdict(name: str) -> None:
     assert skip_verdict(state, "ada").record.numbered(1).retiring is leaves
 
 
+@pytest.mark.parametrize(("aborted", "seconds"), [(False, 300), (True, 30)])
+def test_what_an_abort_let_go_keeps_the_delay_of_one_after_the_verdict(aborted: bool, seconds: int) -> None:
+    run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
+    fallback = worlds.legacy(1, scale_down_at=None, aborted=aborted)
+    state = worlds.world(fallback, worlds.active(2), record={"analysis": (run,)})
+    left = skip_verdict(state, "ada").record.numbered(1)
+    assert (left.aborted, left.scale_down_at) == (aborted, worlds.NOW + timedelta(seconds=seconds))
+
+
 def test_what_traffic_left_may_be_forgotten_before_the_verdict() -> None:
     run = AnalysisRun(POST, worlds.digest(2), 2, fallback=worlds.digest(1), started_at=worlds.NOW)
     state = worlds.world(worlds.active(2), record={"analysis": (run,)})

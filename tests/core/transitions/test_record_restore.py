@@ -85,6 +85,7 @@ def test_is_taken_back(name):
     view, (stage, served) = TAKEN_BACK[name]
     version = restore_memory(reborn(sets=(view,))).record.numbered(view.number)
     assert (version.stage, version.was_active) == (stage, served)
+    assert version.left_at == (NOW if served else None)
 
 
 def test_numbers_go_on_after_those_of_what_was_taken_back():

@@ -266,6 +266,16 @@ def test_what_serves_since_before_there_was_a_book_was_done_when_traffic_came() 
     assert (served.outcome, served.finished_at) == (RolloutOutcome.PROMOTED, active(1).activated_at)
 
 
+def test_what_serves_is_done_also_while_the_next_is_on_its_way() -> None:
+    coming = world(active(1), candidate(2), names_=2, record={"rollouts": (begun(1),)})
+    assert [one.outcome for one in note_rollouts(coming).record.rollouts] == [RolloutOutcome.PROMOTED, None]
+
+
+def test_how_it_ends_is_not_known_while_traffic_is_on_its_way_back() -> None:
+    leaving = world(legacy(1), active(2), names_=1, record={"rollouts": (begun(2),)})
+    assert [one.outcome for one in note_rollouts(leaving).record.rollouts] == [None]
+
+
 def test_what_was_judged_is_done_with_the_verdict() -> None:
     run = AnalysisRun(AnalysisStage.POST, digest(1), 1, finding=AnalysisPhase.SUCCESSFUL)
     (served,) = note_rollouts(world(active(1), record={"analysis": (run,)})).record.rollouts

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.record import Switch, SwitchKind
 from gitops_bg.core.model.spec import Suspension
 from gitops_bg.core.model.version import Stabilization, Stage
@@ -193,6 +195,28 @@ def test_another_version_that_is_ready_takes_over_from_a_live_one_that_fails():
     app.merge()
     app.settle()
     assert app.live == "3"
+
+
+def judged(finding: AnalysisPhase, of: int = 2):
+    """Version 2 serves; the analysis after a promotion stands so."""
+    run = AnalysisRun(AnalysisStage.POST, digest(of), of, finding=finding)
+    return world(legacy(1), active(2), record={"analysis": (run,)})
+
+
+UNPROVEN = {
+    "nothing is to be proven": (world(legacy(1), active(2)), False),
+    "on probation": (world(legacy(1), on_probation(JUST_NOW)), True),
+    "it is being judged": (judged(AnalysisPhase.RUNNING), True),
+    "the analysis has no answer": (judged(AnalysisPhase.INCONCLUSIVE), True),
+    "the verdict is in": (judged(AnalysisPhase.SUCCESSFUL), False),
+    "another version was being judged": (judged(AnalysisPhase.RUNNING, of=1), False),
+}
+
+
+@pytest.mark.parametrize("name", UNPROVEN)
+def test_what_serves_is_unproven(name):
+    state, expected = UNPROVEN[name]
+    assert state.unproven is expected
 
 
 def test_where_nothing_serves_nothing_is_unproven():

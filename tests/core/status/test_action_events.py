@@ -1,0 +1,45 @@
+"""What people hear of an action: the reason of its Event, in the words of Argo Rollouts where it has one."""
+
+import pytest
+
+from gitops_bg.core.model import actions as act
+from gitops_bg.core.model.auxiliary import AuxiliaryObject
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import Color, PodMetadata
+from gitops_bg.core.status.action_events import reason_of
+from tests.core.simulation import settings, template
+from tests.core.worlds import digest
+
+COPY = AuxiliaryObject("HorizontalPodAutoscaler", "web-primary")
+
+
+def switch(switch_kind: SwitchKind) -> act.SwitchTraffic:
+    return act.SwitchTraffic("web", (), 1, digest(1), 2, digest(2), switch_kind, 3)
+
+
+REASONS = {
+    switch(SwitchKind.FIRST): "TrafficSwitched",
+    switch(SwitchKind.PROMOTION): "TrafficSwitched",
+    switch(SwitchKind.ROLLBACK): "RolledBack",
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 0): "NewReplicaSetCreated",
+    act.CreateReplicaSet(2, template("2"), Color.GREEN, 3, repair=True): "ReplicaSetRepaired",
+    act.ScaleReplicaSet(digest(2), 2, 0, 3, "a new candidate"): "ScalingReplicaSet",
+    act.DeleteReplicaSet("web-primary-1", digest(1), "beyond revisionHistoryLimit"): "ReplicaSetDeleted",
+    act.SyncPodMetadata(digest(2), 2, PodMetadata()): "PodMetadataChanged",
+    act.EvictPod("web-x7k2p", "uid", digest(2), 2): "PodEvicted",
+    act.ApplyConfiguration(settings("a"), "settings-3f9c012345", 2): "ConfigurationCopied",
+    act.ApplyConfiguration(settings("a"), "settings-3f9c012345", 2, repair=True): "ConfigurationRepaired",
+    act.DeleteConfiguration("ConfigMap", "settings-3f9c012345"): "ConfigurationDeleted",
+    act.PointPreview("web-preview", (), digest(2)): "PreviewSwitched",
+    act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): "ServiceApplied",
+    act.ApplyAuxiliaryObject(COPY, "it does not exist"): "AuxiliaryObjectApplied",
+    act.DeleteAuxiliaryObject(COPY, "Git names it no longer"): "AuxiliaryObjectDeleted",
+    act.ApplyApp(): "",
+    act.DeleteApp(): "",
+    act.MarkService("web", (), "5eed-1"): "",
+}
+
+
+@pytest.mark.parametrize("action", REASONS, ids=str)
+def test_reason_of(action: act.ClusterAction) -> None:
+    assert reason_of(action) == REASONS[action]
