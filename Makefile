@@ -14,8 +14,9 @@ test: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) $(TESTS)
 
 # What needs no cluster, no Git and no HTTP: after every change.
+PURE := tests/core tests/spec tests/agent tests/analysis tests/cli tests/cluster tests/sandbox
 test-fast: .venv/.installed
-	$(BIN)/pytest -q -n 2 tests/core tests/spec tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
+	$(BIN)/pytest -q -n 2 $(PURE) tests/documentation tests/test_doctests.py --ignore=tests/core/test_invariants.py
 
 lint: .venv/.installed
 	$(BIN)/ruff check .

@@ -18,7 +18,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.status.kstatus import HEALTH, kstatus_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-CHECK = Path(__file__).parents[3] / "deploy" / "argo-cd-health.yaml"
+CHECK = Path(__file__).parents[2] / "deploy" / "argo-cd-health.yaml"
 
 # phase: kstatus's word, Argo CD's word
 JUDGED = {

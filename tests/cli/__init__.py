@@ -1,0 +1,1 @@
+"""Tests of what the command line computes and draws, without a cluster."""

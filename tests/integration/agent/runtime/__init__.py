@@ -1,1 +1,0 @@
-"""Tests of the parts that drive the loops."""

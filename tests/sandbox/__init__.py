@@ -1,0 +1,1 @@
+"""Tests of the sandbox's parts by themselves."""
