@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
-from tests.support.control_plane import HOW_TO_GET_THEM, assets
-from tests.support.gitremote import GitRemote
+from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
+from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.git.remote import GitRemote
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

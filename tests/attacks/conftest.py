@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import SandboxCluster, TestCluster
-from tests.support.raw_git import RawGit
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.git.raw_git import RawGit
 from tests.support.scenario import App, Scenario, scenario
 
 FETCH_SECONDS = 120.0

@@ -25,8 +25,8 @@ from gitops_bg.repo.write.ledger import Ledger
 from gitops_bg.repo.write.promotion import Promotions
 from tests.attacks.conftest import Siege
 from tests.support.analysis import analysed, publish_templates
-from tests.support.hook_server import hook_server
 from tests.support.scenario import App
+from tests.support.servers.hook_server import hook_server
 
 WORDS = "the \u202ebug\nof a test"
 SHOWN = "a bug of the agent: RuntimeError: the \\u202ebug\\nof a test"

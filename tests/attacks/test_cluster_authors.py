@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg.core import names
 from tests.attacks.conftest import Siege, besieged
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection
 from tests.support.scenario import App
 
 BRACKETS = "[" * 20_000

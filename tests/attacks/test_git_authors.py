@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from tests.attacks.conftest import LARGE, Siege, memory_stays
-from tests.support.raw_git import RawGit
+from tests.support.git.raw_git import RawGit
 from tests.support.scenario import App
 
 _NUMBERS = count(1)

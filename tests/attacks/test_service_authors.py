@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.attacks.conftest import Siege, besieged
-from tests.support.rawapi import Json
+from tests.support.cluster.rawapi import Json
 
 PORT = {"name": "http", "port": 80, "targetPort": 8080}
 _SOUND = {"ports": [PORT]}

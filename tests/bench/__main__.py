@@ -16,7 +16,7 @@ from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements
 from tests.bench.rows import KEYS, Row
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
-from tests.support.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
 _ON_A_CLUSTER = frozenset(KEYS) - {"decide", "unchanged"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support.leash import leashed
+from tests.support.agent.leash import leashed
 
 _ROOT = Path(__file__).parents[2]
 

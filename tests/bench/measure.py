@@ -18,9 +18,9 @@ from tests.bench.rows import Row, percentile, spread
 from tests.bench.stage import Size, Stage
 from tests.bench.watching import Seen, Watching
 from tests.fixtures.repos import texts
-from tests.support.kubelet import running
-from tests.support.paths import pods
-from tests.support.rawapi import STRATEGIC, Json
+from tests.support.cluster.kubelet import running
+from tests.support.cluster.paths import pods
+from tests.support.cluster.rawapi import STRATEGIC, Json
 
 _MS = 1000.0
 

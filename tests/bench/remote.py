@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.bench.apps import FIRST, BenchApp
 from tests.fixtures.repos import texts
-from tests.support.gitremote import locked_down_env
+from tests.support.git.remote import locked_down_env
 
 _AUTHOR = "Ada Pusher <ada@example.com> now"
 

@@ -19,9 +19,9 @@ from tests.bench.channel import Child
 from tests.bench.remote import BenchRemote
 from tests.bench.stamping import Stamp
 from tests.bench.watching import Watching
-from tests.support.clusters import ControlPlaneCluster, TestCluster, our_definition
-from tests.support.control_plane import assets
-from tests.support.paths import collection
+from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster, our_definition
+from tests.support.cluster.control_plane import assets
+from tests.support.cluster.paths import collection
 from tests.support.waiting import eventually
 
 _ALL_APPS = collection(names.API_VERSION, names.KIND)

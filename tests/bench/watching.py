@@ -14,9 +14,9 @@ from typing import NamedTuple, Self
 import urllib3
 
 from gitops_bg.core import names
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection
-from tests.support.rawapi import Json, RawApi, Watch
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import Json, RawApi, Watch
 
 _OURS = f"{names.MANAGED_BY}={names.MANAGER}"
 _HOURS = 3600.0

@@ -8,8 +8,8 @@ import yaml
 
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short, snapshot_of
-from tests.support.paths import replica_sets
-from tests.support.rawapi import Json
+from tests.support.cluster.paths import replica_sets
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.support.paths import pods
-from tests.support.rawapi import Json
+from tests.support.cluster.paths import pods
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App
 
 _IDS = itertools.count(1)

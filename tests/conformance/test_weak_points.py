@@ -7,8 +7,8 @@ from gitops_bg.core import names
 from gitops_bg.core.errors import Transient
 from tests.conformance.counting import counts
 from tests.conformance.steps import abort, come_up, go_down, set_ready, sizes, wait_pods, wait_sizes
+from tests.support.cluster.paths import services
 from tests.support.command_line import Cli
-from tests.support.paths import services
 from tests.support.scenario import App, Scenario
 from tests.support.sightings import Sightings
 

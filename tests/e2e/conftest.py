@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gitops_bg.cluster.api.lease import LeaseSettings
-from tests.support.clusters import DEPLOY, ControlPlaneCluster, our_definition
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, our_definition
 from tests.support.scenario import App, Scenario, scenario
 
 

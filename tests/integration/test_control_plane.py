@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import ControlPlaneCluster
-from tests.support.paths import config_maps
-from tests.support.rawapi import Json, RawApi
+from tests.support.cluster.clusters import ControlPlaneCluster
+from tests.support.cluster.paths import config_maps
+from tests.support.cluster.rawapi import Json, RawApi
 from tests.support.waiting import eventually
 
 
@@ -72,7 +72,7 @@ def test_writes_of_others_are_counted_and_those_of_the_tests_are_not(
 def test_a_leashed_process_dies_with_its_parent() -> None:
     program = (
         "import subprocess, sys\n"
-        "from tests.support.leash import leashed\n"
+        "from tests.support.agent.leash import leashed\n"
         "child = subprocess.Popen(leashed(['/bin/sleep', '60']))\n"
         "print(child.pid, flush=True)\n"
         "child.wait()\n"

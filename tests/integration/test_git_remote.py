@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.gitremote import GitRefused, GitRemote
+from tests.support.git.remote import GitRefused, GitRemote
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import config_maps, replica_sets, services
-from tests.support.rawapi import APPLY, JSON_PATCH, MERGE, STRATEGIC, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import config_maps, replica_sets, services
+from tests.support.cluster.rawapi import APPLY, JSON_PATCH, MERGE, STRATEGIC, Json
 
 GROUP = "conformance.example.com"
 

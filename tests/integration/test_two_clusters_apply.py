@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import config_maps, replica_sets
-from tests.support.rawapi import APPLY, MERGE, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import config_maps, replica_sets
+from tests.support.cluster.rawapi import APPLY, MERGE, Json
 
 
 def managers(thing: Json) -> set[tuple[str, str]]:

@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection, config_maps
-from tests.support.rawapi import MERGE, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, config_maps
+from tests.support.cluster.rawapi import MERGE, Json
 
 KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
 FROZEN = "Forbidden: field is immutable when `immutable` is set"

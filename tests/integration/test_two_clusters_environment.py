@@ -1,7 +1,7 @@
 """Pods that need ConfigMaps and Secrets: what a kubelet says while they are missing, and when it starts them.
 
-The control plane's pods are those of the stand-in of `tests.support.kubelet`: what is proven there is that the real
-API server takes such a status and such Events, and that the agent and kubectl read both alike.
+The control plane's pods are those of the stand-in `tests.support.cluster.kubelet`: what is proven there is that the
+real API server takes such a status and such Events, and that the agent and kubectl read both alike.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection, config_maps, events, path_in, pods
-from tests.support.rawapi import Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, config_maps, events, path_in, pods
+from tests.support.cluster.rawapi import Json
 from tests.support.waiting import eventually
 
 Container = dict[str, Any]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection, pods, replica_sets
-from tests.support.rawapi import Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, pods, replica_sets
+from tests.support.cluster.rawapi import Json
 from tests.support.waiting import eventually
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import SandboxCluster, TestCluster
-from tests.support.paths import jobs, pods
-from tests.support.rawapi import MERGE, Json
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.paths import jobs, pods
+from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.waiting import eventually
 
 Check = Callable[[list[Json]], bool]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import collection, config_maps, pods, replica_sets, services
-from tests.support.rawapi import APPLY, JSON_PATCH, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, config_maps, pods, replica_sets, services
+from tests.support.cluster.rawapi import APPLY, JSON_PATCH, Json
 from tests.support.waiting import eventually
 
 GROUP = "kinds.example.com"

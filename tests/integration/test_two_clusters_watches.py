@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import config_maps, replica_sets
-from tests.support.rawapi import JSON_PATCH, ApiError, Json, Watch
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import config_maps, replica_sets
+from tests.support.cluster.rawapi import JSON_PATCH, ApiError, Json, Watch
 
 GROUP = "watched.example.com"
 

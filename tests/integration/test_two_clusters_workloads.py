@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 
 from tests.support import manifests
-from tests.support.clusters import TestCluster
-from tests.support.paths import config_maps, pods, replica_sets, services
-from tests.support.rawapi import JSON, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import config_maps, pods, replica_sets, services
+from tests.support.cluster.rawapi import JSON, Json
 from tests.support.waiting import eventually
 
 

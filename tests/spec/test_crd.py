@@ -13,7 +13,7 @@ import pytest
 from gitops_bg.core.names import API_VERSION, KIND, PLURAL
 from gitops_bg.spec.crd import definition, render, spec_schema
 from gitops_bg.spec.yaml.reader import read_one
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 
 DEPLOYED = Path(__file__).parents[2] / "deploy" / "crd.yaml"
 

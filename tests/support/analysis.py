@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from gitops_bg.core import names
-from tests.support.paths import jobs
+from tests.support.cluster.paths import jobs
 from tests.support.scenario import App, Scenario
 
 STAGES = {"prePromotionAnalysis": "pre", "postPromotionAnalysis": "post"}

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from gitops_bg.core.names import replica_set_name
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, custom_resource_definitions, replica_sets
+from tests.support.cluster.rawapi import Json
 from tests.support.manifests import custom_resource_definition
-from tests.support.paths import collection, custom_resource_definitions, replica_sets
-from tests.support.rawapi import Json
 from tests.support.scenario import App
 from tests.support.waiting import eventually
 

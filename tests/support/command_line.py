@@ -9,7 +9,7 @@ from typing import Any
 from typer.testing import CliRunner, Result
 
 from gitops_bg.cli.main import app as command_line
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 AUTHOR = "Grace Hopper <grace@example.com>"
 

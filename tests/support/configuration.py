@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gitops_bg.core import names
-from tests.support.paths import collection
-from tests.support.rawapi import Json
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App
 
 SETTINGS = "settings.yaml"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.rawapi import Json
+from tests.support.cluster.rawapi import Json
 
 
 def config_map(namespace: str, name: str = "one", labels: dict[str, str] | None = None, **data: str) -> Json:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gitops_bg.core import names
-from tests.support.rawapi import Json
+from tests.support.cluster.rawapi import Json
 
 
 class Version(NamedTuple):

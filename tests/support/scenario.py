@@ -25,11 +25,11 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
-from tests.support.agents import agent_settings
-from tests.support.clusters import TestCluster, Write, our_definition
-from tests.support.gitremote import GitRefused, GitRemote
-from tests.support.paths import collection, replica_sets
-from tests.support.rawapi import Json
+from tests.support.agent.agents import agent_settings
+from tests.support.cluster.clusters import TestCluster, Write, our_definition
+from tests.support.cluster.paths import collection, replica_sets
+from tests.support.cluster.rawapi import Json
+from tests.support.git.remote import GitRefused, GitRemote
 from tests.support.readings import Version, entries_in, version_of
 from tests.support.waiting import PATIENCE, eventually
 

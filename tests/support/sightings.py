@@ -13,9 +13,9 @@ from typing import Any, NamedTuple, Self
 import urllib3
 
 from gitops_bg.core import names
-from tests.support.clusters import TestCluster
-from tests.support.paths import replica_sets, services
-from tests.support.rawapi import Json, Watch
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.rawapi import Json, Watch
 
 
 class Move(NamedTuple):

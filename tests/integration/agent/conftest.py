@@ -9,8 +9,8 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.integration.agent.three_apps import write_apps
-from tests.support.clusters import SandboxCluster
-from tests.support.gitremote import GitRemote
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario, scenario
 
 

@@ -14,10 +14,10 @@ from gitops_bg.agent.agent import Agent
 from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.support.backend import HANG, Backend, Reply, serving
-from tests.support.clusters import TestCluster
-from tests.support.mortality import Killed, Life
+from tests.support.agent.mortality import Killed, Life
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
+from tests.support.servers.backend import HANG, Backend, Reply, serving
 from tests.support.waiting import eventually
 
 PRE, POST = AnalysisStage.PRE, AnalysisStage.POST

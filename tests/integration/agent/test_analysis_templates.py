@@ -8,7 +8,7 @@ from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
 from tests.integration.agent.three_apps import API, CART, WEB
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App
 
 SPEC = "{args: [{name: path, value: /}], metrics: [{name: up, provider: {web: {url: 'http://127.0.0.1:9%s'}}}]}"

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.support.hook_server import HookServer, hook_server
-from tests.support.mortality import Mortals
+from tests.support.agent.mortality import Mortals
 from tests.support.scenario import App, Scenario
+from tests.support.servers.hook_server import HookServer, hook_server
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from gitops_bg.core.model.analysis_runs import AnalysisRun
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import abort, resume, suspend
+from tests.support.agent.mortality import Mortals
 from tests.support.analysis import analysed, made, measured, publish_templates, runs
-from tests.support.clusters import TestCluster
-from tests.support.mortality import Mortals
-from tests.support.paths import jobs, pods
-from tests.support.rawapi import Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import jobs, pods
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
 PRE, POST = "prePromotionAnalysis", "postPromotionAnalysis"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 

@@ -6,7 +6,7 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
 from tests.fixtures.repos import texts
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 WEB, API, CART = AppKey("shop", "web"), AppKey("shop", "api"), AppKey("shop", "cart")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.backend import Asked, Reply
+from tests.support.servers.backend import Asked, Reply
 
 KEY = "s3cr3t-of-the-shop"
 

@@ -16,8 +16,8 @@ from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.metrics import AnalysisPhase
 from tests.integration.analysis.measured import measured
 from tests.integration.analysis.speakers import KEY, SPEAKERS, Speaker
-from tests.support.backend import HANG, TRICKLE, Backend, Reply, serving
-from tests.support.pki import Authority
+from tests.support.cluster.pki import Authority
+from tests.support.servers.backend import HANG, TRICKLE, Backend, Reply, serving
 
 
 @pytest.fixture

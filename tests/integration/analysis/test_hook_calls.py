@@ -16,8 +16,8 @@ from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.hooks import Hook, HookCall, HookResponse, HookType
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.hooks.caller import HookCaller
-from tests.support.hook_server import HookServer, hook_server
-from tests.support.pki import Authority
+from tests.support.cluster.pki import Authority
+from tests.support.servers.hook_server import HookServer, hook_server
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

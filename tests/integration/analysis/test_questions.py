@@ -28,7 +28,7 @@ from tests.integration.analysis.speakers import (
     table,
     vector,
 )
-from tests.support.backend import Asked, Backend, Reply, serving
+from tests.support.servers.backend import Asked, Backend, Reply, serving
 
 UNTIL = NOW.timestamp()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.command_line import AUTHOR, Cli
 from tests.support.scenario import App, Scenario, scenario
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 

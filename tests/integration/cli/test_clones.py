@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
 
 

@@ -14,8 +14,8 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from tests.integration.cli.conftest import Cli
+from tests.support.cluster.paths import config_maps, pods
 from tests.support.configuration import copies
-from tests.support.paths import config_maps, pods
 from tests.support.scenario import App, Scenario
 
 HUSH, LOUD = "hush-hush", "loud-and-clear"

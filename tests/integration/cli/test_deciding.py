@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cli.conftest import AUTHOR, Cli
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
 BARE = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"

@@ -13,7 +13,7 @@ from gitops_bg.cli.session.user_git import author, repository_url
 from gitops_bg.cli.views.output import clean
 from gitops_bg.core.errors import GitopsBgError
 from tests.integration.cli.conftest import Cli
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from gitops_bg.cli.main import app
 from tests.fixtures.repos.build import build
 from tests.fixtures.repos.texts import SETTINGS, folder
-from tests.support.gitremote import locked_down_env
+from tests.support.git.remote import locked_down_env
 
 
 def run(*arguments: str, code: int = 0, cache: Path | None = None) -> Result:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.integration.cli.conftest import Cli
 from tests.support.auxiliary_objects import hpa, publish
-from tests.support.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.scenario import App, Scenario
 
 ALONE = ("--grace", "0s")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.cli.conftest import Cli
 from tests.support.analysis import analysed, publish_templates, runs, template
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
 PRE, POST = "prePromotionAnalysis", "postPromotionAnalysis"

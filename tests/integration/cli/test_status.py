@@ -12,7 +12,7 @@ import pytest
 from gitops_bg.cli.views.exit_status import standing_of
 from gitops_bg.core.model.decision import Phase
 from tests.integration.cli.conftest import Cli
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
 APPROVAL = {"kind": "approval", "open": False, "reason": "waiting"}

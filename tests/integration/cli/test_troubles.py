@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.cli.conftest import Cli
-from tests.support.paths import collection
+from tests.support.cluster.paths import collection
 from tests.support.scenario import App, Scenario
 
 

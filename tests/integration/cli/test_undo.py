@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from tests.integration.cli.conftest import AUTHOR, Cli
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 
 

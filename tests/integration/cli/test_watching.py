@@ -24,7 +24,7 @@ from gitops_bg.cli.views.output import Output
 from gitops_bg.cli.views.watch_view import follow, terminal
 from gitops_bg.core.errors import Refused, Transient
 from tests.integration.cli.conftest import Cli
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.cluster.scene import Scene, watching
-from tests.support.clusters import TestCluster, our_definition
+from tests.support.cluster.clusters import TestCluster, our_definition
 
 
 @pytest.fixture

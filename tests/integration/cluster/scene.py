@@ -27,7 +27,7 @@ from gitops_bg.core.model.version import AppKey, Color, Snapshot, Source
 from gitops_bg.core.names import configuration_name, replica_set_name, selector
 from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 
 BODY = {
     "target": "target.yaml",

@@ -12,7 +12,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.lease import Lease, LeaseSettings, holders
 from gitops_bg.core.errors import LostLeadership, Transient
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.waiting import eventually
 
 

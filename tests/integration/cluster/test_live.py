@@ -16,7 +16,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch, watching
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 
 ONE, TWO = snapshot("v1"), snapshot("v2")
 

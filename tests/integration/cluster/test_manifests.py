@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from tests.integration.cluster.conftest import DEPLOY
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import DEPLOY, TestCluster
 
 
 def manifests() -> dict[tuple[str, str], dict[str, object]]:

@@ -34,7 +34,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.core.names import replica_set_name
 from tests.integration.cluster.memory_ports import MemoryRouter, MemoryWorkloads
 from tests.integration.cluster.scene import Scene, create, snapshot, switch
-from tests.support.paths import replica_sets, services
+from tests.support.cluster.paths import replica_sets, services
 
 ONE, TWO = snapshot("v1"), snapshot("v2")
 

@@ -36,9 +36,9 @@ from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.support.auxiliary_objects import budget, hpa, untracked
-from tests.support.clusters import DEPLOY, ControlPlaneCluster, our_definition
-from tests.support.paths import collection
-from tests.support.rawapi import RawApi
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, our_definition
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import RawApi
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.control_plane

@@ -23,9 +23,9 @@ from gitops_bg.core.model.observed import OperatorCommand, Request
 from gitops_bg.core.model.record import Event, Hold, LedgerEntry, Record, Rollout, RolloutOutcome, Routing
 from gitops_bg.core.model.version import Color, Source, Stage, Version
 from tests.integration.cluster.scene import Scene, snapshot, watching
-from tests.support.clusters import DEPLOY, SandboxCluster
-from tests.support.paths import collection
-from tests.support.rawapi import MERGE
+from tests.support.cluster.clusters import DEPLOY, SandboxCluster
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import MERGE
 from tests.support.waiting import eventually
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)

@@ -18,7 +18,7 @@ from gitops_bg.cluster.api.client import Client
 from gitops_bg.cluster.api.connection import Access
 from gitops_bg.cluster.api.kinds import APPS
 from tests.integration.demo.conftest import is_open
-from tests.support.gitremote import locked_down_env
+from tests.support.git.remote import locked_down_env
 
 _COMMAND = """
 import signal

@@ -10,8 +10,8 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.reconcile import reconciler
 from gitops_bg.repo.git.errors import RemoteUnreachable
-from tests.support.agents import agent_settings
-from tests.support.clusters import SandboxCluster
+from tests.support.agent.agents import agent_settings
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

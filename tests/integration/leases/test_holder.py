@@ -10,10 +10,10 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.settings import AgentSettings
 from gitops_bg.cluster.api.lease import LeaseSettings
-from tests.support.agents import agent_settings, running
-from tests.support.clusters import TestCluster
+from tests.support.agent.agents import agent_settings, running
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection
 from tests.support.command_line import Cli
-from tests.support.paths import collection
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from tests.support.agent_processes import Movements, told
-from tests.support.agents import agent_settings
-from tests.support.clusters import TestCluster
+from tests.support.agent.agent_processes import Movements, told
+from tests.support.agent.agents import agent_settings
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_processes import (
+from tests.support.agent.agent_processes import (
     PATIENCE,
     AgentProcess,
     Movements,
@@ -22,8 +22,8 @@ from tests.support.agent_processes import (
     wait_in_git,
     wait_live,
 )
-from tests.support.clusters import SandboxCluster
-from tests.support.paths import collection
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.paths import collection
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.agent_processes import (
+from tests.support.agent.agent_processes import (
     PATIENCE,
     AgentProcess,
     Movements,
@@ -17,10 +17,10 @@ from tests.support.agent_processes import (
     wait_in_git,
     wait_live,
 )
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
+from tests.support.servers.wire import wire
 from tests.support.waiting import eventually
-from tests.support.wire import wire
 
 
 @pytest.fixture

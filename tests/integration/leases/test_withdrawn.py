@@ -14,8 +14,8 @@ import pytest
 from gitops_bg.core import names
 from gitops_bg.core.model.digest import short
 from gitops_bg.sandbox.http.calls import Call
-from tests.support.agent_processes import AgentProcess, Movements, told
-from tests.support.clusters import SandboxCluster
+from tests.support.agent.agent_processes import AgentProcess, Movements, told
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

@@ -23,7 +23,7 @@ from gitops_bg.hooks.caller import MOST_AT_ONCE, HookCaller
 from gitops_bg.notify.message import Destination
 from gitops_bg.notify.teams import teams
 from gitops_bg.outbound.secrets import Secrets
-from tests.support.hook_server import HookServer, hook_server
+from tests.support.servers.hook_server import HookServer, hook_server
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

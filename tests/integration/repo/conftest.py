@@ -16,7 +16,7 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.repo.write.messages import Movement
 from gitops_bg.repo.write.promotion import PrimaryChange
 from tests.fixtures.repos import texts
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 WEB = AppKey("shop", "web")
 API = AppKey("shop", "api")

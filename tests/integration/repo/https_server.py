@@ -13,8 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tests.support.gitremote import locked_down_env
-from tests.support.pki import Authority
+from tests.support.cluster.pki import Authority
+from tests.support.git.remote import locked_down_env
 
 
 class GitHttpsServer:

@@ -17,7 +17,7 @@ from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryOutcome, Primar
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import WEB, change
 from tests.integration.repo.test_ledger import batch, entry
-from tests.support.gitremote import GitRefused, GitRemote
+from tests.support.git.remote import GitRefused, GitRemote
 
 AGENTS = 8
 ROUNDS = 4

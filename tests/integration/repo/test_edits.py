@@ -10,7 +10,7 @@ from gitops_bg.core.errors import InvalidInput
 from gitops_bg.repo.git.errors import PushRefused
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import Opener
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 TARGET, APP = "apps/shop/web/target.yaml", "apps/shop/web/app.yaml"
 

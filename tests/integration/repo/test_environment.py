@@ -13,7 +13,7 @@ from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.repo.git.environment import LET_THROUGH
 from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch
 from tests.integration.repo.conftest import API, NOON, WEB, Opener, change
-from tests.support.gitremote import GitRemote, locked_down_env
+from tests.support.git.remote import GitRemote, locked_down_env
 
 # All that `man git`, `man git-config` and GitPython name, and some that nobody knows.
 GIT_VARIABLES = [

@@ -12,7 +12,7 @@ from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.fixtures.repos.build import build
 from tests.integration.repo.conftest import API, WEB, Opener, git_calls
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 
 def problem(repository: Repository, app: AppKey, name: str) -> Problem:

@@ -16,7 +16,7 @@ from gitops_bg.repo.write.ledger_file import AppState, LedgerBatch, Position, Ve
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, NOON, WEB, Opener
 from tests.integration.repo.test_promotions import before_each_push
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 STATE = "gitops-bg/state/prod"
 ONE, TWO = texts.digest("web", "1.0.0"), texts.digest("web", "2.0.0")

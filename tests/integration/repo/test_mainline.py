@@ -8,7 +8,7 @@ from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 TARGET, PRIMARY = "apps/shop/web/target.yaml", "apps/shop/web/primary.yaml"
 LONG_AGO, LATER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2037, 1, 1, tzinfo=UTC)

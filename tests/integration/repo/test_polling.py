@@ -9,7 +9,7 @@ from gitops_bg.repo.git.errors import HistoryNotAccepted, RemoteMoved
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 
 def push_target(remote: GitRemote, tag: str, name: str = "web") -> str:

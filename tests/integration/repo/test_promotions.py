@@ -17,7 +17,7 @@ from gitops_bg.repo.write import promotion
 from gitops_bg.repo.write.promotion import PrimaryChange, PrimaryResult
 from tests.fixtures.repos import texts
 from tests.integration.repo.conftest import API, WEB, Opener, change
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 PRIMARY = "apps/shop/web/primary.yaml"
 BRANCH = "gitops-bg/promote/shop/web"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.repository import Repository
 from tests.integration.repo.conftest import WEB
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 APP = "apps/shop/web/app.yaml"
 

@@ -22,7 +22,7 @@ from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos.build import FIXTURES, advance, build
 from tests.integration.repo.conftest import API, WEB, Opener, change, git_calls
 from tests.integration.repo.test_ledger import batch, entry
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 
 class TestTheRemote:

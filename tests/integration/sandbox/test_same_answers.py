@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.integration.sandbox.conftest import APPLY, JSON_PATCH, MERGE, config_map, replica_set
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 
 JSON = "application/json"
 OWN = "/apis/apps/v1/namespaces/{0}/replicasets/web"

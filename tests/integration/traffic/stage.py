@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gitops_bg.cli.demo.traffic import Traffic
 from tests.integration.traffic.law import Law
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually

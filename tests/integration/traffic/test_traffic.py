@@ -13,9 +13,9 @@ from gitops_bg.cli.demo.traffic import answer_of
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.traffic.stage import Stage, stage
-from tests.support.backend import Backend, serving
-from tests.support.mortal_story import tell_for_every_n
-from tests.support.paths import collection
+from tests.support.agent.mortal_story import tell_for_every_n
+from tests.support.cluster.paths import collection
+from tests.support.servers.backend import Backend, serving
 from tests.support.waiting import eventually
 
 DELAY, DEADLINE, INTERVAL = 300, 60, 30

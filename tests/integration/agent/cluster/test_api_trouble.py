@@ -11,9 +11,9 @@ from gitops_bg.core.model.digest import short
 from gitops_bg.sandbox.faults import ConnectionLost
 from gitops_bg.sandbox.http.calls import Call
 from gitops_bg.sandbox.http.errors import forbidden
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.paths import replica_sets
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, reading, secret
-from tests.support.paths import replica_sets
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.sightings import Sightings
 

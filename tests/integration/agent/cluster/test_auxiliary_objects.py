@@ -11,6 +11,7 @@ import yaml
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.conformance.steps import sizes, wait_sizes
+from tests.support.agent.mortality import Mortals
 from tests.support.auxiliary_objects import (
     BUDGET,
     HPA,
@@ -27,9 +28,8 @@ from tests.support.auxiliary_objects import (
     untracked,
     wait_aim,
 )
-from tests.support.clusters import SandboxCluster
-from tests.support.mortality import Mortals
-from tests.support.rawapi import Json
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.cluster.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 
 COPY = "web-primary"

@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from gitops_bg.cluster.api.skew import Skew
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

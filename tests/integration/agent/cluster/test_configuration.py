@@ -7,8 +7,8 @@ import yaml
 
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
+from tests.support.cluster.paths import config_maps, replica_sets, services
 from tests.support.configuration import PASSWORDS, SETTINGS, config_map, copies, held, read_by, reading, secret
-from tests.support.paths import config_maps, replica_sets, services
 from tests.support.scenario import App, Scenario
 from tests.support.waiting import eventually
 

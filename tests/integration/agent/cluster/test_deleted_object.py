@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import SandboxCluster, TestCluster
-from tests.support.paths import replica_sets
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.paths import replica_sets
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import collection, replica_sets
+from tests.support.cluster.rawapi import Json
 from tests.support.manifests import replica_set, service
-from tests.support.paths import collection, replica_sets
-from tests.support.rawapi import Json
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

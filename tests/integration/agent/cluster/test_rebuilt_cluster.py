@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import STATE_BRANCH, App, Scenario, scenario
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from gitops_bg.core import names
 from tests.integration.test_two_clusters_evictions import budget, wait_status
-from tests.support.clusters import TestCluster
-from tests.support.paths import pods
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import pods
 from tests.support.scenario import App, scenario
 from tests.support.sightings import Sightings
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from tests.support.agent_processes import Movements
-from tests.support.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
-from tests.support.paths import services
+from tests.support.agent.agent_processes import Movements
+from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
+from tests.support.cluster.paths import services
 from tests.support.scenario import App, scenario
 
 PATIENCE = 90.0

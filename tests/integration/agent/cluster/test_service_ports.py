@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.support.clusters import TestCluster
-from tests.support.paths import services
-from tests.support.rawapi import MERGE, Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import services
+from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.scenario import App, scenario
 
 

@@ -2,8 +2,8 @@
 
 import json
 
-from tests.support.paths import services
-from tests.support.rawapi import MERGE, Json
+from tests.support.cluster.paths import services
+from tests.support.cluster.rawapi import MERGE, Json
 from tests.support.scenario import App, Scenario
 
 FILE = "apps/{}/web/services.yaml"

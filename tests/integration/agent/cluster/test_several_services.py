@@ -10,7 +10,7 @@ import pytest
 from gitops_bg.agent.agent import Agent
 from gitops_bg.core.errors import Transient
 from gitops_bg.core.model.actions import SwitchTraffic
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, scenario
 
 NAMES = ("web", "web-grpc")

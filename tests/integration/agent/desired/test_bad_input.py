@@ -7,8 +7,8 @@ import pytest
 
 from tests.fixtures.repos import build as fixtures
 from tests.fixtures.repos import texts
-from tests.support.clusters import SandboxCluster
-from tests.support.gitremote import GitRemote
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario, scenario
 
 FIXTURES = {

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from gitops_bg.core.model.observed import OperatorCommand, Request
-from tests.support.paths import replica_sets
+from tests.support.cluster.paths import replica_sets
 from tests.support.scenario import STATE_BRANCH, App, Scenario
 from tests.support.waiting import eventually
 

@@ -20,7 +20,7 @@ from gitops_bg.repo.settings import RepositorySettings
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
 from tests.fixtures.repos import texts
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 from tests.fixtures.repos import texts
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 WEB = AppKey("shop", "web")
 TARGET = "apps/shop/web/target.yaml"

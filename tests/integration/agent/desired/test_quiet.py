@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from git.cmd import Git
 
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import App, Scenario, scenario
 
 

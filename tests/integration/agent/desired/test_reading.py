@@ -16,7 +16,7 @@ from gitops_bg.core.model.record import Record
 from gitops_bg.repo.repository import Repository
 from tests.fixtures.repos import texts
 from tests.integration.agent.three_apps import WEB
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 QUESTIONS = [name for name, value in vars(Repository).items() if callable(value) and not name.startswith("_")]
 """Everything that the Git thread asks of Git: between two of them a worker may ask, too."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, Scenario, scenario
 from tests.support.waiting import eventually
 

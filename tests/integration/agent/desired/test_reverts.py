@@ -6,7 +6,7 @@ import pytest
 
 from gitops_bg.core.model.record import Hold
 from gitops_bg.repo.git.push import Pusher, Update
-from tests.support.paths import replica_sets
+from tests.support.cluster.paths import replica_sets
 from tests.support.scenario import App
 from tests.support.sightings import Sightings
 from tests.support.waiting import eventually

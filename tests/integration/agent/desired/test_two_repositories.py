@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.core import names
-from tests.support.agents import agent_settings, running
-from tests.support.gitremote import GitRemote
+from tests.support.agent.agents import agent_settings, running
+from tests.support.git.remote import GitRemote
 from tests.support.scenario import App
 from tests.support.waiting import eventually
 

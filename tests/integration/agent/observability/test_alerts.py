@@ -13,7 +13,7 @@ from gitops_bg.spec.notifications.alert_providers import ProviderSpec
 from tests.fixtures.repos import texts
 from tests.integration.agent import three_apps
 from tests.integration.agent.three_apps import API, CART, WEB
-from tests.support.gitremote import GitRemote
+from tests.support.git.remote import GitRemote
 
 
 def provider(name: str, channel: str = "a") -> str:

@@ -12,7 +12,7 @@ from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.api.lease import LeaseSettings
 from tests.support.analysis import analysed, publish_templates
-from tests.support.clusters import SandboxCluster
+from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import Scenario, scenario
 from tests.support.waiting import eventually
 

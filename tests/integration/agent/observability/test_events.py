@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.web.metrics import render
-from tests.support.clusters import TestCluster
+from tests.support.cluster.clusters import TestCluster
 from tests.support.scenario import App, scenario
 from tests.support.waiting import eventually
 

@@ -13,8 +13,8 @@ from gitops_bg.core.model.actions import ApplyApp
 from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.version import AntiAffinityTerm
 from tests.integration.cluster.scene import Scene, create, snapshot
-from tests.support.paths import replica_sets
-from tests.support.rawapi import MERGE
+from tests.support.cluster.paths import replica_sets
+from tests.support.cluster.rawapi import MERGE
 
 OWN = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "db"}}}
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

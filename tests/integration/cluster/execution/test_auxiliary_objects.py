@@ -19,8 +19,8 @@ from gitops_bg.spec.app.load import AppConfig
 from gitops_bg.spec.manifests.auxiliary import UNKNOWN, AuxiliaryObjects
 from tests.integration.cluster.scene import Scene, create, snapshot
 from tests.support.auxiliary_objects import BUDGET, HPA, SCALED_OBJECT, budget, hpa, keda, scaled_object, untracked
-from tests.support.paths import collection
-from tests.support.rawapi import Json
+from tests.support.cluster.paths import collection
+from tests.support.cluster.rawapi import Json
 
 V1, V2 = snapshot("v1"), snapshot("v2")
 PATHS = {

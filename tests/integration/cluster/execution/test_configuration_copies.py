@@ -16,8 +16,8 @@ from gitops_bg.core.model.version import Snapshot
 from gitops_bg.core.names import configuration_name, replica_set_name
 from gitops_bg.spec.manifests.configuration import configuration_of
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create
-from tests.support.paths import config_maps
-from tests.support.rawapi import ApiError, Json
+from tests.support.cluster.paths import config_maps
+from tests.support.cluster.rawapi import ApiError, Json
 
 
 @pytest.fixture

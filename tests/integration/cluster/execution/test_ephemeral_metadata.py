@@ -15,8 +15,8 @@ from gitops_bg.core.model.digest import snapshot_of
 from gitops_bg.core.model.observed import Observed, ReplicaSetView
 from gitops_bg.core.model.version import NO_METADATA, PodMetadata, Snapshot
 from tests.integration.cluster.scene import Scene, create, snapshot
-from tests.support.paths import pods, replica_sets
-from tests.support.rawapi import MERGE, Json
+from tests.support.cluster.paths import pods, replica_sets
+from tests.support.cluster.rawapi import MERGE, Json
 
 PREVIEW = PodMetadata((("role", "preview"), ("tier", "blue")), (("example.com/note", "not live"),))
 ACTIVE = PodMetadata((("role", "active"),), (("example.com/since", "today"),))

@@ -21,8 +21,8 @@ from gitops_bg.core.model.actions import (
 from gitops_bg.core.model.digest import short
 from tests.integration.cluster.scene import Scene, config, create, snapshot, switch
 from tests.support import manifests
-from tests.support.paths import replica_sets, services
-from tests.support.rawapi import JSON_PATCH, MERGE
+from tests.support.cluster.paths import replica_sets, services
+from tests.support.cluster.rawapi import JSON_PATCH, MERGE
 from tests.support.waiting import eventually
 
 ONE, TWO = snapshot("v1"), snapshot("v2")

@@ -15,7 +15,7 @@ from gitops_bg.sandbox.faults import ConnectionLost, Faults
 from gitops_bg.sandbox.http.calls import Call
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import watching
-from tests.support.clusters import SandboxCluster, TestCluster
+from tests.support.cluster.clusters import SandboxCluster, TestCluster
 from tests.support.waiting import eventually
 
 

@@ -17,9 +17,9 @@ from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult, M
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric
 from gitops_bg.core.model.record import Analyses, Record
 from tests.integration.cluster.scene import Scene, watching
-from tests.support.clusters import TestCluster
-from tests.support.paths import jobs, pods
-from tests.support.rawapi import Json
+from tests.support.cluster.clusters import TestCluster
+from tests.support.cluster.paths import jobs, pods
+from tests.support.cluster.rawapi import Json
 from tests.support.waiting import eventually
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -1,0 +1,1 @@
+"""Scenarios and limitations of bgd-controller."""

@@ -1,0 +1,65 @@
+"""L6, and the rest of G7: the agent is killed after every single write, to the API server or to Git.
+
+bgd-controller wrote its status first; a crash after that deleted the serving ReplicaSet, or left the Service on an
+empty colour. Here a switch is decided in the record, carried out by one write, and told once, whatever dies between.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.agent.mortal_story import SWITCHES, assert_end, tell, tell_for_every_n
+from tests.support.agent.mortality import Mortals
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.scenario import Scenario, scenario
+from tests.support.sightings import Sightings
+
+
+def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once(world: Scenario) -> None:
+    """Every agent lives for exactly one write: no two writes of the whole story are by the same process."""
+    web = world.app()
+    with Sightings(world.cluster, world.namespace) as seen:
+        agents = Mortals(world, writes=1)
+        tell(web, agents, first="v1", second="v2")
+        agents.until(web.is_told, "told")
+    world.stop()
+    world.start()
+
+    assert_end(web, "v1", "v2")
+    assert [event for event in web.told() if event in SWITCHES] == SWITCHES
+    seen.assert_traffic_was_safe("web")
+    assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2), (2, 2)]
+    assert agents.deaths > 15
+
+
+@pytest.mark.parametrize("step", ["put_status", "json_patch Service"])
+def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: Scenario, step: str) -> None:
+    """The two moments at which bgd-controller was lost: after it noted the new colour, after it moved the Service."""
+    world.start()
+    web = world.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_told()
+    world.stop()
+    web.merge_offer()
+
+    agents = Mortals(world, writes=1)
+    agents.until(lambda: any(write.startswith(step) for write in agents.done), f"died after {step}")
+    agents.until(lambda: web.live_tag() == "v2", "v2 is live")
+    agents.until(web.is_told, "told")
+
+    assert web.told().count("promoted") == 1
+    assert web.versions()["v1"].replicas == 2, "the version that served is untouched"
+
+
+def test_L6_G7_crash_after_the_nth_write_for_every_n(sandbox_cluster: SandboxCluster, tmp_path: Path) -> None:
+    """One agent dies after its n-th write and another one finishes the story, for every n until none has to die."""
+    with scenario(sandbox_cluster, tmp_path) as world, Sightings(sandbox_cluster, world.namespace) as seen:
+        web = world.app()
+        agents = Mortals(world, writes=1, mortal=0)
+        tell(web, agents, first="v0", second="v-1")
+        n = tell_for_every_n(web, first="v0")
+        seen.assert_traffic_was_safe("web")
+        web.wait_told()
+        assert [event for event in web.told() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * (n + 1)
+        assert n > 15

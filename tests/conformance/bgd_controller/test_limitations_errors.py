@@ -1,0 +1,129 @@
+"""L11 to L13: bad specs, conflicts and refusals stop one app for a while, never the agent.
+
+Reference bgd-controller.md §3.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gitops_bg.core import names
+from gitops_bg.core.errors import Refused, Transient
+from tests.support.cluster.paths import collection
+from tests.support.scenario import App, Scenario
+
+
+@pytest.mark.parametrize(
+    "spec", [{"containers": []}, {"containers": [{"name": "web"}]}, {}], ids=["no container", "no image", "no spec"]
+)
+def test_L11_pod_spec_that_cannot_be_is_a_condition_with_file_and_field(world: Scenario, spec: dict) -> None:
+    world.start()
+    web, broken = world.app(), world.app("broken")
+    broken.template = {"spec": spec}
+    broken.add("v1")
+    web.deploy("v1")
+
+    invalid = broken.wait_condition("InvalidSpec")
+
+    assert f"{broken.folder}/target.yaml:" in invalid["message"]
+    assert "spec.template.spec" in invalid["message"]
+    assert broken.phase() == "Invalid"
+    assert not broken.versions()
+    broken.wait_told("invalid")
+
+
+def test_L11_object_that_does_not_fit_the_schema_is_refused_by_the_server(world: Scenario) -> None:
+    body = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.KIND,
+        "metadata": {"name": "web", "namespace": world.namespace},
+        "spec": {"strategy": {"blueGreen": {"activeService": "Not_A_Name"}}},
+    }
+
+    status, answer = world.cluster.request("POST", collection(names.API_VERSION, names.KIND, world.namespace), body)
+
+    assert status == 422
+    assert "activeService" in answer["message"]
+
+
+def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) -> None:
+    """Somebody writes to the object between the agent's look and each of its first writes."""
+    path = f"{collection(names.API_VERSION, names.KIND, web.key.namespace)}/web"
+    conflicts = []
+
+    def interfere(number: int) -> None:
+        conflicts.append(number)
+        web.scenario.cluster.patch(path, {"metadata": {"annotations": {"example.com/touched": str(number)}}})
+
+    _before_each(web, "put_status", interfere, times=5)
+    web.promote("v2")
+
+    assert len(conflicts) == 5
+    assert web.told().count("promoted") == 1
+    assert web.scenario.agent is not None
+    assert not web.scenario.agent.liveness_problems()
+
+
+@pytest.mark.parametrize("error", [Transient("the server is busy"), Refused("422: not like this")], ids=str)
+def test_L13_error_of_one_app_is_tried_again_and_stops_neither_the_agent_nor_the_others(
+    web: App, error: Exception
+) -> None:
+    world = web.scenario
+    other = world.app("other").deploy("v1")
+    failed = []
+
+    def fail(number: int) -> None:
+        failed.append(number)
+        raise error
+
+    _before_each(web, "apply", fail, times=3, only=f"{web.name}-primary-")
+    web.push_image("v2")
+    web.wait(lambda: failed, "the write failed")
+    other.promote("v2")
+    assert world.agent is not None
+    assert world.agent.liveness_problems() == []
+    assert web.live_tag() == "v1"
+
+    def is_tried_again() -> bool:
+        world.agent.wake_apps([web.key])
+        return len(failed) == 3
+
+    web.wait(is_tried_again, "it was tried again")
+    web.promote("v2")
+
+
+def test_L13_refusal_is_a_condition_with_the_servers_words_until_it_is_over(web: App) -> None:
+    world = web.scenario
+    web.template = {"metadata": {"labels": {"app": "web", "team": "not a label"}}}
+    web.push_image("v2")
+
+    refused = web.wait_condition("Refused")
+
+    assert "not a label" in refused["message"]
+    assert web.phase() == "Degraded"
+    assert web.live_tag() == "v1"
+    web.wait_told("candidate", times=2)
+    web.wait(lambda: any(event["reason"] == "Refused" for event in world.events()), "an Event says it too")
+
+    web.template = {}
+    web.push_image("v3")
+    web.wait_condition("Refused", "False")
+    web.wait_offered("v3")
+
+
+def _before_each(web: App, verb: str, do: Callable[[int], None], *, times: int, only: str = "") -> None:
+    """Have something happen before each of the agent's next writes of a verb."""
+    agent = web.scenario.agent
+    assert agent is not None
+    client: Any = agent.cluster.client
+    write, numbers = getattr(client, verb), iter(range(times))
+
+    def wrapped(kind: Any, body: Any, *arguments: Any, **named: Any) -> Any:
+        meant = body["metadata"]["name"].startswith(only or web.name) and kind.name != "Event"
+        number = next(numbers, None) if meant else None
+        if number is not None:
+            do(number)
+        return write(kind, body, *arguments, **named)
+
+    setattr(client, verb, wrapped)

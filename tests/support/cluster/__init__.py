@@ -1,0 +1,1 @@
+"""The two clusters, and how tests talk to them."""

@@ -1,0 +1,226 @@
+"""The two clusters that tests run against, behind one face: the sandbox and a real control plane (DESIGN §9).
+
+A test that takes the fixture `cluster` runs on both, so that the sandbox cannot drift from the truth. Everything
+here is the tests' own view, as an administrator; the code under test gets `kubeconfig` and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import yaml
+
+from tests.support.cluster.control_plane import ControlPlane
+from tests.support.cluster.kubelet import Kubelet
+from tests.support.cluster.paths import collection, path_of
+from tests.support.cluster.rawapi import APPLY, USER_AGENT, Json, RawApi
+from tests.support.waiting import eventually
+
+if TYPE_CHECKING:
+    from gitops_bg.sandbox import Sandbox
+
+DEPLOY = Path(__file__).parents[3] / "deploy"
+_OWN_AGENTS = (USER_AGENT, "kubelet")
+_WRITING = {"create": "POST", "update": "PUT", "patch": "PATCH", "delete": "DELETE", "deletecollection": "DELETE"}
+
+
+@functools.cache
+def our_definition() -> Json:
+    """The CustomResourceDefinition of our kind, as it is deployed. Nobody may change it."""
+    definition: Json = yaml.load((DEPLOY / "crd.yaml").read_text(), yaml.CSafeLoader)
+    return definition
+
+
+class Write(NamedTuple):
+    """One write that the API server was asked for by the code under test or by kubectl."""
+
+    agent: str  # the User-Agent
+    method: str  # POST, PUT, PATCH or DELETE
+    path: str  # without the query
+    status: int  # the HTTP code of the answer
+
+
+class TestCluster(RawApi):
+    """What both clusters can do. `get`, `list`, `create`, `patch`, `watch` … come from RawApi."""
+
+    __test__ = False
+    name: str
+
+    def __init__(self, kubeconfig: Path, folder: Path) -> None:
+        super().__init__(kubeconfig)
+        self.kubeconfig = kubeconfig
+        self.folder = folder
+        self._preferred: dict[str, str] = {}
+        self._definitions: dict[str, Json] = {}
+
+    def namespace(self) -> str:
+        """Make a namespace with a name that nobody else has."""
+        name = f"t-{uuid.uuid4().hex[:10]}"
+        self.create("/api/v1/namespaces", {"metadata": {"name": name}})
+        return name
+
+    def apply(self, manifest: Json, *, manager: str = "tests", force: bool = True) -> Json:
+        """Server-side apply; the path follows from the manifest."""
+        return self.patch(path_of(manifest), manifest, APPLY, fieldManager=manager, force="true" if force else "false")
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run the real kubectl against this cluster; never raises, see `returncode` and `stderr`."""
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
+        return subprocess.run(["kubectl", *arguments], input=input, env=env, capture_output=True, text=True, timeout=60)
+
+    def install_crd(self, manifest: Json) -> None:
+        """Apply a CustomResourceDefinition and wait until the API server serves it; once, where it stays the same."""
+        path, spec = path_of(manifest), manifest["spec"]
+        if self._definitions.get(path) == manifest:
+            return
+        self.apply(manifest)
+
+        def is_served() -> bool:
+            conditions = self.get(path).get("status", {}).get("conditions") or []
+            established = any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+            resources = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+            return established and self.request("GET", resources)[0] == 200
+
+        eventually(is_served, what=f"{manifest['metadata']['name']} is served")
+        self._definitions[path] = manifest
+
+    def endpoint_slices(self, namespace: str) -> str:
+        """The path of the EndpointSlices, in the version that this cluster has (1.20 has v1beta1 only)."""
+        return collection(self.preferred("discovery.k8s.io"), "EndpointSlice", namespace)
+
+    def preferred(self, group: str) -> str:
+        """The group with the version that this cluster prefers, as an apiVersion."""
+        if group not in self._preferred:
+            self._preferred[group] = self.get(f"/apis/{group}")["preferredVersion"]["groupVersion"]
+        return self._preferred[group]
+
+    def ready_addresses(self, namespace: str, service: str) -> set[str]:
+        """The addresses that a Service sends traffic to, by its EndpointSlices."""
+        slices = self.list(self.endpoint_slices(namespace), labelSelector=f"kubernetes.io/service-name={service}")
+        return {
+            address
+            for each in slices
+            for endpoint in each.get("endpoints") or []
+            if endpoint.get("conditions", {}).get("ready", True)
+            for address in endpoint["addresses"]
+        }
+
+    def watch_until(self, path: str, predicate: Callable[[list[Json]], bool], timeout: float = 15) -> list[Json]:
+        """Follow a collection until its objects (by name, sorted) fulfil the predicate; returns them then."""
+        first = self.get(path)
+        seen = {each["metadata"]["name"]: each for each in first["items"]}
+        objects = [seen[name] for name in sorted(seen)]
+        if predicate(objects):
+            return objects
+        with self.watch(path, seconds=timeout, resourceVersion=first["metadata"]["resourceVersion"]) as events:
+            for event in events:
+                name = event["object"].get("metadata", {}).get("name")
+                if event["type"] == "DELETED":
+                    seen.pop(name, None)
+                elif event["type"] in {"ADDED", "MODIFIED"}:
+                    seen[name] = event["object"]
+                objects = [seen[name] for name in sorted(seen)]
+                if predicate(objects):
+                    return objects
+        raise AssertionError(f"not within {timeout} s on {path}; last: {json.dumps(objects, indent=1)[:4000]}")
+
+    def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
+        """Make the existing pods with these labels ready or unready, until further notice."""
+        raise NotImplementedError
+
+    def expire_history(self) -> None:
+        """Forget old changes, where the cluster can be told to; a watch from back then is 410 Gone."""
+
+    def writes(self) -> list[Write]:
+        """Every write so far but those of the tests themselves and of the cluster's own controllers.
+
+        Refused ones too; dry runs not. On the sandbox `sandbox.requests.clear` starts the count anew.
+        """
+        raise NotImplementedError
+
+
+class ControlPlaneCluster(TestCluster):
+    """The real API server and controllers, with our stand-in for the kubelet."""
+
+    name = "control-plane"
+
+    def __init__(self, control_plane: ControlPlane, kubelet: Kubelet, folder: Path) -> None:
+        super().__init__(control_plane.kubeconfig, folder)
+        self.control_plane = control_plane
+        self.kubelet = kubelet
+
+    @classmethod
+    @contextmanager
+    def run(cls, binaries: Path, folder: Path) -> Iterator[ControlPlaneCluster]:
+        """Start everything (about four seconds), and stop it at the end."""
+        with ControlPlane(binaries, folder) as control_plane, Kubelet(control_plane.kubeconfig) as kubelet:
+            cluster = cls(control_plane, kubelet, folder)
+            with contextlib.closing(cluster):
+                yield cluster
+
+    def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
+        self.kubelet.set_ready(namespace, selector, ready)
+
+    def writes(self) -> list[Write]:
+        lines = self.control_plane.audit_log.read_text().splitlines()
+        events = (json.loads(line) for line in lines)
+        return [
+            Write(each.get("userAgent", ""), _WRITING[each["verb"]], _path(each), _code(each))
+            for each in events
+            if each["stage"] == "ResponseComplete"
+            and each.get("userAgent") not in _OWN_AGENTS
+            and "dryRun=All" not in each["requestURI"]
+        ]
+
+
+class SandboxCluster(TestCluster):
+    """The sandbox of gitops_bg, in this process; `sandbox` gives access to its faults and traffic."""
+
+    name = "sandbox"
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        super().__init__(sandbox.kubeconfig(folder / "kubeconfig"), folder)
+        self.sandbox = sandbox
+
+    @classmethod
+    @contextmanager
+    def run(
+        cls, folder: Path, ready_after: float = 0.0, traffic: bool = False, route_delay: float = 0.0
+    ) -> Iterator[SandboxCluster]:
+        """Start a sandbox of one's own, and stop it at the end."""
+        from gitops_bg.sandbox import Sandbox
+
+        with Sandbox(ready_after=ready_after, traffic=traffic, route_delay=route_delay) as sandbox:
+            cluster = cls(sandbox, folder)
+            with contextlib.closing(cluster):
+                yield cluster
+
+    def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> None:
+        self.sandbox.kubelet.set_ready(namespace, dict(selector), ready)
+
+    def expire_history(self) -> None:
+        self.sandbox.faults.expire_history()
+
+    def writes(self) -> list[Write]:
+        return [
+            Write(each.user_agent, _WRITING[each.verb], each.path, each.status)
+            for each in self.sandbox.requests.writes()
+            if each.user_agent not in _OWN_AGENTS
+        ]
+
+
+def _path(event: Json) -> str:
+    return str(event["requestURI"]).partition("?")[0]
+
+
+def _code(event: Json) -> int:
+    return int(event.get("responseStatus", {}).get("code", 0))

@@ -1,0 +1,265 @@
+"""A real etcd, kube-apiserver and kube-controller-manager for a test run.
+
+Binaries come from KUBEBUILDER_ASSETS, as for controller-runtime's envtest. RBAC is on; the ServiceAccount
+admission plugin is off, so that pods need no token secret. No kubelet and no scheduler: see `kubelet`. Every
+process dies with the test run (see `leash`), every file lies in the given folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import urllib3
+
+from tests.support.agent.leash import leashed
+from tests.support.cluster.pki import Authority, private_key
+from tests.support.cluster.rawapi import ApiError, RawApi
+from tests.support.waiting import eventually
+
+BINARIES = ("etcd", "kube-apiserver", "kube-controller-manager")
+HOW_TO_GET_THEM = (
+    "KUBEBUILDER_ASSETS is not set or lacks a binary; point it to a folder with etcd, kube-apiserver and "
+    "kube-controller-manager (for example: KUBEBUILDER_ASSETS=$(setup-envtest use -p path), plus a "
+    "kube-controller-manager of the same release beside them)"
+)
+
+# The controllers that blue-green deployments lean on; each one more costs start-up time and memory.
+_CONTROLLERS = (
+    "replicaset",
+    "deployment",
+    "job",
+    "ttl-after-finished",
+    "endpoint",
+    "endpointslice",
+    "garbagecollector",
+    "disruption",
+    "horizontalpodautoscaling",
+    "namespace",
+)
+_FEATURES = "--feature-gates=TTLAfterFinished=true"  # of Jobs; without the gate from 1.21 on
+
+# What people and the agent wrote, for `writes`; reads and the cluster's own machinery are left out.
+_AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {"level": "None", "verbs": ["get", "list", "watch"]},
+        {"level": "None", "users": ["controller-manager", "kubelet", "system:apiserver"]},
+        {"level": "Metadata"},
+    ],
+}
+
+
+def assets() -> Path | None:
+    """The folder with the binaries, if the machine has them all."""
+    folder = os.environ.get("KUBEBUILDER_ASSETS")
+    if not folder or not all(os.access(Path(folder) / name, os.X_OK) for name in BINARIES):
+        return None
+    return Path(folder)
+
+
+class ControlPlane:
+    """One control plane on free ports of the loopback, its files in `folder`. Use as a context manager."""
+
+    def __init__(self, binaries: Path, folder: Path) -> None:
+        self._binaries = binaries
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._token = secrets.token_hex(16)
+        self._authority = Authority(folder / "pki")
+        self._ports: list[int] = []
+        self.url = ""
+        self.kubeconfig = folder / "admin.kubeconfig"
+        self.audit_log = folder / "audit.log"
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def user(self, name: str, groups: tuple[str, ...] = ()) -> Path:
+        """A kubeconfig for a person: who it is stands in a client certificate. Has no rights of its own."""
+        certificate, key = self._authority.client(name, groups)
+        return self._write_kubeconfig(name, {"client-certificate": str(certificate), "client-key": str(key)})
+
+    def service_account(self, namespace: str, name: str) -> Path:
+        """A kubeconfig for a ServiceAccount, which is made if need be. Has no rights of its own."""
+        api = RawApi(self.kubeconfig)
+        accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+        try:
+            with contextlib.suppress(ApiError):
+                api.create(accounts, {"metadata": {"name": name}})
+            answer = api.create(
+                f"{accounts}/{name}/token",
+                {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}},
+            )
+        finally:
+            api.close()
+        return self._write_kubeconfig(f"{namespace}.{name}", {"token": answer["status"]["token"]})
+
+    def stop(self) -> None:
+        """End all processes, in the reverse order of their start; they have nothing worth saving."""
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+        self._processes.clear()
+
+    def backup(self, to: Path) -> None:
+        """Copy what etcd has on its disk, as a crash at this moment would leave it."""
+        etcd = self._processes[0]
+        etcd.send_signal(signal.SIGSTOP)
+        try:
+            shutil.copytree(self._folder / "etcd", to)
+        finally:
+            etcd.send_signal(signal.SIGCONT)
+
+    def restore(self, backup: Path) -> None:
+        """What an administrator does after a disaster: stop all, put the backup in place, start all."""
+        self.stop()
+        shutil.rmtree(self._folder / "etcd")
+        shutil.copytree(backup, self._folder / "etcd")
+        self._run_all()
+
+    def _start(self) -> None:
+        self._ports = free_ports(3)
+        self.url = f"https://127.0.0.1:{self._ports[2]}"
+        self._write_kubeconfig("admin", {"token": self._token})
+        self._run_all()
+
+    def _run_all(self) -> None:
+        etcd_client, etcd_peer, api_port = self._ports
+        etcd = f"http://127.0.0.1:{etcd_client}"
+        self._run_etcd(etcd, f"http://127.0.0.1:{etcd_peer}")
+        self._run_apiserver(etcd, api_port)
+        eventually(self._is_ready, timeout=60, every=0.05, what="the API server is ready")
+        self._run_controller_manager()
+
+    def _run_etcd(self, client: str, peer: str) -> None:
+        self._run(
+            "etcd",
+            f"--data-dir={self._folder / 'etcd'}",
+            "--unsafe-no-fsync",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+        )
+
+    def _run_apiserver(self, etcd: str, port: int) -> None:
+        certificate, key = self._authority.server("kube-apiserver", "127.0.0.1")
+        signing_key = private_key(self._folder / "service-accounts.key")
+        tokens = self._folder / "tokens.csv"
+        tokens.write_text(f'{self._token},admin,admin,"system:masters"\n')
+        policy = self._folder / "audit.json"
+        policy.write_text(json.dumps(_AUDIT_POLICY))
+        self._run(
+            "kube-apiserver",
+            f"--etcd-servers={etcd}",
+            "--bind-address=127.0.0.1",
+            f"--secure-port={port}",
+            "--advertise-address=192.0.2.1",  # required, never used: no reconciler
+            "--endpoint-reconciler-type=none",
+            "--service-cluster-ip-range=10.96.0.0/16",
+            f"--cert-dir={self._folder / 'certs'}",
+            f"--tls-cert-file={certificate}",
+            f"--tls-private-key-file={key}",
+            f"--client-ca-file={self._authority.certificate}",
+            f"--token-auth-file={tokens}",
+            "--authorization-mode=RBAC",
+            "--disable-admission-plugins=ServiceAccount",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            f"--service-account-key-file={signing_key}",
+            f"--service-account-signing-key-file={signing_key}",
+            f"--audit-policy-file={policy}",
+            f"--audit-log-path={self.audit_log}",
+            "--enable-priority-and-fairness=false",
+            "--max-requests-inflight=0",
+            "--max-mutating-requests-inflight=0",
+            _FEATURES,
+        )
+
+    def _run_controller_manager(self) -> None:
+        certificate, key = self._authority.client("controller-manager", ("system:masters",))
+        kubeconfig = self._write_kubeconfig(
+            "controller-manager", {"client-certificate": str(certificate), "client-key": str(key)}
+        )
+        self._run(
+            "kube-controller-manager",
+            f"--kubeconfig={kubeconfig}",
+            f"--controllers={','.join(_CONTROLLERS)}",
+            "--port=0",
+            "--secure-port=0",
+            "--leader-elect=false",
+            "--kube-api-qps=2000",
+            "--kube-api-burst=4000",
+            "--concurrent-replicaset-syncs=20",
+            "--concurrent-service-endpoint-syncs=20",
+            "--horizontal-pod-autoscaler-sync-period=1s",
+            _FEATURES,
+        )
+
+    def _run(self, name: str, *options: str) -> None:
+        with (self._folder / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                leashed([str(self._binaries / name), *options]),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+            )
+        self._processes.append(process)
+
+    def _is_ready(self) -> bool:
+        for process in self._processes:
+            if process.poll() is not None:
+                raise RuntimeError(f"{process.args!r} ended with {process.returncode}; logs in {self._folder}")
+        headers = {"Authorization": f"Bearer {self._token}"}
+        with urllib3.PoolManager(ca_certs=str(self._authority.certificate), retries=False) as pool:
+            try:
+                return pool.request("GET", f"{self.url}/readyz", headers=headers, timeout=2).status == 200
+            except urllib3.exceptions.HTTPError:
+                return False
+
+    def _write_kubeconfig(self, name: str, user: dict[str, str]) -> Path:
+        path = self._folder / f"{name.replace(':', '-')}.kubeconfig"
+        cluster = {"server": self.url, "certificate-authority": str(self._authority.certificate)}
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
+            "clusters": [{"name": "test", "cluster": cluster}],
+            "users": [{"name": name, "user": user}],
+        }
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(content))
+        return path
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens on right now, all different."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]

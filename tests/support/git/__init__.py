@@ -1,0 +1,1 @@
+"""A Git remote and its users."""

@@ -1,0 +1,1 @@
+"""Servers that an agent calls."""
