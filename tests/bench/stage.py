@@ -19,7 +19,7 @@ from tests.bench.channel import Child
 from tests.bench.remote import BenchRemote
 from tests.bench.stamping import Stamp
 from tests.bench.watching import Watching
-from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster, our_definition
+from tests.support.cluster.clusters import ControlPlaneCluster, TestCluster
 from tests.support.cluster.control_plane import assets
 from tests.support.cluster.paths import collection
 from tests.support.waiting import eventually
@@ -92,7 +92,7 @@ class Stage:
 
     def populate(self) -> None:
         """Bring every app to where an agent has nothing to do."""
-        self.cluster.install_crd(our_definition())
+        self.cluster.install_our_kind()
         everywhere = {app.namespace for app in self.apps}
         models = MODELS if self.sandbox else ()
         self.remote.fill([*models, *self.apps])

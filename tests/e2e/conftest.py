@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from gitops_bg.cluster.api.lease import LeaseSettings
-from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, our_definition
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster
 from tests.support.scenario import App, Scenario, scenario
 
 
@@ -15,7 +15,7 @@ from tests.support.scenario import App, Scenario, scenario
 def world(control_plane_cluster: ControlPlaneCluster, tmp_path: Path) -> Iterator[Scenario]:
     """A scenario whose agent has no rights but those of deploy/rbac.yaml, and works by its Lease."""
     cluster = control_plane_cluster
-    cluster.install_crd(our_definition())
+    cluster.install_our_kind()
     for file in ("namespace.yaml", "rbac.yaml"):
         for manifest in yaml.safe_load_all((DEPLOY / file).read_text()):
             cluster.apply(manifest)

@@ -26,7 +26,7 @@ from gitops_bg.spec.codec import from_json
 from gitops_bg.spec.manifests.configuration import configuration_of, is_tracked
 from gitops_bg.spec.manifests.references import references
 from tests.support.agent.agents import agent_settings
-from tests.support.cluster.clusters import TestCluster, Write, our_definition
+from tests.support.cluster.clusters import TestCluster, Write
 from tests.support.cluster.paths import collection, replica_sets
 from tests.support.cluster.rawapi import Json
 from tests.support.git.remote import GitRefused, GitRemote
@@ -404,7 +404,7 @@ def scenario(
     cluster: TestCluster, folder: Path, *, namespace: str = "", remote: GitRemote | None = None, **settings: Any
 ) -> Iterator[Scenario]:
     """A scenario without an agent yet, in a new namespace; all is stopped and deleted at the end."""
-    cluster.install_crd(our_definition())
+    cluster.install_our_kind()
     made = Scenario(cluster, namespace or cluster.namespace(), remote or GitRemote(folder / "git"), folder, **settings)
     try:
         yield made

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.cluster.scene import Scene, watching
-from tests.support.cluster.clusters import TestCluster, our_definition
+from tests.support.cluster.clusters import TestCluster
 
 
 @pytest.fixture
 def served(cluster: TestCluster) -> TestCluster:
     """The cluster, with our kind."""
-    cluster.install_crd(our_definition())
+    cluster.install_our_kind()
     return cluster
 
 

@@ -36,7 +36,7 @@ from gitops_bg.spec.manifests.auxiliary import AuxiliaryObjects
 from tests.integration.cluster.execution.test_jobs import FOR_EVER, Lab, metric, record
 from tests.integration.cluster.scene import PASSWORDS, SETTINGS, Scene, create, snapshot, switch, watching
 from tests.support.auxiliary_objects import budget, hpa, untracked
-from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster, our_definition
+from tests.support.cluster.clusters import DEPLOY, ControlPlaneCluster
 from tests.support.cluster.paths import collection
 from tests.support.cluster.rawapi import RawApi
 from tests.support.waiting import eventually
@@ -86,7 +86,7 @@ def binding(role: str) -> dict[str, Any]:
 @pytest.fixture
 def agent(control_plane_cluster: ControlPlaneCluster, namespace: str) -> Iterator[Scene]:
     cluster = control_plane_cluster
-    cluster.install_crd(our_definition())
+    cluster.install_our_kind()
     cluster.apply(yaml.safe_load((DEPLOY / "namespace.yaml").read_text()))
     for manifest in yaml.safe_load_all((DEPLOY / "rbac.yaml").read_text()):
         cluster.apply(manifest)

@@ -60,7 +60,7 @@ class TestCluster(RawApi):
         self.kubeconfig = kubeconfig
         self.folder = folder
         self._preferred: dict[str, str] = {}
-        self._definitions: dict[str, Json] = {}
+        self._knows_us = False
 
     def namespace(self) -> str:
         """Make a namespace with a name that nobody else has."""
@@ -77,12 +77,16 @@ class TestCluster(RawApi):
         env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "KUBECONFIG": str(self.kubeconfig)}
         return subprocess.run(["kubectl", *arguments], input=input, env=env, capture_output=True, text=True, timeout=60)
 
+    def install_our_kind(self) -> None:
+        """Install BlueGreenDeployment, once for each cluster."""
+        if not self._knows_us:
+            self.install_crd(our_definition())
+            self._knows_us = True
+
     def install_crd(self, manifest: Json) -> None:
-        """Apply a CustomResourceDefinition and wait until the API server serves it; once, where it stays the same."""
-        path, spec = path_of(manifest), manifest["spec"]
-        if self._definitions.get(path) == manifest:
-            return
+        """Apply a CustomResourceDefinition and wait until the API server serves it."""
         self.apply(manifest)
+        path, spec = path_of(manifest), manifest["spec"]
 
         def is_served() -> bool:
             conditions = self.get(path).get("status", {}).get("conditions") or []
@@ -91,7 +95,6 @@ class TestCluster(RawApi):
             return established and self.request("GET", resources)[0] == 200
 
         eventually(is_served, what=f"{manifest['metadata']['name']} is served")
-        self._definitions[path] = manifest
 
     def endpoint_slices(self, namespace: str) -> str:
         """The path of the EndpointSlices, in the version that this cluster has (1.20 has v1beta1 only)."""
