@@ -34,7 +34,7 @@ class Section:
 
 
 _TRAFFIC = "test_no_request_fails_and_none_reaches_a_version_that_I3_forbids"
-_TRAFFIC_AND_DEATHS = "test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
+_TRAFFIC_AND_DEATHS = "test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after"
 _DEATHS = "test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_switch_once"
 _ROUTES = "blue-green has no such routing here: traffic is wholly on one version or on another"
 _SELECTOR = (

@@ -4,14 +4,11 @@ bgd-controller wrote its status first; a crash after that deleted the serving Re
 empty colour. Here a switch is decided in the record, carried out by one write, and told once, whatever dies between.
 """
 
-from pathlib import Path
-
 import pytest
 
-from tests.support.agent.mortal_story import SWITCHES, assert_end, tell, tell_for_every_n
+from tests.support.agent.mortal_story import SWITCHES, assert_end, tell
 from tests.support.agent.mortality import Mortals
-from tests.support.cluster.clusters import SandboxCluster
-from tests.support.scenario import Scenario, scenario
+from tests.support.scenario import Scenario
 from tests.support.sightings import Sightings
 
 
@@ -50,16 +47,3 @@ def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: 
 
     assert web.told().count("promoted") == 1
     assert web.versions()["v1"].replicas == 2, "the version that served is untouched"
-
-
-def test_L6_G7_crash_after_the_nth_write_for_every_n(sandbox_cluster: SandboxCluster, tmp_path: Path) -> None:
-    """One agent dies after its n-th write and another one finishes the story, for every n until none has to die."""
-    with scenario(sandbox_cluster, tmp_path) as world, Sightings(sandbox_cluster, world.namespace) as seen:
-        web = world.app()
-        agents = Mortals(world, writes=1, mortal=0)
-        tell(web, agents, first="v0", second="v-1")
-        n = tell_for_every_n(web, first="v0")
-        seen.assert_traffic_was_safe("web")
-        web.wait_told()
-        assert [event for event in web.told() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * (n + 1)
-        assert n > 15

@@ -266,8 +266,8 @@ def test_nothing_waits_for_a_provider_that_is_down_and_the_ledger_says_so_once()
         world.push(tag)
         take(world, status=0)
         assert world.live == tag
-    for _ in range(200):
-        world.later(seconds=30)
+    for _ in range(25):
+        world.later(seconds=240)
         take(world, status=0) if world.decide().calls else world.settle()
     (entry,) = [one for one in world.entries() if one.event == "hook-undelivered"]
     assert entry.reason == "alert chat: no answer within 3600 s"

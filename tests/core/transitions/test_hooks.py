@@ -530,7 +530,7 @@ class TestEvents:
 
     def test_a_hook_that_takes_nothing_does_not_fill_the_record(self):
         world = deployed(hooked(manual(), hook(EVENT)))
-        for number in range(200):
+        for number in range(80):
             world.push(str(number % 7 + 2))
             world.settle()
         assert len(world.record.outbox.messages) <= 100

@@ -13,7 +13,7 @@ from gitops_bg.cli.demo.traffic import answer_of
 from gitops_bg.core import names
 from gitops_bg.core.model.observed import OperatorCommand, Request
 from tests.integration.traffic.stage import Stage, stage
-from tests.support.agent.mortal_story import tell_for_every_n
+from tests.support.agent.mortal_story import SWITCHES, tell_for_every_n
 from tests.support.cluster.paths import collection
 from tests.support.servers.backend import Backend, serving
 from tests.support.waiting import eventually
@@ -179,8 +179,11 @@ def test_no_request_fails_and_none_reaches_a_version_that_I3_forbids(tmp_path: P
         assert len(on.load) > 2000
 
 
-def test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after(tmp_path: Path) -> None:
-    """A push, its promotion and its revert, for every n: one agent dies after its n-th write, another one goes on."""
+def test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_after(tmp_path: Path) -> None:
+    """A push, its promotion and its revert, for every n: one agent dies after its n-th write, another one goes on.
+
+    Every switch is told once.
+    """
     with stage(tmp_path) as on:
         on.world.start()
         on.web.deploy("v0")
@@ -194,6 +197,8 @@ def test_no_request_fails_and_none_goes_astray_whatever_write_the_agent_dies_aft
 
         n = tell_for_every_n(on.web, first="v0", after_each=judge)
         print(f"{len(on.load)} requests, {n} stories")
+        on.web.wait_told()
+        assert [event for event in on.web.told() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * n
         assert n > 15
         assert len(on.load) > 2000
 
