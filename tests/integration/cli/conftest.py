@@ -37,3 +37,12 @@ def either_world(cluster: TestCluster, tmp_path: Path) -> Iterator[Scenario]:
     """The same on both clusters, one after the other."""
     with scenario(cluster, tmp_path) as made:
         yield made
+
+
+def with_candidate(web: App) -> App:
+    """Its v2 waits for somebody to merge its promotion."""
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait_told()
+    web.wait_phase("AwaitingPromotion")
+    return web

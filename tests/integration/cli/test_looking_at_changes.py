@@ -1,0 +1,114 @@
+"""Verbs that look, after what people and the agent have done: each in a world of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Cli, with_candidate
+from tests.support.scenario import App, Scenario
+
+
+@pytest.fixture
+def waiting(web: App) -> App:
+    """v2 waits for somebody to merge its promotion."""
+    return with_candidate(web)
+
+
+def test_an_old_version_shows_how_long_it_stays_warm(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    assert "delay:4m" in cli("get", str(web.key))
+
+
+def test_a_candidate_that_was_cancelled_is_none_any_more(cli: Cli, web: App) -> None:
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.push_image("v1")
+    web.wait_told("cancelled")
+    shown = " ".join(cli("tree", str(web.key)).split())
+    assert "green Version withdrawn" in shown
+    assert "Version candidate" not in shown
+
+
+def test_explain_of_a_version_on_hold_names_no_branch_to_merge_that_is_not_there(cli: Cli, waiting: App) -> None:
+    cli("abort", str(waiting.key))
+    waiting.wait(lambda: not waiting.offered(), "the offer is withdrawn")
+    gates = {gate["kind"]: gate for gate in cli.json("explain", str(waiting.key))["gates"]}
+    assert f"gitops-bg resume {waiting.key}" in gates["hold"]["advice"]
+    assert f"`gitops-bg resume {waiting.key}` lifts it" in gates["hold"]["reason"]
+    assert waiting.condition("Healthy")["message"] == waiting.condition("OnHold")["message"]
+    assert "merge" not in gates["approval"]["advice"]
+
+
+def test_explain_of_a_candidate_that_does_not_come_up_counts_its_pods(cli: Cli, web: App) -> None:
+    web.push_image("bad")
+    web.wait(lambda: "bad" in web.versions() and web.phase() == "Progressing", "the candidate comes up")
+    shown = cli("explain", str(web.key))
+    assert "waiting for its 2 pods to become available (0/2 available)" in shown
+
+
+def test_diff_does_not_print_what_looks_like_a_secret(cli: Cli, web: App) -> None:
+    web.container = {"env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "MODE", "value": "fast"}]}
+    web.push_image("v1")
+    web.wait(lambda: web.status.get("candidate"), "the agent has seen it")
+    shown = cli("diff", str(web.key), code=1)
+    assert "hunter2" not in shown
+    assert "MODE" in shown
+
+
+def test_history_has_every_entry_of_the_ledger(cli: Cli, web: App) -> None:
+    web.promote("v2")
+    shown = cli("history", str(web.key))
+    assert "promoted" in shown
+    assert "v1" in shown
+    entries = cli.json("history", str(web.key))["entries"]
+    assert [entry["event"] for entry in reversed(entries)] == web.told()
+    assert cli.json("history", str(web.key), "--limit", "1")["entries"] == entries[:1]
+
+
+def test_history_asks_which_cluster_where_there_are_two_ledgers(cli: Cli, web: App) -> None:
+    web.scenario.remote.run(
+        "push", "-q", "origin", f"origin/{web.scenario.remote.branch}:refs/heads/gitops-bg/state/eu"
+    )
+    assert "the ledgers of eu, test; say which" in cli("history", str(web.key), code=2)
+    assert cli.json("history", str(web.key), "--cluster", "test")["entries"]
+
+
+def test_a_bare_name_is_enough_where_it_is_unique(cli: Cli, world: Scenario) -> None:
+    world.start()
+    world.app("lonely-one").deploy("v1")
+    assert "Healthy" in cli("explain", "lonely-one")
+    assert "there is no app nobody" in cli("explain", "nobody", code=5)
+
+
+def test_explain_and_plan_know_that_main_refuses_the_agent(cli: Cli, web: App, tmp_path: Path) -> None:
+    web.scenario.remote.protect()
+    web.strategy["autoPromotionEnabled"] = True
+    web.configure()
+    web.push_image("v2")
+    web.wait_offered("v2")
+    web.wait(lambda: web.condition("GitReachable")["reason"] == "MainRefuses", "the agent says so")
+    shown = cli("explain", str(web.key))
+    assert "main refuses the agent's commit" in shown
+    assert f"merge the branch {web.promotion_branch}" in shown
+    assert "about to be done" not in shown
+    file = str(tmp_path / "observed.json")
+    assert "nothing to do" in cli("plan", str(web.key), "--dump-observed", file)
+    assert "nothing to do" in cli("plan", str(web.key), "--observed", file)
+
+
+def test_explain_says_why_a_target_that_went_back_took_no_traffic_with_it(cli: Cli, web: App) -> None:
+    pushed = web.push_image("v2")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+    web.wait_told("promoted")
+    slow = web.push_image("v1", "slow CI pushes v1 again")
+    web.wait_offered("v1")
+
+    told = cli.json("explain", str(web.key))["targetWentBack"]
+
+    assert f"commit {slow[:10]} does not say that it reverts a commit" in told["reason"]
+    assert f"gitops-bg rollback {web.key} --to 1" in told["advice"]
+    assert f"git revert {pushed[:10]}" in told["advice"]
+    assert told["advice"] in " ".join(cli("explain", str(web.key)).split())

@@ -1,0 +1,64 @@
+"""`plan`: what the agent would do, from the cluster or from a file, and that asking changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cli.conftest import Cli, with_candidate
+from tests.support.auxiliary_objects import hpa, publish
+from tests.support.scenario import App, Scenario
+
+
+@pytest.fixture
+def waiting(web: App) -> App:
+    """v2 waits for somebody to merge its promotion."""
+    return with_candidate(web)
+
+
+def test_plan_changes_nothing(cli: Cli, waiting: App) -> None:
+    world = waiting.scenario
+    world.stop()
+    waiting.push_image("v3")
+    heads, writes = world.remote.branches(), world.writes()
+    shown = cli("plan", str(waiting.key))
+    assert "create the green ReplicaSet of v3" in shown
+    assert world.remote.branches() == heads
+    assert world.writes() == writes
+
+
+def test_plan_of_a_new_app_says_what_would_be_deployed(cli: Cli, world: Scenario) -> None:
+    world.cluster.get("/version")
+    app = world.app()
+    app.add("v1")
+    answer = cli.json("plan", str(app.key))
+    [plan] = answer["apps"]
+    assert [action["action"] for action in plan["actions"]][:2] == ["ApplyApp", "CreateReplicaSet"]
+    assert world.writes() == []
+
+
+def test_plan_says_what_an_autoscaler_in_git_leads_to(cli: Cli, web: App) -> None:
+    web.scenario.stop()
+    publish(web, "hpa", hpa())
+    (line,) = (each for each in cli("plan", str(web.key)).splitlines() if "Horizontal" in each)
+    assert line.strip().startswith("1. apply HorizontalPodAutoscaler web-primary -> v1 (")
+    assert line.endswith("it does not exist")
+
+
+def test_plan_shows_problems_of_files_and_goes_on(cli: Cli, web: App) -> None:
+    web.scenario.stop()
+    web.scenario.publish("oops", {f"{web.folder}/target.yaml": "kind: [\n"})
+    assert "target.yaml" in cli("plan", str(web.key))
+    assert cli.json("plan", str(web.key))["apps"][0]["phase"] == "Invalid"
+
+
+def test_plan_from_a_file_needs_no_cluster(cli: Cli, waiting: App, tmp_path: Path) -> None:
+    file = tmp_path / "observed.json"
+    waiting.scenario.stop()
+    waiting.push_image("v3")
+    live = cli.json("plan", str(waiting.key), "--dump-observed", str(file))
+    cli.env["GITOPS_BG_KUBECONFIG"] = str(tmp_path / "nowhere")
+    from_file = cli.json("plan", str(waiting.key), "--observed", str(file))
+    said = [[action["sentence"] for action in plan["apps"][0]["actions"]] for plan in (live, from_file)]
+    assert said[0] == said[1] != []
