@@ -177,13 +177,13 @@ class Observed:
 
     app_uid: str = ""
     app_drifted: bool = False
+    """The live spec of the BlueGreenDeployment is not what Git says."""
     app_going: bool = False
     """Somebody deletes it: it is still there, and owns nothing any more."""
-    """The live spec of the BlueGreenDeployment is not what Git says."""
     app_foreign: str = ""
+    """Whose BlueGreenDeployment it is, where it is not ours."""
     app_claimed: str = ""
     """Which other repository has this app, too, and leaves it alone; empty where none does."""
-    """Whose BlueGreenDeployment it is, where it is not ours."""
     replica_sets: tuple[ReplicaSetView, ...] = ()
     configurations: tuple[ConfigurationView, ...] = ()
     """The copies of ConfigMaps and Secrets, as far as they may be listed."""
