@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,8 @@ from gitops_bg.cluster import cluster as cluster_module
 from gitops_bg.cluster.execution.jobs import Jobs
 from gitops_bg.hooks import caller
 from gitops_bg.hooks.caller import HookCaller
-from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.objects import Header, Objects
+from gitops_bg.repo.git.runner import Finished, GitFailed
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.ledger import Ledger
 from gitops_bg.repo.write.promotion import Promotions
@@ -133,22 +134,26 @@ def test_bug_in_a_poll_is_that_polls(siege: Siege, monkeypatch: pytest.MonkeyPat
     siege.bystander_goes_on()
 
 
-@pytest.mark.parametrize("answer", [b"%s missing\n", b""], ids=["missing", "nothing"])
-def test_file_that_git_lost_between_two_commands_is_that_polls(
-    answer: bytes, siege: Siege, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lost", ["the file", "git"])
+def test_file_that_git_lost_between_two_questions_is_that_polls(
+    lost: str, siege: Siege, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It was there when its size was asked for. The next poll reads it, from a new mirror if need be."""
-    sound, struck = Mirror.local, threading.Event()
+    sound, struck = Objects.contents, threading.Event()
 
-    def losing(mirror: Mirror, *arguments: str, stdin: bytes = b"", **named: Any) -> bytes:
-        output = sound(mirror, *arguments, stdin=stdin, **named)
-        if arguments != ("cat-file", "--batch") or b":" in stdin or struck.is_set():
-            return output
+    def losing(objects: Objects, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+        asked = list(names)
+        answers = list(sound(objects, asked))
+        if struck.is_set() or not any(header and header.kind == "blob" for header, _ in answers):
+            yield from answers
+            return
         struck.set()
-        return answer.replace(b"%s", stdin.partition(b"\n")[0])
+        if lost == "git":
+            raise GitFailed("cat-file", Finished(-9, b"", ""))
+        yield from ((None, b"") for _ in asked)
 
-    monkeypatch.setattr(Mirror, "local", losing)
-    tag = f"lost-{len(answer)}"
+    monkeypatch.setattr(Objects, "contents", losing)
+    tag = f"lost-{lost.replace(' ', '-')}"
     siege.web.push_image(tag)
     assert struck.wait(10)
     siege.world.wake()

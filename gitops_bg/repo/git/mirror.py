@@ -19,6 +19,7 @@ from gitops_bg.repo.git.errors import (
     RemoteUnreachable,
 )
 from gitops_bg.repo.git.git_config import PARTIAL, configuration
+from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
 from gitops_bg.repo.git.transport import transport_for
@@ -60,6 +61,7 @@ class Mirror:
         except BaseException:
             self._directory.release()
             raise
+        self._objects = Objects(self.git)
 
     def __enter__(self) -> "Mirror":
         return self
@@ -71,6 +73,7 @@ class Mirror:
 
     def close(self) -> None:
         """Release the directory."""
+        self._objects.close()
         self._directory.release()
 
     def rebuild(self) -> None:
@@ -78,8 +81,10 @@ class Mirror:
         self._tracked = None
         self._ancestry.clear()
         self._here.clear()
+        self._objects.close()
         self._directory.wipe()
         self.git = self._opened()
+        self._objects = Objects(self.git)
 
     def _opened(self) -> Git:
         self._directory.prepare(configuration(self.settings, self._transport.url))
@@ -196,6 +201,20 @@ class Mirror:
         except GitFailed as error:
             raise self.broken(error) from error
 
+    def headers(self, names: Iterable[str]) -> list[Header | None]:
+        """Id, kind and size of each object that is here, in order. Raises as `local` does."""
+        try:
+            return self._objects.headers(names)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+        """The same with their contents, however large they are."""
+        try:
+            yield from self._objects.contents(names)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
     def broken(self, error: GitFailed) -> Exception:
         """What a failed local command means."""
         return self._directory.trouble() or MirrorBroken(str(error))
@@ -205,8 +224,8 @@ class Mirror:
         if not is_commit_id(commit):
             return False
         if commit not in self._here:
-            told = self.git.attempt("cat-file", "--batch-check=%(objecttype)", stdin=f"{commit}\n".encode())
-            if told.output != b"commit\n":
+            (header,) = self.headers([commit])
+            if header is None or header.kind != "commit":
                 return False
             self._here[commit] = True
         return True
@@ -254,6 +273,7 @@ class Mirror:
     def tidy(self) -> None:
         """Pack what many small fetches left; for once a week."""
         self._here.clear()
+        self._objects.close()
         self.local(*PARTIAL, "gc", "--quiet")
 
     def remote_error(self, command: str, finished: Finished) -> Exception:

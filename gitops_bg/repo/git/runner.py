@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import BinaryIO, cast
 
 from gitops_bg.repo.git.environment import LOCKED_DOWN, no_git_variables, without_the_machine
@@ -83,7 +84,7 @@ class Git:
 
     def attempt(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
         """Run a command to its end, whatever that is."""
-        return self._execute(arguments, stdin, environment or {}, _PATIENCE * self._timeout)
+        return self._execute(arguments, stdin, environment or {}, self.patience_seconds)
 
     def _execute(
         self, arguments: tuple[str, ...], stdin: bytes, environment: Mapping[str, str], seconds: float
@@ -104,6 +105,20 @@ class Git:
             )
         said = complaint if isinstance(complaint, str) else text(bytes(complaint or b""))
         return Finished(int(status), output or b"", self._transport.mask(said), seconds)
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long a local command may take."""
+        return _PATIENCE * self._timeout
+
+    def start(self, *arguments: str) -> Popen[bytes]:
+        """Begin a local command that answers as long as it is asked; whoever starts it ends it."""
+        command = _command(arguments, self._environment)
+        # GitPython kills the process when what it returns goes: so only the process itself is handed on.
+        running = self._git.execute(command, istream=PIPE, env=self._environment, as_process=True)
+        process, running.proc = running.proc, None
+        assert process is not None
+        return cast("Popen[bytes]", process)
 
     @contextmanager
     def parts(self, *arguments: str, stdin: bytes = b"", longest: int = LONGEST_PART) -> Iterator[Iterator[bytes]]:

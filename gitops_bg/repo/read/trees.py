@@ -12,6 +12,7 @@ from cachetools import LRUCache
 
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
+from gitops_bg.repo.git.objects import entries_of
 from gitops_bg.repo.git.output import lines, text
 
 FOLDER, LINK, SUBMODULE = "040000", "120000", "160000"
@@ -19,9 +20,9 @@ _EMPTY = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 """The folder that holds nothing, by the length of ids; git knows it without having it."""
 _REMEMBERED = 1000
-"""So many commits' folders, and entries of them, are known without asking."""
-_CHANGES, _FEW = 5000, 50
-"""So many changes in all, and of one pair, are known without asking: an id names the same folder for ever."""
+"""So many commits' folders are known without asking."""
+_ENTRIES, _SMALL_BYTES = 20_000, 128 * 1024
+"""So many entries in all are known without asking, of folders up to this size: an id names the same for ever."""
 
 Pair = tuple[str, str]
 """The ids of a folder before and after; empty for one that is not there."""
@@ -63,8 +64,7 @@ class Trees:
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
         self._roots: LRUCache[str, str] = LRUCache(_REMEMBERED)
-        self._nodes: LRUCache[tuple[str, str], Node] = LRUCache(_REMEMBERED)
-        self._changes: LRUCache[Pair, tuple[Change, ...]] = LRUCache(_CHANGES, lambda changes: 1 + len(changes))
+        self._known: LRUCache[str, Mapping[str, Node]] = LRUCache(_ENTRIES, lambda nodes: 1 + len(nodes))
 
     def root(self, commit: str) -> str:
         """The id of the folder that a commit is of."""
@@ -75,38 +75,44 @@ class Trees:
         wanted = list(dict.fromkeys(commits))
         unknown = [commit for commit in wanted if commit not in self._roots]
         found = {commit: self._roots[commit] for commit in wanted if commit in self._roots}
-        if unknown:
-            names = "".join(f"{commit}^{{tree}}\n" for commit in unknown).encode()
-            told = lines(self._mirror.local("cat-file", "--batch-check=%(objectname)", stdin=names))
-            found |= {commit: text(name) for commit, name in zip(unknown, told, strict=True)}
-        lacking = next((commit for commit, name in found.items() if " " in name), "")
-        if lacking:
-            raise MirrorBroken(f"git cat-file: {found[lacking]}")
+        for commit, header in zip(unknown, self._mirror.headers(f"{one}^{{tree}}" for one in unknown), strict=True):
+            if header is None:
+                raise MirrorBroken(f"git cat-file: the folder of {commit} is missing")
+            found[commit] = header.id
         self._roots.update(found)
         return found
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
-        """What folders hold: the folder, the name, and what it is; in one command for all, one by one."""
+        """What folders hold: the folder, the name, and what it is."""
         return ((folder, each.name, each.after) for (_, folder), each in self._told(("", one) for one in folders))
 
     def at(self, commit: str, paths: Iterable[str]) -> dict[str, Node]:
         """What stands at these paths of a commit; one must not lie in another."""
-        root, wanted = self.root(commit), list(paths)
-        found = {path: self._nodes[root, path] for path in wanted if (root, path) in self._nodes}
-        unknown = [path for path in wanted if path not in found]
-        if unknown:
-            nodes = (part.partition(b"\t") for part in self._mirror.told("ls-tree", "-z", root, *unknown))
+        root = self.root(commit)
+        found = {path: self._below(root, path) for path in paths}
+        large = [path for path, node in found.items() if node is None]
+        if large:
+            nodes = (part.partition(b"\t") for part in self._mirror.told("ls-tree", "-z", root, *large))
             there = {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
-            found |= {path: there.get(path, NOTHING) for path in unknown}
-        self._nodes.update({(root, path): node for path, node in found.items()})
-        return {path: node for path, node in found.items() if node != NOTHING}
+            found |= {path: there.get(path, NOTHING) for path in large}
+        return {path: node for path, node in found.items() if node is not None and node != NOTHING}
+
+    def _below(self, folder: str, path: str) -> Node | None:
+        """What stands at a path below a folder; None where a folder on the way is large."""
+        node = Node(FOLDER, folder)
+        for name in path.split("/"):
+            nodes = self._small([node.folder])[node.folder] if node.folder else {}
+            if nodes is None:
+                return None
+            node = nodes.get(name, NOTHING)
+        return node
 
     def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[Change]]:
-        """What is different between each two folders, not what lies deeper; in one command for all."""
+        """What is different between each two folders, not what lies deeper."""
         wanted = list(pairs)
         found: dict[Pair, dict[str, Change]] = {pair: {} for pair in wanted}
         for pair, change in self._told(wanted):
-            # A folder that something else takes the place of is told twice: gone, and there.
+            # A folder that something else takes the place of is told twice by git: gone, and there.
             other = found[pair].get(change.name, change)
             before = change.before if other.before == NOTHING else other.before
             after = change.after if other.after == NOTHING else other.after
@@ -114,28 +120,59 @@ class Trees:
         return {pair: list(changes.values()) for pair, changes in found.items()}
 
     def _told(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Change]]:
-        unknown = []
-        for pair in dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]):
-            known = self._changes.get(pair)
-            if known is None:
-                unknown.append(pair)
+        wanted = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
+        small = self._small(folder for pair in wanted for folder in pair)
+        large = []
+        for pair in wanted:
+            before, after = small[pair[0]], small[pair[1]]
+            if before is None or after is None:
+                large.append(pair)
             else:
-                yield from ((pair, change) for change in known)
-        if unknown:
-            yield from self._asked(unknown)
+                yield from ((pair, change) for change in _compared(before, after))
+        if large:
+            yield from self._asked(large)
+
+    def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, Node] | None]:
+        """What folders hold, by name; nothing of the empty id, and None for one that is large."""
+        wanted = dict.fromkeys(folders)
+        found: dict[str, Mapping[str, Node] | None] = {one: self._known.get(one) for one in wanted if one}
+        unknown = [one for one, nodes in found.items() if nodes is None]
+        small = [one for one, size in self._sizes(unknown) if size <= _SMALL_BYTES]
+        for one, (_, tree) in zip(small, self._mirror.contents(small), strict=True):
+            found[one] = self._known[one] = _nodes(one, tree)
+        return {**found, "": {}}
+
+    def _sizes(self, folders: list[str]) -> Iterator[tuple[str, int]]:
+        for folder, header in zip(folders, self._mirror.headers(folders), strict=True):
+            if header is None or header.kind != "tree":
+                raise MirrorBroken(f"git cat-file: the folder {folder} is missing")
+            yield folder, header.size
 
     def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, Change]]:
+        """The differences of large folders, one by one as git prints them."""
         called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
-        few: dict[Pair, list[Change]] = {pair: [] for pair in pairs}
         for name, change in _changes(self._mirror.told("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
-            pair = called[name]
-            if pair in few:
-                few[pair].append(change)
-            if len(few.get(pair, ())) > _FEW:
-                del few[pair]
-            yield pair, change
-        self._changes.update({pair: tuple(changes) for pair, changes in few.items()})
+            yield called[name], change
+
+
+def _nodes(folder: str, tree: bytes) -> Mapping[str, Node]:
+    """What a folder holds, by name. Of a name that it has twice, which git itself never writes, the first."""
+    nodes: dict[str, Node] = {}
+    try:
+        for mode, name, named in entries_of(tree, len(folder) // 2):
+            nodes.setdefault(name, Node(intern(mode), named))
+    except ValueError as error:
+        raise MirrorBroken(f"git cat-file: {folder} is no folder: {error}") from error
+    return nodes
+
+
+def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator[Change]:
+    """What differs, in the order of names."""
+    for name in sorted(before.keys() | after.keys()):
+        change = Change(name, before.get(name, NOTHING), after.get(name, NOTHING))
+        if change.before != change.after:
+            yield change
 
 
 def _called(pair: Pair) -> str:

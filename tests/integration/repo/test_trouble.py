@@ -162,7 +162,7 @@ class TestTheMirror:
         else:
             assert "target.yaml" in repository.files(WEB), "what was read is known"
             with pytest.raises(GitopsBgError):
-                repository.files(API)
+                repository.landings([(API, "target.yaml")])
         poll = repository.poll()
         assert poll.commit == remote.head()
         assert poll.changed == ({WEB} if pushed else set())

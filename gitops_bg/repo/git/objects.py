@@ -1,0 +1,168 @@
+"""Objects of the mirror by their names, asked of two `git cat-file` that live as long as the mirror is open.
+
+A poll asks dozens of times, and a process of its own costs more than an answer. Not thread-safe, as `Git` is not.
+"""
+
+import re
+import stat
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from subprocess import Popen
+from typing import IO, Self
+
+from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.runner import Finished, Git, GitFailed
+
+_AT_ONCE = 256
+"""So many names are fewer bytes than a pipe holds: git takes all of them before we read what it answers."""
+_HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What git says of an object: its id, its kind, and its size in bytes."""
+
+    id: str
+    kind: str
+    size: int
+
+    @classmethod
+    def of(cls, line: bytes) -> Self | None:
+        """None for every other answer, which no content follows: missing, ambiguous, submodule."""
+        found = _HEADER.fullmatch(line)
+        return cls(text(found[1]), text(found[2]), int(found[3])) if found else None
+
+
+class Objects:
+    """The objects of one mirror. ``close`` ends the processes; the next question starts them again."""
+
+    def __init__(self, git: Git) -> None:
+        self._headers = _CatFile(git, "--batch-check")
+        self._contents = _CatFile(git, "--batch")
+
+    def close(self) -> None:
+        """End both processes."""
+        self._headers.close()
+        self._contents.close()
+
+    def headers(self, names: Iterable[str]) -> list[Header | None]:
+        """What git says of each, in order; None where there is no such object. Raises ``GitFailed``."""
+        found: list[Header | None] = []
+        for asked in _portions(names):
+            with self._headers.answering(asked) as answer:
+                found += [Header.of(_line(answer)) for _ in asked]
+        return found
+
+    def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
+        """The same with the content of each, however large it is. Raises ``GitFailed``."""
+        for asked in _portions(names):
+            with self._contents.answering(asked) as answer:
+                found = [_object(answer) for _ in asked]
+            yield from found
+
+
+class _CatFile:
+    """One process, from its first question on. Whatever goes wrong in an answer ends it: what follows is unknown."""
+
+    def __init__(self, git: Git, how: str) -> None:
+        self._git = git
+        self._how = how
+        self._process: Popen[bytes] | None = None
+
+    @contextmanager
+    def answering(self, names: list[str]) -> Iterator[IO[bytes]]:
+        """Ask for names, and read the answer to its end. Raises ``GitFailed``."""
+        if self._process is None:
+            self._process = self._git.start("cat-file", self._how)
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        deadline = threading.Timer(self._git.patience_seconds, process.kill)
+        deadline.start()
+        try:
+            process.stdin.write("".join(f"{name}\n" for name in names).encode())
+            process.stdin.flush()
+            yield process.stdout
+        except (OSError, EOFError, ValueError) as error:
+            finished = self._ended()
+            raise GitFailed("cat-file", finished) from error
+        except BaseException:
+            self._ended()
+            raise
+        finally:
+            deadline.cancel()
+
+    def close(self) -> None:
+        """End it, if it runs."""
+        if self._process is not None:
+            self._ended()
+
+    def _ended(self) -> Finished:
+        process, self._process = self._process, None
+        assert process is not None
+        assert process.stderr is not None
+        process.kill()
+        complaint = process.stderr.read()
+        status = process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            with _closing_quietly():
+                if stream is not None:
+                    stream.close()
+        return Finished(status, b"", text(complaint), self._git.patience_seconds)
+
+
+@contextmanager
+def _closing_quietly() -> Iterator[None]:
+    """What was not written yet reaches nobody any more."""
+    try:
+        yield
+    except OSError:
+        return
+
+
+def _portions(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(names)
+    while portion := list(islice(rest, _AT_ONCE)):
+        yield portion
+
+
+def _line(answer: IO[bytes]) -> bytes:
+    line = answer.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    return line[:-1]
+
+
+def _object(answer: IO[bytes]) -> tuple[Header | None, bytes]:
+    header = Header.of(_line(answer))
+    if header is None:
+        return None, b""
+    content = answer.read(header.size + 1)
+    if len(content) != header.size + 1:
+        raise EOFError
+    return header, content[:-1]
+
+
+def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
+    """What a raw tree object holds: mode, name and id of each; ids of ``id_bytes`` bytes.
+
+    A mode is one of the five that git knows, whatever bits somebody wrote. Raises ``ValueError`` for what is no tree.
+    """
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + id_bytes
+        yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
+
+
+def _mode(bits: int) -> str:
+    """As git's own ``canon_mode``."""
+    if stat.S_ISREG(bits):
+        return "100755" if bits & stat.S_IXUSR else "100644"
+    if stat.S_ISLNK(bits):
+        return "120000"
+    return "040000" if stat.S_ISDIR(bits) else "160000"
