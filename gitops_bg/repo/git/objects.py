@@ -18,6 +18,8 @@ from gitops_bg.repo.git.runner import Finished, Git, GitFailed
 
 _AT_ONCE = 256
 """So many names are fewer bytes than a pipe holds: git takes all of them before we read what it answers."""
+_SMALL = ("-c", "core.deltaBaseCacheLimit=4m")
+"""What a process may hold that stays; git's own limit is meant for one that ends."""
 _HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
 
 
@@ -76,7 +78,7 @@ class _CatFile:
     def answering(self, names: list[str]) -> Iterator[IO[bytes]]:
         """Ask for names, and read the answer to its end. Raises ``GitFailed``."""
         if self._process is None:
-            self._process = self._git.start("cat-file", self._how)
+            self._process = self._git.start(*_SMALL, "cat-file", self._how)
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None

@@ -21,8 +21,10 @@ _EMPTY[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 """The folder that holds nothing, by the length of ids; git knows it without having it."""
 _REMEMBERED = 1000
 """So many commits' folders are known without asking."""
-_ENTRIES, _SMALL_BYTES = 20_000, 128 * 1024
-"""So many entries in all are known without asking, of folders up to this size: an id names the same for ever."""
+_ENTRIES = 20_000
+"""So many entries of folders are known without asking: an id names the same for ever."""
+_SMALL_BYTES = 128 * 1024
+"""So much is read here for one question, of commits or of folders; what is more is git's, which holds none of it."""
 
 Pair = tuple[str, str]
 """The ids of a folder before and after; empty for one that is not there."""
@@ -71,16 +73,26 @@ class Trees:
         return self.roots([commit])[commit]
 
     def roots(self, commits: Iterable[str]) -> Mapping[str, str]:
-        """The same of many. Git reads a commit once for that, be its message as long as it will."""
+        """The same of many. A commit is read once for that, be its message as long as it will."""
         wanted = list(dict.fromkeys(commits))
         unknown = [commit for commit in wanted if commit not in self._roots]
         found = {commit: self._roots[commit] for commit in wanted if commit in self._roots}
-        for commit, header in zip(unknown, self._mirror.headers(f"{one}^{{tree}}" for one in unknown), strict=True):
-            if header is None:
-                raise MirrorBroken(f"git cat-file: the folder of {commit} is missing")
-            found[commit] = header.id
+        if unknown:
+            little = sum(self._sizes(unknown, "commit")) <= _SMALL_BYTES
+            found |= self._read_roots(unknown) if little else self._asked_roots(unknown)
         self._roots.update(found)
         return found
+
+    def _read_roots(self, commits: list[str]) -> dict[str, str]:
+        """A commit begins with a line about its folder."""
+        first = (content.partition(b"\n")[0] for _, content in self._mirror.contents(commits))
+        return {commit: text(line.removeprefix(b"tree ")) for commit, line in zip(commits, first, strict=True)}
+
+    def _asked_roots(self, commits: list[str]) -> dict[str, str]:
+        """By a git of its own, which forgets what else they say."""
+        names = "".join(f"{commit}^{{tree}}\n" for commit in commits).encode()
+        told = lines(self._mirror.local("cat-file", "--batch-check=%(objectname)", stdin=names))
+        return {commit: text(name) for commit, name in zip(commits, told, strict=True)}
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
         """What folders hold: the folder, the name, and what it is."""
@@ -133,23 +145,23 @@ class Trees:
             yield from self._asked(large)
 
     def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, Node] | None]:
-        """What folders hold, by name; nothing of the empty id, and None for one that is large."""
+        """What folders hold, by name; nothing of the empty id, and None for those that are too much together."""
         wanted = dict.fromkeys(folders)
         found: dict[str, Mapping[str, Node] | None] = {one: self._known.get(one) for one in wanted if one}
         unknown = [one for one, nodes in found.items() if nodes is None]
-        small = [one for one, size in self._sizes(unknown) if size <= _SMALL_BYTES]
-        for one, (_, tree) in zip(small, self._mirror.contents(small), strict=True):
-            found[one] = self._known[one] = _nodes(one, tree)
+        if sum(self._sizes(unknown, "tree")) <= _SMALL_BYTES:
+            for one, (_, tree) in zip(unknown, self._mirror.contents(unknown), strict=True):
+                found[one] = self._known[one] = _nodes(one, tree)
         return {**found, "": {}}
 
-    def _sizes(self, folders: list[str]) -> Iterator[tuple[str, int]]:
-        for folder, header in zip(folders, self._mirror.headers(folders), strict=True):
-            if header is None or header.kind != "tree":
-                raise MirrorBroken(f"git cat-file: the folder {folder} is missing")
-            yield folder, header.size
+    def _sizes(self, names: list[str], kind: str) -> Iterator[int]:
+        for name, header in zip(names, self._mirror.headers(names), strict=True):
+            if header is None or header.kind != kind:
+                raise MirrorBroken(f"git cat-file: the {kind} {name} is missing")
+            yield header.size
 
     def _asked(self, pairs: list[Pair]) -> Iterator[tuple[Pair, Change]]:
-        """The differences of large folders, one by one as git prints them."""
+        """The differences of many or large folders, one by one as git prints them."""
         called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
         for name, change in _changes(self._mirror.told("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
