@@ -289,6 +289,8 @@ class GitRemote:
 
 
 def _loose(repository: Path, branch: str) -> str:
-    """The commit of a branch that has a file of its own; empty for every other."""
-    file = repository / "refs" / "heads" / branch
-    return file.read_text().strip() if file.is_file() else ""
+    """The commit of a branch that has a file of its own; empty for every other, also for one that goes meanwhile."""
+    try:
+        return (repository / "refs" / "heads" / branch).read_text().strip()
+    except OSError:
+        return ""
