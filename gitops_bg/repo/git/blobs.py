@@ -6,7 +6,7 @@ from cachetools import LRUCache
 
 from gitops_bg.repo.git.errors import MirrorBroken, RemoteUnreachable
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.objects import entries_of
+from gitops_bg.repo.git.output import entries_of
 
 LARGEST_BYTES = 1024 * 1024
 _REMEMBERED_BYTES, _SMALL_BYTES = 4 * 1024 * 1024, 64 * 1024

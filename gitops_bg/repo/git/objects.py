@@ -4,7 +4,6 @@ A poll asks dozens of times, and a process of its own costs more than an answer.
 """
 
 import re
-import stat
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -146,25 +145,3 @@ def _object(answer: IO[bytes]) -> tuple[Header | None, bytes]:
     if len(content) != header.size + 1:
         raise EOFError
     return header, content[:-1]
-
-
-def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
-    """What a raw tree object holds: mode, name and id of each; ids of ``id_bytes`` bytes.
-
-    A mode is one of the five that git knows, whatever bits somebody wrote. Raises ``ValueError`` for what is no tree.
-    """
-    at = 0
-    while at < len(tree):
-        end = tree.index(b"\0", at)
-        mode, _, name = tree[at:end].partition(b" ")
-        at = end + 1 + id_bytes
-        yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
-
-
-def _mode(bits: int) -> str:
-    """As git's own ``canon_mode``."""
-    if stat.S_ISREG(bits):
-        return "100755" if bits & stat.S_IXUSR else "100644"
-    if stat.S_ISLNK(bits):
-        return "120000"
-    return "040000" if stat.S_ISDIR(bits) else "160000"

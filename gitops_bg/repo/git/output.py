@@ -4,6 +4,7 @@ Never by what people can type: ``str.splitlines`` takes U+2028, U+0085 and five 
 name may hold them; a commit message may hold anything but NUL.
 """
 
+import stat
 from collections.abc import Iterable, Iterator
 
 
@@ -59,3 +60,34 @@ def lines_of(message: str) -> list[str]:
     ['a\\x85b\\r', '', 'c']
     """
     return message.split("\n")
+
+
+def root_of(commit: bytes) -> str:
+    """The id of the folder that a raw commit is of: it begins with that.
+
+    >>> root_of(b"tree 4b82\\nauthor Ada")
+    '4b82'
+    """
+    return text(commit.partition(b"\n")[0].removeprefix(b"tree "))
+
+
+def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
+    """What a raw tree object holds: mode, name and id of each; ids of ``id_bytes`` bytes.
+
+    A mode is one of the five that git knows, whatever bits somebody wrote. Raises ``ValueError`` for what is no tree.
+    """
+    at = 0
+    while at < len(tree):
+        end = tree.index(b"\0", at)
+        mode, _, name = tree[at:end].partition(b" ")
+        at = end + 1 + id_bytes
+        yield _mode(int(mode, 8)), text(name), tree[end + 1 : at].hex()
+
+
+def _mode(bits: int) -> str:
+    """As git's own ``canon_mode``."""
+    if stat.S_ISREG(bits):
+        return "100755" if bits & stat.S_IXUSR else "100644"
+    if stat.S_ISLNK(bits):
+        return "120000"
+    return "040000" if stat.S_ISDIR(bits) else "160000"

@@ -12,8 +12,7 @@ from cachetools import LRUCache
 
 from gitops_bg.repo.git.errors import MirrorBroken
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.objects import entries_of
-from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.output import entries_of, lines, root_of, text
 
 FOLDER, LINK, SUBMODULE = "040000", "120000", "160000"
 _EMPTY = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
@@ -84,9 +83,8 @@ class Trees:
         return found
 
     def _read_roots(self, commits: list[str]) -> dict[str, str]:
-        """A commit begins with a line about its folder."""
-        first = (content.partition(b"\n")[0] for _, content in self._mirror.contents(commits))
-        return {commit: text(line.removeprefix(b"tree ")) for commit, line in zip(commits, first, strict=True)}
+        read = self._mirror.contents(commits)
+        return {commit: root_of(content) for commit, (_, content) in zip(commits, read, strict=True)}
 
     def _asked_roots(self, commits: list[str]) -> dict[str, str]:
         """By a git of its own, which forgets what else they say."""

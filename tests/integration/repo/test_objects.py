@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.objects import Header, Objects, entries_of
+from gitops_bg.repo.git.objects import Header, Objects
+from gitops_bg.repo.git.output import entries_of
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.read import trees
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
