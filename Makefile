@@ -46,7 +46,7 @@ faults: .venv/.installed
 mutants: .venv/.installed
 	$(BIN)/python -m tests.mutants $(if $(SAMPLE),--sample $(SAMPLE))
 
-# By tables: random histories run every line, and prove little of each.
+# What the tables run; not the random histories, which run nearly every line and assert little about each.
 coverage: .venv/.installed
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal --cov=gitops_bg.core --cov=gitops_bg.spec --cov-branch --cov-fail-under=95 \
 	  tests/core tests/spec --ignore=tests/core/test_invariants.py

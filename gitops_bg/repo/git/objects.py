@@ -76,9 +76,7 @@ class _CatFile:
     @contextmanager
     def answering(self, names: list[str]) -> Iterator[IO[bytes]]:
         """Ask for names, and read the answer to its end. Raises ``GitFailed``."""
-        if self._process is None:
-            self._process = self._git.start(*_SMALL, "cat-file", self._how)
-        process = self._process
+        process = self._process = self._running() or self._git.start(*_SMALL, "cat-file", self._how)
         assert process.stdin is not None
         assert process.stdout is not None
         deadline = threading.Timer(self._git.patience_seconds, process.kill)
@@ -100,6 +98,12 @@ class _CatFile:
         """End it, if it runs."""
         if self._process is not None:
             self._ended()
+
+    def _running(self) -> Popen[bytes] | None:
+        """None also where it ended while nobody asked: that says nothing about the mirror."""
+        if self._process is not None and self._process.poll() is not None:
+            self._ended()
+        return self._process
 
     def _ended(self) -> Finished:
         process, self._process = self._process, None

@@ -6,7 +6,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.objects import Header, Objects
 from gitops_bg.repo.git.output import entries_of
-from gitops_bg.repo.git.runner import GitFailed
+from gitops_bg.repo.git.runner import Git, GitFailed
 from gitops_bg.repo.read import trees
 from gitops_bg.repo.read.trees import NOTHING, Change, Node, Trees
 from gitops_bg.repo.settings import RepositorySettings
@@ -80,26 +79,28 @@ class TestAnswers:
 
 
 class TestTrouble:
-    def test_one_that_was_killed_costs_a_question_and_answers_the_next(
+    def test_one_that_was_killed_between_two_questions_is_started_again(
         self, objects: Objects, remote: GitRemote
     ) -> None:
         head = str(remote.head())
         before = objects.headers([head])
-        os.kill(process_of(objects), signal.SIGKILL)
-        with pytest.raises(GitFailed):
-            objects.headers([head])
+        pid = process_of(objects)
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
         assert objects.headers([head]) == before
 
-    def test_one_that_does_not_answer_is_killed_at_the_deadline(self, tmp_path: Path, remote: GitRemote) -> None:
-        settings = RepositorySettings(url=remote.url, directory=tmp_path / "mirror", cluster="test")
-        with Mirror(replace(settings, timeout_seconds=0.05)) as mirror:
-            objects, head = mirror._objects, str(remote.head())
-            assert objects.headers([head]) == [None]
-            os.kill(process_of(objects), signal.SIGSTOP)
+    def test_one_that_does_not_answer_is_killed_at_the_deadline(
+        self, objects: Objects, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        head = str(remote.head())
+        before = objects.headers([head])
+        os.kill(process_of(objects), signal.SIGSTOP)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(Git, "patience_seconds", 0.1)
             with pytest.raises(GitFailed) as failed:
                 objects.headers([head])
-            assert failed.value.finished.timed_out
-            assert objects.headers([head]) == [None]
+        assert failed.value.finished.timed_out
+        assert objects.headers([head]) == before
 
     def test_an_answer_that_is_not_read_to_its_end_does_not_answer_the_next_question(
         self, objects: Objects, remote: GitRemote
