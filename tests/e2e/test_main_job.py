@@ -82,7 +82,10 @@ def test_describe_shows_what_happened_as_events(web: App) -> None:
 
 
 def test_kubectl_explain_and_short_names_know_the_kind(web: App) -> None:
-    assert "activeService" in kubectl(web, "explain", "bgd.spec.strategy.blueGreen")
+    # An API server serves a new kind a moment before it publishes its schema.
+    web.wait(
+        lambda: "activeService" in kubectl(web, "explain", "bgd.spec.strategy.blueGreen"), "its schema is published"
+    )
     assert "bluegreendeployment.gitops-bg.dev/web" in kubectl(web, "get", "bgd", "-o", "name")
 
 
