@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import urllib3
 
 from tests.support import manifests
 from tests.support.cluster.clusters import ControlPlaneCluster
-from tests.support.cluster.paths import config_maps
+from tests.support.cluster.paths import config_maps, path_in, pods
 from tests.support.cluster.rawapi import Json, RawApi
 from tests.support.waiting import eventually
 
@@ -94,3 +96,30 @@ def is_alive(process: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+@pytest.mark.control_plane
+@pytest.mark.parametrize("trouble", ["broken connection", "conflict"])
+def test_its_kubelet_tries_again_what_did_not_get_through(
+    control_plane_cluster: ControlPlaneCluster, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    cluster = control_plane_cluster
+    namespace = cluster.namespace()
+    api = cluster.kubelet.api
+    request, failed = api.request, set[str]()
+
+    def fail_once(method: str, path: str, *arguments: Any, **options: Any) -> tuple[int, Json]:
+        if f"/{namespace}/" not in path or method not in {"PATCH", "DELETE"} or method in failed:
+            return request(method, path, *arguments, **options)
+        failed.add(method)
+        if trouble == "conflict":
+            return 409, {}
+        raise urllib3.exceptions.ProtocolError("Connection aborted.")
+
+    monkeypatch.setattr(api, "request", fail_once)
+    containers = [{"name": "web", "image": "registry.example/web:v1"}]
+    cluster.create(pods(namespace), {"metadata": {"name": "web"}, "spec": {"containers": containers}})
+    cluster.watch_until(pods(namespace), lambda found: found[0].get("status", {}).get("phase") == "Running")
+    cluster.delete(path_in(namespace, "Pod", "web"))
+    cluster.watch_until(pods(namespace), lambda found: not found)
+    assert failed == {"PATCH", "DELETE"}

@@ -2,7 +2,8 @@
 
 Each pod is bound to the one node and gets the status that its images ask for: a tag with `bad` or `missing`
 cannot be pulled, one with `crash` crashes, all others get ready after `ready_after` seconds. Pods of Jobs end as
-their commands say. Pods that are being deleted are gone at once. Runs nothing and carries no traffic.
+their commands say. Pods that are being deleted are gone at once. What does not get through, because a connection breaks
+or another controller writes meanwhile, is tried again. Runs nothing and carries no traffic.
 """
 
 from __future__ import annotations
@@ -29,13 +30,17 @@ from gitops_bg.sandbox.controllers.configuring import event
 from gitops_bg.sandbox.controllers.environment import Setup, set_up
 from gitops_bg.sandbox.controllers.pod_status import State
 from tests.support.cluster.paths import events, path_in, pods
-from tests.support.cluster.rawapi import APPLY, STRATEGIC, ApiError, Json, RawApi, Watch
+from tests.support.cluster.rawapi import APPLY, JSON, STRATEGIC, ApiError, Json, RawApi, Watch
 
 _NODE = "node-1"
 _ALL_PODS = "/api/v1/pods"
 _WATCH_SECONDS = 600
-_AGAIN_SECONDS = 0.2  # after which a pod that lacks configuration is looked at again
+_AGAIN_SECONDS = 0.2  # after which what could not be done yet is tried again
 RESTART_SECONDS = 10.0  # before the second restart of a container and the later ones
+
+
+class _Conflict(Exception):
+    """Another writer was faster."""
 
 
 class Kubelet:
@@ -43,7 +48,7 @@ class Kubelet:
 
     def __init__(self, kubeconfig: Path, ready_after: float = 0.0) -> None:
         self.ready_after = ready_after  # seconds from a pod's creation to its being ready; may be changed
-        self._api = RawApi(kubeconfig, user_agent="kubelet")
+        self.api = RawApi(kubeconfig, user_agent="kubelet")
         self._started: set[str] = set()
         self._forced: dict[str, bool] = {}
         self._addresses = itertools.count(1)
@@ -55,7 +60,7 @@ class Kubelet:
 
     def __enter__(self) -> Self:
         node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": _NODE}}
-        self._api.patch(f"/api/v1/nodes/{_NODE}", node, APPLY, fieldManager="kubelet", force="true")
+        self.api.patch(f"/api/v1/nodes/{_NODE}", node, APPLY, fieldManager="kubelet", force="true")
         self._timer.start()
         self._watcher.start()
         return self
@@ -72,12 +77,12 @@ class Kubelet:
             self._watcher.join(timeout=0.05)
         self._timer.stop()
         self._workers.shutdown(cancel_futures=True)
-        self._api.close()
+        self.api.close()
 
     def set_ready(self, namespace: str, selector: Mapping[str, str], ready: bool) -> int:
         """Make the pods with these labels ready or unready from now on; returns how many there were."""
         labels = ",".join(f"{key}={value}" for key, value in selector.items())
-        found = self._api.list(pods(namespace), labelSelector=labels)
+        found = self.api.list(pods(namespace), labelSelector=labels)
         for pod in found:
             self._forced[pod["metadata"]["uid"]] = ready
             if "status" in pod and pod["status"].get("podIP"):
@@ -87,13 +92,13 @@ class Kubelet:
     def _follow(self) -> None:
         while not self._stopping.is_set():
             with contextlib.suppress(urllib3.exceptions.HTTPError, ApiError, OSError):
-                answer = self._api.get(_ALL_PODS)
+                answer = self.api.get(_ALL_PODS)
                 for pod in answer["items"]:
                     self._look_at(pod)
                 self._follow_from(answer["metadata"]["resourceVersion"])
 
     def _follow_from(self, version: str) -> None:
-        with self._api.watch(_ALL_PODS, seconds=_WATCH_SECONDS, resourceVersion=version) as watch:
+        with self.api.watch(_ALL_PODS, seconds=_WATCH_SECONDS, resourceVersion=version) as watch:
             self._watch = watch
             for event in watch:
                 if self._stopping.is_set() or event["type"] == "ERROR":
@@ -111,7 +116,18 @@ class Kubelet:
 
     def _submit(self, work: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):  # after shutdown
-            self._workers.submit(work).add_done_callback(_raise_unexpected)
+            self._workers.submit(self._persist, work).add_done_callback(_raise_unexpected)
+
+    def _persist(self, work: Callable[[], None]) -> None:
+        """Do it, again where it did not get through: no event of the watch would ask for it another time."""
+        try:
+            work()
+        except (urllib3.exceptions.HTTPError, _Conflict):
+            if not self._stopping.is_set():
+                self._later(work)
+
+    def _later(self, work: Callable[[], None], seconds: float = _AGAIN_SECONDS) -> None:
+        self._timer.after(seconds, lambda: self._submit(work))
 
     def _start(self, pod: Json) -> None:
         metadata = pod["metadata"]
@@ -127,15 +143,15 @@ class Kubelet:
 
     def _configure(self, pod: Json, address: str, before: Setup) -> None:
         """Start its containers once what they need of ConfigMaps and Secrets is there; `before` is what was told."""
-        found = set_up(pod, lambda kind, name: self._api.find(path_in(pod["metadata"]["namespace"], kind, name)))
+        found = set_up(pod, lambda kind, name: self.api.find(path_in(pod["metadata"]["namespace"], kind, name)))
         if not (found.unmounted or found.unset):
             self._run(pod, address)
             return
         if found != before:
             self._report(pod, unconfigured(pod, found, address))
             self._tell(pod, found)
-        if (self._api.find(_path(pod)) or {}).get("metadata", {}).get("uid") == pod["metadata"]["uid"]:
-            self._timer.after(_AGAIN_SECONDS, lambda: self._submit(lambda: self._configure(pod, address, found)))
+        if self._is_there(pod):
+            self._later(lambda: self._configure(pod, address, found))
 
     def _tell(self, pod: Json, found: Setup) -> None:
         for message in found.unmounted:
@@ -153,7 +169,7 @@ class Kubelet:
             self._work(pod, address, restarts=0)
         elif self.ready_after > 0:
             self._report(pod, running(pod, ready=False, address=address))
-            self._timer.after(self.ready_after, lambda: self._submit(lambda: self._get_ready(pod, address)))
+            self._later(lambda: self._get_ready(pod, address), self.ready_after)
         else:
             self._get_ready(pod, address)
 
@@ -167,30 +183,46 @@ class Kubelet:
         exits = {name: each.exit_code for name, each in endings.items()}
         self._report(pod, running(pod, True, address, restarts))
         if not math.isinf(seconds):
-            self._timer.after(seconds, lambda: self._submit(lambda: self._finish(pod, address, exits, restarts)))
+            self._later(lambda: self._finish(pod, address, exits, restarts), seconds)
 
     def _finish(self, pod: Json, address: str, exits: Mapping[str, int], restarts: int) -> None:
         if pod["spec"]["restartPolicy"] == "Never" or not any(exits.values()):
             self._report(pod, finished(pod, exits, address, restarts))
             return
         wait = RESTART_SECONDS if restarts else 0.0
-        self._report(pod, waiting(pod, "CrashLoopBackOff", address, restarts + 1))
-        self._timer.after(wait, lambda: self._submit(lambda: self._work(pod, address, restarts + 1)))
+        if self._report(pod, waiting(pod, "CrashLoopBackOff", address, restarts + 1)):
+            self._later(lambda: self._work(pod, address, restarts + 1), wait)
 
     def _kill(self, pod: Json) -> None:
         options = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
-        self._tolerant("DELETE", _path(pod), options)
+        self._insist("DELETE", pod, _path(pod), options)
 
-    def _report(self, pod: Json, status: Json) -> None:
+    def _is_there(self, pod: Json) -> bool:
+        """Whether this very pod still exists, not another one of its name."""
+        return (self.api.find(_path(pod)) or {}).get("metadata", {}).get("uid") == pod["metadata"]["uid"]
+
+    def _report(self, pod: Json, status: Json) -> bool:
+        """Write the status; False where the pod is gone."""
         body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
-        self._tolerant("PATCH", f"{_path(pod)}/status", body, STRATEGIC)
+        return self._insist("PATCH", pod, f"{_path(pod)}/status", body, STRATEGIC)
 
-    def _tolerant(self, method: str, path: str, body: Json, content_type: str = "application/json") -> None:
-        """Send it; a pod that is gone meanwhile, is another one of the same name or is going, is not our business."""
-        status, answer = self._api.request(method, path, body, content_type=content_type)
+    def _insist(self, method: str, pod: Json, path: str, body: Json, content_type: str = JSON) -> bool:
+        """Send it, and have it sent again where it lost against another writer; False where the pod is gone."""
+        status = self._tolerant(method, path, body, content_type)
+        if status == 409 and self._is_there(pod):
+            raise _Conflict
+        return status < 400
+
+    def _tolerant(self, method: str, path: str, body: Json, content_type: str = JSON) -> int:
+        """Send it; a pod that is gone meanwhile, is another one of the same name or is going, is not our business.
+
+        Returns the HTTP code.
+        """
+        status, answer = self.api.request(method, path, body, content_type=content_type)
         namespace_goes = status == 403 and "being terminated" in answer.get("message", "")
         if status >= 400 and status not in {404, 409} and not namespace_goes:
             raise ApiError(f"{method} {path}", status, answer)
+        return status
 
     def _next_address(self) -> str:
         # Not 127.x: the API server refuses loopback addresses in Endpoints and EndpointSlices.
@@ -278,7 +310,7 @@ def _now() -> str:
 
 def _raise_unexpected(done: Future[None]) -> None:
     error = None if done.cancelled() else done.exception()
-    if error is not None and not isinstance(error, urllib3.exceptions.HTTPError):
+    if error is not None:
         raise error  # concurrent.futures logs it
 
 
