@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gitops_bg.core.model.events import EVENTS, EventRow
+from gitops_bg.core.model.events import EVENTS, NOTICES, EventRow, Notice, NoticeRow
 from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.record import Event
 
@@ -17,24 +17,53 @@ _HEAD = f"""\
 Written by `{COMMAND}` (`make docs`) from [the one table](../gitops_bg/core/model/events.py) of the code. Each
 event is one entry of the ledger (the trailer `Bg-Event` of its commit, `gitops-bg history`), one Kubernetes
 Event of the app (`kubectl describe bgd`), one count of `gitops_bg_events_total`, and one message to everybody
-whose [alerts](alerts.md) are that grave. Kubernetes Events of actions, rollouts and analyses, which have no
-entry, are in [status](status.md#events).
+whose [alerts](alerts.md) are that grave. What [only Kubernetes is told](#what-only-kubernetes-is-told) has no
+entry: what an action did, and how rollouts and analyses go.
+
+## Entries of the ledger
 
 """
+_HEADS = (
+    "Event",
+    "The ledger says",
+    "An alert says",
+    "Severity",
+    "Kubernetes Event",
+    "Argo Rollouts",
+    "What you can do",
+)
 
-_HEADS = ("Event", "The ledger says", "An alert says", "Severity", "Kubernetes Event", "What you can do")
+_NOTICES = """
+## What only Kubernetes is told
+
+"""
+_NOTICE_HEADS = ("Kubernetes Event", "When", "Argo Rollouts")
 
 
 def page() -> str:
     """The whole page."""
-    rows = [_HEADS, tuple("---" for _ in _HEADS), *(_cells(event, row) for event, row in EVENTS.items())]
-    return _HEAD + "".join("| " + " | ".join(cells) + " |\n" for cells in rows)
+    events = _table(_HEADS, [_cells(event, row) for event, row in EVENTS.items()])
+    return _HEAD + events + _NOTICES + _table(_NOTICE_HEADS, [_notice(*item) for item in NOTICES.items()])
+
+
+def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    return "".join("| " + " | ".join(cells) + " |\n" for cells in [heads, tuple("---" for _ in heads), *rows])
+
+
+def _notice(notice: Notice, row: NoticeRow) -> tuple[str, ...]:
+    return (f"`{notice}`, {_type(row.severity)}", row.when, _argo(row.argo))
+
+
+def _argo(name: str) -> str:
+    word, _, note = name.partition(" ")
+    return f"`{word}` {note}".rstrip() if word else ""
 
 
 def _cells(event: Event, row: EventRow) -> tuple[str, ...]:
     sentence = row.sentence.format(to="vY", origin="vX")
     remedy = row.remedy.format(app="APP")
-    return (f"`{event}`", f"web {row.verb}", sentence, _severity(row), f"`{row.reason}`, {_type(row.severity)}", remedy)
+    told = f"`{row.reason}`, {_type(row.severity)}"
+    return (f"`{event}`", f"web {row.verb}", sentence, _severity(row), told, _argo(row.argo), remedy)
 
 
 def _severity(row: EventRow) -> str:

@@ -26,6 +26,7 @@ from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
 from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.events import Notice
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
@@ -97,8 +98,8 @@ class Reconciler:
             self._git.poll_soon()
             return False
         if facts.observed.app_foreign and self._cluster.claim(app):
-            self._recorder.event(app, "Conflict", facts.observed.app_foreign, warning=True)
-            LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason="Conflict"))
+            self._recorder.event(app, Notice.CONFLICT, facts.observed.app_foreign, warning=True)
+            LOGGER.warning("%s", facts.observed.app_foreign, extra=fields(app=app, reason=Notice.CONFLICT))
         return self._act(facts, decision)
 
     def _decide(self, facts: Facts, started: datetime) -> Decision:

@@ -1,12 +1,15 @@
 """The one table of events: what the ledger, the alerts, the commits and Kubernetes say of each, and how grave it is.
 
-A new event is a row here and a name in `record.Event`. Nothing else may know a word or a severity of one.
+A new event is a row here and a name in `record.Event`, or in `Notice` where only Kubernetes is told. Nothing else may
+know a word or a severity of one.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gitops_bg.core.model.hooks import Severity
+from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Event, LedgerEntry
 
 INFO, WARN, ERROR = Severity
@@ -30,6 +33,8 @@ class EventRow:
     moves_traffic: bool = False
     by_hand: Severity | None = None
     """How grave it is where somebody asked for it; None: as where nobody did."""
+    argo: str = ""
+    """What Argo Rollouts calls its Event for it (argo-rollouts.md §4); empty where it has none."""
 
 
 _RETRY = "`gitops-bg retry {app}` tries it again"
@@ -46,6 +51,7 @@ EVENTS: Mapping[Event, EventRow] = {
         verb="has the candidate",
         sentence="new version {to} comes up, live traffic is untouched",
         reason="Candidate",
+        argo="RolloutUpdated",
     ),
     Event.PROMOTED: EventRow(
         verb="promoted", asks="promote", sentence="{to} is live", reason="Promoted", moves_traffic=True
@@ -84,6 +90,7 @@ EVENTS: Mapping[Event, EventRow] = {
         severity=ERROR,
         by_hand=WARN,
         reason="Aborted",
+        argo="RolloutAborted",
         remedy=_RETRY,
     ),
     Event.RETRIED: EventRow(verb="retries", sentence="{to} is tried again", reason="Retried"),
@@ -123,12 +130,15 @@ EVENTS: Mapping[Event, EventRow] = {
     ),
     Event.CONVERGED: EventRow(verb="converged", sentence="live traffic and main agree again", reason="Converged"),
     Event.ORPHANED: EventRow(verb="left main", sentence="its folder is gone", severity=WARN, reason="Orphaned"),
-    Event.ADOPTED: EventRow(verb="adopted", sentence="its folder is back", reason="Adopted"),
+    Event.ADOPTED: EventRow(
+        verb="adopted", sentence="its folder is back", reason="Adopted", argo="RolloutAddedToInformer"
+    ),
     Event.DELETED: EventRow(
         verb="deleted",
         sentence="the app is deleted, as its deletionPolicy says",
         severity=WARN,
         reason="Deleted",
+        argo="RolloutDeleted",
     ),
     Event.HOOK_REFUSED: EventRow(
         verb="hook refused", sentence="{to} does not go on yet", severity=WARN, reason="HookRefused"
@@ -154,6 +164,122 @@ EVENTS: Mapping[Event, EventRow] = {
     ),
 }
 """Every event; docs/events.md has the same table."""
+
+
+class Notice(StrEnum):
+    """What only Kubernetes is told, by the reason of its Event: what actions did, how rollouts and analyses go."""
+
+    ROLLOUT_STARTED = "RolloutStarted"
+    ROLLOUT_PAUSED = "RolloutPaused"
+    ROLLOUT_RESUMED = "RolloutResumed"
+    ROLLOUT_COMPLETED = "RolloutCompleted"
+    ROLLOUT_NOT_COMPLETED = "RolloutNotCompleted"
+    ANALYSIS_RUNNING = "AnalysisRunRunning"
+    ANALYSIS_SUCCESSFUL = "AnalysisRunSuccessful"
+    ANALYSIS_INCONCLUSIVE = "AnalysisRunInconclusive"
+    ANALYSIS_ERROR = "AnalysisRunError"
+    ANALYSIS_FAILED = "AnalysisRunFailed"
+    METRIC_SUCCESSFUL = "MetricSuccessful"
+    METRIC_INCONCLUSIVE = "MetricInconclusive"
+    METRIC_ERROR = "MetricError"
+    METRIC_FAILED = "MetricFailed"
+    TRAFFIC_SWITCHED = "TrafficSwitched"
+    TRAFFIC_ROLLED_BACK = "RolledBack"
+    PREVIEW_SWITCHED = "PreviewSwitched"
+    SERVICE_APPLIED = "ServiceApplied"
+    REPLICA_SET_CREATED = "NewReplicaSetCreated"
+    REPLICA_SET_SCALED = "ScalingReplicaSet"
+    REPLICA_SET_REPAIRED = "ReplicaSetRepaired"
+    REPLICA_SET_DELETED = "ReplicaSetDeleted"
+    POD_METADATA_CHANGED = "PodMetadataChanged"
+    POD_EVICTED = "PodEvicted"
+    CONFIGURATION_COPIED = "ConfigurationCopied"
+    CONFIGURATION_REPAIRED = "ConfigurationRepaired"
+    CONFIGURATION_DELETED = "ConfigurationDeleted"
+    AUXILIARY_OBJECT_APPLIED = "AuxiliaryObjectApplied"
+    AUXILIARY_OBJECT_DELETED = "AuxiliaryObjectDeleted"
+    CREATE_REFUSED = "ReplicaSetCreateError"
+    WRITE_REFUSED = "WriteRefused"
+    LEDGER_AHEAD = "LedgerAhead"
+    CONFLICT = "Conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeRow:
+    """One thing that only Kubernetes is told."""
+
+    when: str
+    severity: Severity = Severity.INFO
+    argo: str = ""
+    """As in `EventRow`."""
+
+
+NOTICES: Mapping[Notice, NoticeRow] = {
+    Notice.ROLLOUT_STARTED: NoticeRow(
+        when="a rollout begins, retries included", argo="RolloutNotCompleted (“started update”)"
+    ),
+    Notice.ROLLOUT_PAUSED: NoticeRow(when="it waits for somebody to go on", argo="RolloutPaused"),
+    Notice.ROLLOUT_RESUMED: NoticeRow(when="it goes on", argo="RolloutResumed"),
+    Notice.ROLLOUT_COMPLETED: NoticeRow(
+        when="it is promoted and judged, and the endpoints have followed", argo="RolloutCompleted"
+    ),
+    Notice.ROLLOUT_NOT_COMPLETED: NoticeRow(when="it ended otherwise; the message says how", argo="RolloutAborted"),
+    Notice.ANALYSIS_RUNNING: NoticeRow(when="an analysis begins", argo="AnalysisRunRunning"),
+    Notice.ANALYSIS_SUCCESSFUL: NoticeRow(when="an analysis passed", argo="AnalysisRunSuccessful"),
+    Notice.ANALYSIS_INCONCLUSIVE: NoticeRow(
+        when="an analysis could not tell", severity=WARN, argo="AnalysisRunInconclusive"
+    ),
+    Notice.ANALYSIS_ERROR: NoticeRow(when="an analysis could not measure", severity=WARN, argo="AnalysisRunError"),
+    Notice.ANALYSIS_FAILED: NoticeRow(when="an analysis failed", severity=WARN, argo="AnalysisRunFailed"),
+    Notice.METRIC_SUCCESSFUL: NoticeRow(when="a metric passed", argo="MetricSuccessful"),
+    Notice.METRIC_INCONCLUSIVE: NoticeRow(
+        when="a metric could not tell; Normal where it is a dry run", severity=WARN, argo="MetricInconclusive"
+    ),
+    Notice.METRIC_ERROR: NoticeRow(
+        when="a metric could not be measured; Normal where it is a dry run", severity=WARN, argo="MetricError"
+    ),
+    Notice.METRIC_FAILED: NoticeRow(
+        when="a metric failed; Normal where it is a dry run", severity=WARN, argo="MetricFailed"
+    ),
+    Notice.TRAFFIC_SWITCHED: NoticeRow(when="an active Service was pointed at the new version", argo="SwitchService"),
+    Notice.TRAFFIC_ROLLED_BACK: NoticeRow(
+        when="an active Service was pointed back at an older version; the entry of the ledger follows",
+        argo="SwitchService",
+    ),
+    Notice.PREVIEW_SWITCHED: NoticeRow(when="the preview Service moved", argo="SwitchService"),
+    Notice.SERVICE_APPLIED: NoticeRow(when="a Service was made, or its drift was repaired"),
+    Notice.REPLICA_SET_CREATED: NoticeRow(when="a version gets its ReplicaSet", argo="NewReplicaSetCreated"),
+    Notice.REPLICA_SET_SCALED: NoticeRow(when="a version gets more pods or fewer", argo="ScalingReplicaSet"),
+    Notice.REPLICA_SET_REPAIRED: NoticeRow(when="somebody deleted or changed a ReplicaSet"),
+    Notice.REPLICA_SET_DELETED: NoticeRow(when="a version is beyond revisionHistoryLimit"),
+    Notice.POD_METADATA_CHANGED: NoticeRow(when="the pods of a version carry other activeMetadata or previewMetadata"),
+    Notice.POD_EVICTED: NoticeRow(when="a restart replaces a pod"),
+    Notice.CONFIGURATION_COPIED: NoticeRow(when="a version gets a copy of a ConfigMap or Secret"),
+    Notice.CONFIGURATION_REPAIRED: NoticeRow(when="somebody deleted or changed a copy"),
+    Notice.CONFIGURATION_DELETED: NoticeRow(when="no version needs a copy any more"),
+    Notice.AUXILIARY_OBJECT_APPLIED: NoticeRow(
+        when="an autoscaler, a budget or untracked configuration was made or repaired"
+    ),
+    Notice.AUXILIARY_OBJECT_DELETED: NoticeRow(when="Git names one no longer"),
+    Notice.CREATE_REFUSED: NoticeRow(
+        when="the API server refuses a ReplicaSet", severity=WARN, argo="ReplicaSetCreateError"
+    ),
+    Notice.WRITE_REFUSED: NoticeRow(when="the API server refuses any other write", severity=WARN),
+    Notice.LEDGER_AHEAD: NoticeRow(when="the ledger has entries that this record never gave out", severity=WARN),
+    Notice.CONFLICT: NoticeRow(when="somebody else's object has the name of the app", severity=WARN),
+}
+"""Every notice, in the order of the names; docs/events.md has the same table."""
+
+
+def analysis_notice(phase: AnalysisPhase) -> Notice:
+    """The notice of an analysis run that comes to ``phase``."""
+    return Notice(f"AnalysisRun{phase}")
+
+
+def metric_notice(phase: AnalysisPhase) -> Notice:
+    """The notice of a metric that came to ``phase``."""
+    return Notice(f"Metric{phase}")
+
 
 MOVES = frozenset(event for event, row in EVENTS.items() if row.moves_traffic)
 """The events by which live traffic goes elsewhere."""

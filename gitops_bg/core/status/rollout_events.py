@@ -1,6 +1,6 @@
 """What people hear about rollouts and analyses besides the ledger: read off two records, so that it is told once.
 
-Each piece of news is one Kubernetes Event; the words are Argo Rollouts' where it has one (argo-rollouts.md §4).
+Each piece of news is one Kubernetes Event; its row is in the one table, `core.model.events`.
 """
 
 from collections.abc import Iterator
@@ -8,19 +8,30 @@ from dataclasses import dataclass
 
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun, why
+from gitops_bg.core.model.events import NOTICES, Notice, analysis_notice, metric_notice
+from gitops_bg.core.model.hooks import Severity
 from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Record, Rollout
-
-_BAD = (AnalysisPhase.FAILED, AnalysisPhase.ERROR, AnalysisPhase.INCONCLUSIVE)
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutEvent:
-    """One thing that happened; ``reason`` is one CamelCase word."""
+    """One thing that happened."""
 
-    reason: str
+    notice: Notice
     message: str
-    warning: bool = False
+    dry_run: bool = False
+    """Nothing follows from it, however bad it is."""
+
+    @property
+    def reason(self) -> str:
+        """The reason of the Kubernetes Event: one CamelCase word."""
+        return str(self.notice)
+
+    @property
+    def warning(self) -> bool:
+        """Whether its type is Warning, and not Normal."""
+        return NOTICES[self.notice].severity is not Severity.INFO and not self.dry_run
 
 
 def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
@@ -63,30 +74,30 @@ def _of_ledger(before: Record, after: Record) -> Iterator[RolloutEvent]:
             f"the ledger says that entry {claimed} of this app was told, and this record gave out {before.sequence}: "
             "somebody else wrote there, or the record is one of an earlier backup; what waits is told after that number"
         )
-        yield RolloutEvent("LedgerAhead", message, warning=True)
+        yield RolloutEvent(Notice.LEDGER_AHEAD, message)
 
 
 def _of_rollout(before: Rollout | None, after: Rollout) -> Iterator[RolloutEvent]:
     called = f"rollout {after.number} of {label(after.version, after.digest)}"
     if before is None:
-        yield RolloutEvent("RolloutStarted", f"{called} begins")
+        yield RolloutEvent(Notice.ROLLOUT_STARTED, f"{called} begins")
     was_waiting, waits = bool(before and before.waiting_since), bool(after.waiting_since)
     if waits and not was_waiting:
-        yield RolloutEvent("RolloutPaused", f"{called} waits for somebody to go on")
+        yield RolloutEvent(Notice.ROLLOUT_PAUSED, f"{called} waits for somebody to go on")
     if was_waiting and not waits:
-        yield RolloutEvent("RolloutResumed", f"{called} goes on; it waited for {after.waited_seconds} s in all")
+        yield RolloutEvent(Notice.ROLLOUT_RESUMED, f"{called} goes on; it waited for {after.waited_seconds} s in all")
     if after.settled_at and not (before and before.settled_at):
-        yield RolloutEvent("RolloutCompleted", f"{called} is complete")
+        yield RolloutEvent(Notice.ROLLOUT_COMPLETED, f"{called} is complete")
     is_new = after.outcome is not (before.outcome if before else None)
     if is_new and after.outcome and not after.outcome.good:
-        yield RolloutEvent("RolloutNotCompleted", f"{called} ended: {after.outcome}")
+        yield RolloutEvent(Notice.ROLLOUT_NOT_COMPLETED, f"{called} ended: {after.outcome}")
 
 
 def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutEvent]:
     called = f"{after.stage.called} of rollout {after.rollout}"
     if after.started_at and not (before and before.started_at):
         yield RolloutEvent(
-            "AnalysisRunRunning", f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}"
+            Notice.ANALYSIS_RUNNING, f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}"
         )
     known = {one.metric.name: one.finding for one in before.metrics} if before else {}
     for one in after.metrics:
@@ -94,9 +105,8 @@ def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutE
         if ended and one.finding is not known.get(one.metric.name):
             yield _of_metric(called, one)
     if not after.running and (before is None or before.running):
-        yield RolloutEvent(f"AnalysisRun{after.finding}", f"{called}: {why(after)}", after.finding in _BAD)
+        yield RolloutEvent(analysis_notice(after.finding), f"{called}: {why(after)}")
 
 
 def _of_metric(called: str, one: MetricRun) -> RolloutEvent:
-    warning = one.finding in _BAD and not one.metric.dry_run
-    return RolloutEvent(f"Metric{one.finding}", f"{called}: {one}", warning)
+    return RolloutEvent(metric_notice(one.finding), f"{called}: {one}", one.metric.dry_run)

@@ -5,8 +5,18 @@ import string
 
 import pytest
 
-from gitops_bg.core.model.events import EVENTS, MOVES, EventRow, severity_of
+from gitops_bg.core.model.events import (
+    EVENTS,
+    MOVES,
+    NOTICES,
+    EventRow,
+    Notice,
+    analysis_notice,
+    metric_notice,
+    severity_of,
+)
 from gitops_bg.core.model.hooks import Severity
+from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.model.record import Event, LedgerEntry
 from gitops_bg.core.transitions.traffic.switching import EVENT_OF
 from tests.core.worlds import NOW
@@ -29,6 +39,24 @@ def test_a_row_has_a_verb_a_sentence_and_a_reason_of_its_own(event: Event):
 def test_no_two_events_say_the_same(field: str):
     said = [getattr(row, field) for row in EVENTS.values()]
     assert len(set(said)) == len(said)
+
+
+def test_every_notice_has_its_row_and_its_reason():
+    assert list(NOTICES) == list(Notice), "in the order of the names"
+    assert all(re.fullmatch(r"([A-Z][a-z]+)+", notice) for notice in Notice), (
+        "one CamelCase word, as Kubernetes wants it"
+    )
+
+
+def test_a_reason_of_a_notice_is_that_of_an_event_only_where_traffic_goes_back():
+    """`kubectl get events` shows the Service that moved and the entry of the ledger under one reason."""
+    assert {row.reason for row in EVENTS.values()} & set(Notice) == {Notice.TRAFFIC_ROLLED_BACK}
+
+
+@pytest.mark.parametrize("phase", AnalysisPhase)
+def test_every_phase_of_an_analysis_can_be_told(phase: AnalysisPhase):
+    assert NOTICES[analysis_notice(phase)]
+    assert phase is AnalysisPhase.RUNNING or NOTICES[metric_notice(phase)]
 
 
 def test_the_events_that_move_traffic_are_those_of_the_switches():

@@ -1,12 +1,14 @@
 """What people hear of an action: the reason of its Event, in the words of Argo Rollouts where it has one."""
 
+from typing import get_args
+
 import pytest
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.record import SwitchKind
 from gitops_bg.core.model.version import Color, PodMetadata
-from gitops_bg.core.status.action_events import reason_of
+from gitops_bg.core.status.action_events import notice_of
 from tests.core.simulation import settings, template
 from tests.core.worlds import digest
 
@@ -34,12 +36,16 @@ REASONS = {
     act.ApplyService(act.Role.ACTIVE, "web", digest(1), "it does not exist"): "ServiceApplied",
     act.ApplyAuxiliaryObject(COPY, "it does not exist"): "AuxiliaryObjectApplied",
     act.DeleteAuxiliaryObject(COPY, "Git names it no longer"): "AuxiliaryObjectDeleted",
-    act.ApplyApp(): "",
-    act.DeleteApp(): "",
-    act.MarkService("web", (), "5eed-1"): "",
+    act.ApplyApp(): None,
+    act.DeleteApp(): None,
+    act.MarkService("web", (), "5eed-1"): None,
 }
 
 
+def test_every_action_on_the_cluster_is_in_the_table():
+    assert set(map(type, REASONS)) == set(get_args(act.ClusterAction))
+
+
 @pytest.mark.parametrize("action", REASONS, ids=str)
-def test_reason_of(action: act.ClusterAction) -> None:
-    assert reason_of(action) == REASONS[action]
+def test_notice_of(action: act.ClusterAction) -> None:
+    assert notice_of(action) == REASONS[action]
