@@ -96,8 +96,8 @@ class EventRecorder:
                 seconds = (rollout.finished_at - rollout.started_at).total_seconds()
                 self._metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
         for old, run in runs(before, after):
-            if run.finding is not AnalysisPhase.RUNNING and (old is None or old.running):
-                self._metrics.analysed(app, run.stage, run.finding)
+            if run.phase is not AnalysisPhase.RUNNING and (old is None or old.running):
+                self._metrics.analysed(app, run.stage, run.phase)
 
 
 def _is_suspended(decision: Decision) -> bool:

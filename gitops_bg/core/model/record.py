@@ -337,7 +337,7 @@ class OperatorState:
     """The id of the last operator request carried out."""
     retry: int = 0
     """The number of the last ``spec.retry`` carried out."""
-    in_full: str = ""
+    promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     suspended: bool = False
     restart: Restart | None = None

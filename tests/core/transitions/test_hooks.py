@@ -62,9 +62,9 @@ def pushed(*hooks: Hook, spec: AppSpec | None = None) -> Simulation:
     return world
 
 
-def measure(world: Simulation, finding: AnalysisPhase) -> None:
+def measure(world: Simulation, phase: AnalysisPhase) -> None:
     """Everything that is to be measured now comes out so; a pass."""
-    world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, phase, world.now) for one in world.decide().measurements)
     world.step()
     world.measured = ()
 

@@ -137,7 +137,7 @@ def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: A
     web.push_image("v2")
     web.wait_phase("Paused")
     run = run_of(web)
-    assert run.finding is AnalysisPhase.INCONCLUSIVE
+    assert run.phase is AnalysisPhase.INCONCLUSIVE
     assert "ImagePullBackOff" in run.metrics[0].measurements[-1].message
     wait_ended(web)
     assert (web.live_tag(), web.offered()) == ("v1", False)
