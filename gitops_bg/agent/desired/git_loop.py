@@ -15,7 +15,7 @@ from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, branch
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.agent.runtime.boundaries import tell
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
@@ -241,7 +241,7 @@ class GitLoop:
     def _away(self, error: GitopsBgError) -> None:
         """The remote does not answer: say so, keep serving, ask again later."""
         if isinstance(error, InternalError):
-            tell(error)
+            log_bug(error)
         news = self._catalog.unreachable != str(error)
         self._catalog.unreachable = str(error)
         if news:
@@ -329,6 +329,6 @@ class GitLoop:
         """The apps decide again later: what they want of Git may be another thing by then."""
         for app, error in incomplete.items():
             if isinstance(error, InternalError):
-                tell(error, app)
+                log_bug(error, app)
             LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
         self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))

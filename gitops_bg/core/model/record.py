@@ -320,9 +320,9 @@ class Outbox:
     """Oldest first."""
     last_number: int = field(default=0, metadata={STORED_AS: "delivery"})
     """The number of the last of them."""
-    told: int = 0
+    notified_sequence: int = field(default=0, metadata={STORED_AS: "told"})
     """The last ledger entry that hooks are told of, or need not be."""
-    told_phase: str = ""
+    notified_phase: str = field(default="", metadata={STORED_AS: "told_phase"})
     alerted: int = 0
     """The last rollout that alerts told of as waiting for a person."""
     undelivered: tuple[str, ...] = ()
