@@ -30,7 +30,14 @@ from gitops_bg.cluster.observation.reader import LiveReader, Reader, WriteThroug
 from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.events import EventSink, KubernetesEvent
 from gitops_bg.cluster.reporting.pruned_status import PrunedStatus
-from gitops_bg.cluster.reporting.status import differs_in_process_view_only, load, since, status_of, with_condition
+from gitops_bg.cluster.reporting.status import (
+    differs_in_process_view_only,
+    load,
+    pull_of,
+    since,
+    status_of,
+    with_condition,
+)
 from gitops_bg.core import names
 from gitops_bg.core.errors import GitopsBgError, WorldChanged
 from gitops_bg.core.model.actions import ClusterAction
@@ -38,6 +45,7 @@ from gitops_bg.core.model.analysis_runs import MeasurementRequest, MeasurementRe
 from gitops_bg.core.model.change_set import ActionResult
 from gitops_bg.core.model.decision import Condition, Decision
 from gitops_bg.core.model.observed import Observed, Request
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey, ConfigurationRef
 from gitops_bg.core.text.foreign_json import reread_json
@@ -52,6 +60,8 @@ class Seen:
     manifest: Object | None
     record: Record
     version: str
+    pull: PullRequest | None = None
+    """The pull request that its status names."""
 
 
 class Cluster:
@@ -184,7 +194,7 @@ class Cluster:
     def seen(self, app: AppKey) -> Seen:
         """The live BlueGreenDeployment, its record and its version, read at one moment."""
         state = self._reader.app(app)
-        return Seen(_manifest(app, state), load(state), state.meta.version if state else "")
+        return Seen(_manifest(app, state), load(state), state.meta.version if state else "", pull_of(state))
 
     def manifest(self, app: AppKey) -> Object | None:
         """The live BlueGreenDeployment as an object, for `spec.app.load.app_config_from_live`."""
@@ -219,13 +229,13 @@ class Cluster:
         decision: Decision,
         now: datetime,
         decided_on: str | None = None,
-        may_report: Callable[[], bool] = lambda: True,
+        may_say: Callable[[], bool] = lambda: True,
     ) -> bool:
         """Write the status that says ``decision``, unless it says so already; returns whether it was written.
 
         Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
         nor in one that is not ours. ``decided_on`` is the version that the decision's record was read from (None: the
-        one known now). ``may_report`` is asked whether to write where all that is new is what only this process sees
+        one known now). ``may_say`` is asked whether to write where all that is new is what only this process sees
         (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to it since: that record may say
         another thing.
         """
@@ -241,7 +251,7 @@ class Cluster:
         status = status_of(state, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, reread_json(state.status), status):
             return False
-        if differs_in_process_view_only(reread_json(state.status), status) and not may_report():
+        if differs_in_process_view_only(reread_json(state.status), status) and not may_say():
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._decided[app] = answer["metadata"]["resourceVersion"]
@@ -292,7 +302,7 @@ class Cluster:
         """Have a Kubernetes Event written about the app; never fails, never waits."""
         state = self._reader.app(app)
         if state is not None:
-            self._events.put(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
+            self._events.tell(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
 
     def request(self, app: AppKey, request: Request) -> None:
         """Leave an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""

@@ -48,6 +48,7 @@ from gitops_bg.core.transitions.git.looks import note_look, resume_emergency
 from gitops_bg.core.transitions.git.main import is_silent, learn
 from gitops_bg.core.transitions.git.offers import note_offer
 from gitops_bg.core.transitions.git.operator_requests import answer_older_retry, answer_request, answer_retry
+from gitops_bg.core.transitions.git.pulls import hear_pull_request
 from gitops_bg.core.transitions.git.reverts import follow_target_revert, lift_by_older_revert, lift_by_revert
 from gitops_bg.core.transitions.notifications.notifications import enqueue
 from gitops_bg.core.transitions.record.app_state import note_standing
@@ -93,6 +94,7 @@ STEPS: tuple[Callable[[World], World], ...] = (
     answer_retry,  # retry
     follow_target_revert,  # the push of the version that serves, or is about to, was reverted
     lift_by_revert,  # that revert was reverted
+    hear_pull_request,  # somebody closed the pull request, or reopened it
     take_hook_answers,  # take in what hooks say, act on it
     advance_analyses,  # take measurements in, act on the verdicts of analyses
     choose_candidate,  # register, supersede, cancel, let go
@@ -205,4 +207,5 @@ def _answer(world: World, actions: tuple[Action, ...]) -> Decision:
         primary=Named(world.primary_digest, primary.changed_by.commit) if primary else None,
         calls=(*calls_due(world, flagger_phase(world)), *deliveries_due(world)) if world.spec.strategy.hooks else (),
         measurements=measurements_due(world),
+        pull=world.observed.git.pull,
     )

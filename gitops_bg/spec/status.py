@@ -149,6 +149,15 @@ class Wait(Part):
     until: Moment | None = None
 
 
+class PullRequest(Part):
+    """A pull request (GitLab: merge request)."""
+
+    number: Number | None = None
+    url: str | None = None
+    state: str | None = Field(default=None, description="open or closed.")
+    closed_by: str | None = Field(default=None, description="Who closed it without a merge, where the forge says.")
+
+
 class Status(Part):
     """What the agent says of the app."""
 
@@ -179,6 +188,9 @@ class Status(Part):
     )
     analysis_runs: tuple[AnalysisRun, ...] | None = Field(
         default=None, description="The last run of each stage, and those before that are remembered; newest first."
+    )
+    pull_request: PullRequest | None = Field(
+        default=None, description="The pull request of the promotion branch, where a forge is known."
     )
     conditions: tuple[Condition, ...] | None = Field(
         default=None,

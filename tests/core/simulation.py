@@ -18,7 +18,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired, LedgerMemory, Missing, Primary, Problem, Provenance, Target
 from gitops_bg.core.model.digest import short, snapshot_of
 from gitops_bg.core.model.hooks import HookCall, HookResponse
-from gitops_bg.core.model.looks import Looks
+from gitops_bg.core.model.looks import Awaited, Looks
 from gitops_bg.core.model.observed import (
     AuxiliaryView,
     ConfigurationView,
@@ -31,6 +31,7 @@ from gitops_bg.core.model.observed import (
     Request,
     ServiceView,
 )
+from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
 from gitops_bg.core.model.version import NO_METADATA, AppKey, ConfigurationRef, PodMetadata, Snapshot, Source
@@ -106,6 +107,8 @@ class Simulation:
     """The last commit of app.yaml."""
     branch: str | None = None
     branch_base: str = ""
+    pull: PullRequest | None = None
+    """The pull request of the branch, as the forge shows it."""
     protected: bool = False
     reachable: bool = True
     commits: int = 0
@@ -179,6 +182,14 @@ class Simulation:
         if self.branch:
             self.set_primary(self.branch, "merge the promotion")
             self.branch = None
+
+    def pull_is(self, state: PullState) -> None:
+        """The forge's thread sees the pull request of what the branch offers so, now."""
+        version = self.record.version(template(self.branch or self.target or "").digest)
+        if version is not None:
+            offer, seen_at = offer_of(version, self.spec), Awaited("simulation", self.looks)
+            by = "ada" if state is PullState.CLOSED else ""
+            self.pull = PullRequest(7, "https://forge/pulls/7", state, offer, by, seen_at)
 
     def revert_promotion(self) -> None:
         if self.primary_history and self.primary_history[-1]:
@@ -327,9 +338,7 @@ class Simulation:
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
             ),
             preview_service=self._service("web-preview", self.preview),
-            auxiliary_objects=tuple(
-                AuxiliaryView(one, scale_target=aim) for one, aim in self.auxiliary_objects.items()
-            ),
+            auxiliary_objects=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.auxiliary_objects.items()),
             pods=self._pods() if self.record.operator.restart and self.record.operator.restart.begun else None,
             request=self.request,
             measurements=self.measured,
@@ -341,7 +350,7 @@ class Simulation:
         name = names.replica_set_name(APP, pods.snapshot.digest)
         ours = not pods.foreign
         view = ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
-        return replace(view, metadata=pods.metadata, pods_outdated=pods.worn != pods.metadata)
+        return replace(view, metadata=pods.metadata, undressed=pods.worn != pods.metadata)
 
     def _pods(self) -> tuple[PodView, ...]:
         return tuple(view for pods in self.pods.values() for view in self._members(pods))
@@ -389,6 +398,7 @@ class Simulation:
         last = self.ledger[-1].sequence if self.ledger else 0
         return GitView(
             promotion=branch,
+            pull=self.pull,
             main_refused="protected branch" if self.protected else "",
             unreachable="" if self.reachable else "connection refused",
             ledger_epoch=self.record.epoch,

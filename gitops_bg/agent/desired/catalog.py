@@ -17,8 +17,10 @@ from gitops_bg.agent.desired.reading import Entry, Reading
 from gitops_bg.agent.reconcile.rewrite_reports import RewriteReports
 from gitops_bg.core.checks.reverts import asks_for_provenance, asks_what_passed
 from gitops_bg.core.model.desired import Desired, Missing, Primary, Target
+from gitops_bg.core.model.looks import Looks
 from gitops_bg.core.model.main import Knowledge, Main
 from gitops_bg.core.model.observed import GitView
+from gitops_bg.core.model.pulls import PullRequest, PullView
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
@@ -30,7 +32,7 @@ from gitops_bg.repo.write.ledger_file import Position
 from gitops_bg.spec.app.load import AppConfig
 
 NOWHERE = Position("", 0)
-Document = TypeVar("Document", Target, Primary)
+Said = TypeVar("Said", Target, Primary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Catalog:
         self.main_refused = ""
         self.refusal_of: Callable[[str], str] = lambda _: ""
         """Why the remote does not take a branch, or empty; told by whoever writes (`closed_refs`)."""
+        self.pull_view: Callable[[AppKey], PullView | None] = lambda _: None
+        """What a forge shows of an app; None where nobody has asked one. Told by the forge's thread."""
 
     # --- read by everybody ------------------------------------------------------------------------------------
 
@@ -105,7 +109,7 @@ class Catalog:
     def relation(self, reading: Reading, app: AppKey, record: Record) -> Knowledge:
         """How main stands to the one that the record of an app was decided from, and to what agents lost since."""
         followed, reachable = reading.followed, not self.unreachable
-        if followed.lost and not self._may_report(followed, app, record):
+        if followed.lost and not self._may_say(followed, app, record):
             return Knowledge.REWRITTEN
         known = self._lineage.relation(followed, app, record.git.main, reachable=reachable)
         if not (known.counts and record.git.lost) or followed.lost:
@@ -113,13 +117,17 @@ class Catalog:
         lost = Main(record.git.lost, record.git.main.generation)
         return self._lineage.relation(followed, app, lost, reachable=reachable)
 
-    def record_saved(self, app: AppKey, before: Record, after: Record) -> None:
+    def said(self, app: AppKey, before: Record, after: Record) -> None:
         """A record was saved: what it says of a lost main since, this process said."""
         if after.git.lost and not before.git.lost:
-            self._rewrite_reports.reported(app, self.rewritten, self.reading.followed.polls)
+            self._rewrite_reports.said(app, self.rewritten, self.reading.followed.polls)
 
-    def _may_report(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._rewrite_reports.may_report(app, followed.lost, followed.polls, shown=bool(record.git.lost))
+    def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
+        return self._rewrite_reports.may_say(app, followed.lost, followed.polls, shown=bool(record.git.lost))
+
+    def looks(self) -> Looks:
+        """How often main was looked at, for who dates by that what is no part of Git."""
+        return self._lookout.looks(self.reading.look)
 
     def waits_for_look(self, app: AppKey) -> bool:
         """An app waits for the next look at main; whether that is news."""
@@ -138,11 +146,11 @@ class Catalog:
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
             commit=followed.commit,
-            target=_document(target, reading, there=entry is not None and entry.has_target),
-            primary=_document(primary, reading, there=entry is not None and entry.has_primary),
+            target=_said(target, reading, there=entry is not None and entry.has_target),
+            primary=_said(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=entry is not None or not knowledge.counts,
-            history_rewritten=followed.lost if self._may_report(followed, app, record) else "",
+            history_rewritten=followed.lost if self._may_say(followed, app, record) else "",
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,
             knowledge=knowledge,
@@ -178,9 +186,12 @@ class Catalog:
             desired = replace(desired, provenance=told)
         return desired
 
-    def git_view(self, reading: Reading, app: AppKey) -> GitView:
-        """What Git showed last of an app's promotion branch and ledger."""
-        position = self._positions.get(app, NOWHERE)
+    def git_view(self, reading: Reading, app: AppKey, remembered: PullRequest | None = None) -> GitView:
+        """What Git showed last of an app's promotion branch and ledger, and a forge of its pull request.
+
+        ``remembered`` is what the app's status says of that: it stands as long as nobody in this process knows better.
+        """
+        position, shown = self._positions.get(app, NOWHERE), self.pull_view(app) or PullView(remembered)
         return GitView(
             promotion=reading.promotions.get(app),
             main_refused=self.main_refused,
@@ -189,6 +200,9 @@ class Catalog:
             ledger_refused=self.refusal_of(self._repository.settings.state_branch),
             ledger_epoch=position.epoch,
             ledger_sequence=position.sequence,
+            pull=shown.pull,
+            pull_queued=shown.queued,
+            pull_trouble=shown.trouble,
         )
 
     # --- refreshed by the Git thread --------------------------------------------------------------------------
@@ -239,7 +253,7 @@ def _needs_memory(reading: Reading, record: Record) -> bool:
     return bool(reading.followed.commit) and (not record.epoch or record.unrecalled)
 
 
-def _document(document: Document | None, reading: Reading, *, there: bool) -> Document | Missing:
+def _said(document: Said | None, reading: Reading, *, there: bool) -> Said | Missing:
     """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
     if not reading.followed.commit:
         return Missing.UNSEEN

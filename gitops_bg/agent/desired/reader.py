@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gitops_bg.agent.desired.reading import Entry, Reading, hides, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
-from gitops_bg.agent.runtime.boundaries import log_bug, quietly
+from gitops_bg.agent.runtime.boundaries import quietly, tell
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -149,7 +149,7 @@ class Reader:
                 self._broken.pop(app, None)
                 return entry
         except InternalError as error:
-            log_bug(error, app)
+            tell(error, app)
             self._broken[app] = error
             return _struck(app, error)
 
@@ -215,7 +215,7 @@ class Reader:
 
     def _branch(self, app: AppKey, offer: Promotion) -> PromotionBranch:
         (digest, services), (base, _) = self._named(app, offer.primary), self._named(app, offer.base_primary)
-        return PromotionBranch(digest, base, services, offer.asks_for)
+        return PromotionBranch(digest, base, services, offer.asks_for, offer.commit)
 
     def _named(self, app: AppKey, file: File | None) -> _Offered:
         """What a ``primary.yaml`` names; nothing where it is absent or broken."""

@@ -12,6 +12,7 @@ from gitops_bg.core.engine import decide
 from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.observed import Observed
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.spec import AppSpec
 from gitops_bg.core.model.version import AppKey
@@ -54,6 +55,8 @@ class Live:
     record: Record
     observed: Observed
     decided_on: str = ""
+    pull: PullRequest | None = None
+    """The pull request that its status names."""
 
     @classmethod
     def nothing(cls) -> "Live":
@@ -68,7 +71,7 @@ def look(cluster: Cluster, app: AppKey, reading: Reading) -> Live:
     entry = reading.entry(app)
     config = config_for(app, entry.config if entry else None, manifest, reading.alerting)
     observed = cluster.observe(app, config, record) if config else Observed()
-    return Live(manifest, record, observed, seen.version)
+    return Live(manifest, record, observed, seen.version, seen.pull)
 
 
 def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Facts | None:
@@ -82,7 +85,7 @@ def facts_of(catalog: Catalog, reading: Reading, app: AppKey, live: Live) -> Fac
         app=app,
         spec=config.spec,
         desired=catalog.desired(reading, app, config, live.record, knowledge),
-        observed=replace(live.observed, git=catalog.git_view(reading, app)),
+        observed=replace(live.observed, git=catalog.git_view(reading, app, live.pull)),
         record=live.record,
         config=config,
         decided_on=live.decided_on,

@@ -98,7 +98,7 @@ def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange
     return configuration_changes(before, configuration_in(change.content, change.app))
 
 
-def report_proposal(
+def tell(
     output: Output,
     proposed: Proposed,
     change: PrimaryChange,

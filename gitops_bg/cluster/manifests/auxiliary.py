@@ -16,18 +16,13 @@ from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.version import AppKey
 
-SCALE_TARGET_REF = "scaleTargetRef"
+AIM = "scaleTargetRef"
 DATA = ("data", "binaryData")
 _HEAD = ("apiVersion", "kind", "metadata", "status")
 
 
-def auxiliary_manifest(
-    app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], scale_target: str
-) -> Object:
-    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``.
-
-    ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
-    """
+def auxiliary_manifest(app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], aim: str) -> Object:
+    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``; ``aim``: what it scales."""
     theirs = given.get("metadata") or {}
     manifest: Object = {
         "apiVersion": kind.api_version,
@@ -46,24 +41,24 @@ def auxiliary_manifest(
         **with_quantities({key: value for key, value in _plain(given).items() if key not in _HEAD}),
     }
     manifest["metadata"]["annotations"][names.APPLIED] = _hash(manifest)
-    return with_scale_target(manifest, scale_target) if scale_target else manifest
+    return aimed(manifest, aim) if aim else manifest
 
 
-def with_scale_target(manifest: Object, replica_set: str) -> Object:
+def aimed(manifest: Object, replica_set: str) -> Object:
     """The same autoscaler, for a ReplicaSet."""
-    reference = {**manifest["spec"].get(SCALE_TARGET_REF, {}), **scale_target_ref(replica_set)}
-    return {**manifest, "spec": {**manifest["spec"], SCALE_TARGET_REF: reference}}
+    aim = {**manifest["spec"].get(AIM, {}), **aim_at(replica_set)}
+    return {**manifest, "spec": {**manifest["spec"], AIM: aim}}
 
 
-def scale_target_ref(replica_set: str) -> Object:
+def aim_at(replica_set: str) -> Object:
     """What an autoscaler says that scales a ReplicaSet."""
     return {"apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.name, "name": replica_set}
 
 
-def scale_target_of(live: Mapping[str, Any]) -> str:
+def aim_of(live: Mapping[str, Any]) -> str:
     """The ReplicaSet that a live autoscaler scales; empty where it scales none."""
-    reference = (live.get("spec") or {}).get(SCALE_TARGET_REF) or {}
-    return str(reference.get("name", "")) if reference.get("kind") == REPLICA_SETS.name else ""
+    aim = (live.get("spec") or {}).get(AIM) or {}
+    return str(aim.get("name", "")) if aim.get("kind") == REPLICA_SETS.name else ""
 
 
 def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
@@ -86,8 +81,8 @@ def additions(live: Mapping[str, Any], manifest: Object) -> Object:
 
 
 def content_of(live: Mapping[str, Any]) -> str:
-    """All of a live auxiliary object that its authors decide, comparable; what it scales is not part of it."""
-    spec = {key: value for key, value in (live.get("spec") or {}).items() if key != SCALE_TARGET_REF}
+    """All of a live auxiliary object that its authors decide, comparable; its aim is not part of it."""
+    spec = {key: value for key, value in (live.get("spec") or {}).items() if key != AIM}
     rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
     return json.dumps([spec, rest], sort_keys=True)
 
@@ -112,7 +107,7 @@ def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _hash(manifest: Object) -> str:
-    """Of all that is applied, but for what it scales, which is compared by itself."""
-    spec = {key: value for key, value in manifest.get("spec", {}).items() if key != SCALE_TARGET_REF}
+    """Of all that is applied, but for the aim, which is compared by itself."""
+    spec = {key: value for key, value in manifest.get("spec", {}).items() if key != AIM}
     text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -12,6 +12,7 @@ from gitops_bg.cluster.observation.states import AppState
 from gitops_bg.cluster.reporting.analysis_status import runs_of
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.decision import Condition, Decision, GateResult, Named, Phase, Wait
+from gitops_bg.core.model.pulls import PullRequest, PullState
 from gitops_bg.core.model.record import Record, Rollout
 from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.status.internal_error import STATUS_WHILE_BROKEN, RecordUnreadable
@@ -71,6 +72,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
         available_replicas=counts.available,
         rollouts=tuple(_rollout(one) for one in reversed(record.rollouts)),
         analysis_runs=runs_of(record) or None,
+        pull_request=_pull_request(decision.pull),
         conditions=tuple(_conditions(_live_conditions(state), decision.conditions, state.generation, now)),
         gates=tuple(_gate(gate) for gate in decision.gates),
         waits=tuple(_wait(wait) for wait in decision.waits),
@@ -155,6 +157,22 @@ def _rollout(rollout: Rollout) -> shown.Rollout:
         commit=rollout.commit or None,
         outcome=str(rollout.outcome) if rollout.outcome else None,
     )
+
+
+def _pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
+    if pull is None or pull.state is PullState.MERGED:
+        return None
+    state, by = str(pull.state), pull.closed_by or None
+    return shown.PullRequest(number=pull.number, url=pull.url, state=state, closed_by=by)
+
+
+def pull_of(state: AppState | None) -> PullRequest | None:
+    """The pull request that the status names; nobody has asked the forge since."""
+    said = reread_json(state.status).get("pullRequest") if state is not None else None
+    if not isinstance(said, dict) or not isinstance(said.get("number"), int) or said.get("state") not in set(PullState):
+        return None
+    url, by = str(said.get("url") or ""), str(said.get("closedBy") or "")
+    return PullRequest(said["number"], url, PullState(said["state"]), closed_by=by)
 
 
 def _images(version: Version) -> Iterator[str]:

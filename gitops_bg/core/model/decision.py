@@ -7,6 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.model.actions import Action
 from gitops_bg.core.model.analysis_runs import MeasurementRequest
 from gitops_bg.core.model.hooks import HookCall
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.stored import NOT_STORED
 
@@ -143,5 +144,7 @@ class Decision:
     """Another agent knows more: neither the record nor the status is saved, and nobody is told anything."""
     look_again: bool = False
     """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
+    pull: PullRequest | None = None
+    """The pull request of its promotion branch, as far as it is known."""
     measurements: tuple[MeasurementRequest, ...] = ()
     """What is to be measured now, beside the reconciling; those under way already are named again."""

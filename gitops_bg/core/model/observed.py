@@ -7,6 +7,7 @@ from enum import StrEnum
 from gitops_bg.core.model.analysis_runs import MeasurementResult
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.hooks import HookResponse
+from gitops_bg.core.model.pulls import PullRequest
 from gitops_bg.core.model.stored import STORED_AS
 from gitops_bg.core.model.version import NO_METADATA, Color, PodMetadata, ServicePorts, Snapshot
 
@@ -39,7 +40,7 @@ class ReplicaSetView:
     """Why it cannot make or delete its pods: reason and message of its condition ReplicaFailure."""
     metadata: PodMetadata = NO_METADATA
     """What its template gives to new pods, beside what the snapshot says."""
-    pods_outdated: bool = False
+    undressed: bool = False
     """Older pods may not carry that yet, and no more of them are made."""
 
 
@@ -102,8 +103,8 @@ class AuxiliaryView:
     owner: str = ""
     """Whose it is, where it is not ours."""
     drifted: bool = False
-    """It differs from what Git says, apart from what it scales."""
-    scale_target: str = ""
+    """It differs from what Git says, its aim apart."""
+    aim: str = ""
     """Of an autoscaler: the name of the ReplicaSet that it scales."""
     deleting: bool = False
     trouble: str = ""
@@ -151,6 +152,8 @@ class PromotionBranch:
     """The ports that it would promote with the digest."""
     asks_for: str = ""
     """What its commit says it asks for (the trailer ``Bg-Event``); empty where it does not say."""
+    commit: str = ""
+    """Its head."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +172,12 @@ class GitView:
     ledger_epoch: str = ""
     ledger_sequence: int = 0
     """The last ledger entry of this app that is in Git, with the epoch it belongs to."""
+    pull: PullRequest | None = None
+    """The pull request of the promotion branch; None where there is none, or no forge is known."""
+    pull_queued: str = ""
+    """Why there is none yet, though nothing is wrong: others are before it; else empty."""
+    pull_trouble: str = ""
+    """Why the forge cannot be told or asked, and who must do what; empty where it can, or none is known."""
 
 
 @dataclass(frozen=True, slots=True)

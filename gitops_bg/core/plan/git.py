@@ -3,6 +3,7 @@
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first
 from gitops_bg.core.checks.ports import services_of
+from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing
@@ -66,7 +67,8 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or not world.record.routing.traffic or candidate.digest == world.primary_digest:
         return None
-    if world.record.routing.override or not all_open(gates_before_commit(world, candidate)):
+    stopped = world.record.routing.override or is_declined(world, candidate)
+    if stopped or not all_open(gates_before_commit(world, candidate)):
         return None
     reason = candidate.source.subject or "promotion"
     by_itself = strategy.auto_promotion_enabled or _promotes_on_expiry(world, candidate)
@@ -134,4 +136,6 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
     candidate = world.candidate
     if candidate and candidate.digest == branch.digest and not world.record.routing.override:
         return None
+    if is_held_by_closing(world, branch.digest):
+        return None  # Its pull request can be reopened only while the branch is there.
     return WithdrawPromotion("its version is not wanted any more")

@@ -6,13 +6,14 @@ share a Lease must not write that in turns (DESIGN §5 I5: nothing new, nothing 
 """
 
 from gitops_bg.core.model.decision import Condition, Decision, GateResult, Phase, Wait
+from gitops_bg.core.model.pulls import PullRequest
 
-FIELDS = ("phase", "message", "conditions", "gates", "waits")
+FIELDS = ("phase", "message", "conditions", "gates", "waits", "pullRequest")
 """Of a status."""
 
-ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...]]
+ProcessView = tuple[Phase, tuple[Condition, ...], tuple[GateResult, ...], tuple[Wait, ...], PullRequest | None]
 
 
 def process_view_of(decision: Decision) -> ProcessView:
     """What a decision says of it."""
-    return (decision.phase, decision.conditions, decision.gates, decision.waits)
+    return (decision.phase, decision.conditions, decision.gates, decision.waits, decision.pull)

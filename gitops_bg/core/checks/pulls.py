@@ -1,0 +1,19 @@
+"""Whether somebody said no to a promotion by closing its pull request (decision 32)."""
+
+from gitops_bg.core.model.pulls import PullState, offer_of
+from gitops_bg.core.model.record import Cause
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+
+def is_declined(world: World, version: Version) -> bool:
+    """Whether the pull request of this very offer is closed: nothing is put on the branch that somebody may delete."""
+    pull = world.observed.git.pull
+    known = pull is not None and pull.seen_at is not None and pull.state is PullState.CLOSED
+    return known and pull is not None and pull.offer == offer_of(version, world.spec)
+
+
+def is_held_by_closing(world: World, digest: str) -> bool:
+    """Whether the hold on a digest came from a closed pull request, and ends when that is reopened."""
+    hold = world.record.held(digest)
+    return hold is not None and hold.cause is Cause.CLOSED

@@ -1,0 +1,23 @@
+"""What people are told of the pull request of an app's promotion branch; nothing where no forge is known."""
+
+from gitops_bg.core.model.decision import Condition
+from gitops_bg.core.model.pulls import PullState
+from gitops_bg.core.world import World
+
+PULL_REQUEST = "PullRequest"
+
+
+def pull_request(world: World) -> tuple[Condition, ...]:
+    """One condition, or none: who uses no forge sees nothing new."""
+    git = world.observed.git
+    if git.pull_trouble:
+        return (Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble),)
+    if git.pull_queued:
+        return (Condition(PULL_REQUEST, False, "Queued", git.pull_queued),)
+    if git.pull is None or git.pull.state is PullState.MERGED:
+        return ()
+    named = f"#{git.pull.number} {git.pull.url}".strip()
+    if git.pull.state is PullState.OPEN:
+        return (Condition(PULL_REQUEST, True, "Open", f"{named} is open"),)
+    by = f" by {git.pull.closed_by}" if git.pull.closed_by else ""
+    return (Condition(PULL_REQUEST, False, "Closed", f"{named} was closed{by}"),)

@@ -1,0 +1,45 @@
+"""The step that hears of a pull request which was closed without a merge, or reopened (decision 32).
+
+A closing counts once main was looked at after it was seen: what main says by then is the later word. It is an answer to
+one offer only, so what was promoted, superseded or retried since is not held for it.
+"""
+
+from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
+from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.model.record import Cause, Lift
+from gitops_bg.core.transitions.traffic.holds import lift_hold, put_hold
+from gitops_bg.core.world import World
+
+
+def hear_pull_request(world: World) -> World:
+    """A closed one means no: a hold on what it offered. Open again it lifts that hold, and no other."""
+    pull = world.observed.git.pull
+    if pull is None or pull.seen_at is None or not world.main_counts:
+        return world
+    match pull.state:
+        case PullState.CLOSED:
+            return _hold(world, pull)
+        case PullState.OPEN:
+            return _lift(world, pull)
+        case PullState.MERGED:
+            return world
+
+
+def _hold(world: World, pull: PullRequest) -> World:
+    candidate = world.candidate
+    if candidate is None or candidate.digest == world.primary_digest or not is_declined(world, candidate):
+        return world
+    if pull.seen_at is None or not pull.seen_at.is_over(world.desired.looks):
+        return world
+    who = pull.closed_by or "somebody"
+    reason = f"{who} closed pull request #{pull.number}; reopening it lifts this, too"
+    return put_hold(world, candidate, cause=Cause.CLOSED, reason=reason, by=pull.closed_by)
+
+
+def _lift(world: World, pull: PullRequest) -> World:
+    version = world.record.version(world.target_digest)
+    if version is None or not is_held_by_closing(world, version.digest):
+        return world
+    if pull.offer != offer_of(version, world.spec):
+        return world
+    return lift_hold(world, version.digest, how=Lift.SAID_SO, reason=f"pull request #{pull.number} was reopened")
