@@ -59,13 +59,18 @@ def is_true(text: str, values: Mapping[str, Any]) -> bool:
     >>> is_true("result.errors < 3 && size(result.names) > 0", {"result": {"errors": 2, "names": ["a"]}})
     True
     """
-    answer = _answer(text, values)
+    answer = value_of(text, values)
     if isinstance(answer, bool):
         return answer
     raise NoAnswer(f"{text} is {answer!r}, neither true nor false")
 
 
-def _answer(text: str, values: Mapping[str, Any]) -> Any:
+def value_of(text: str, values: Mapping[str, Any]) -> Any:
+    """What the expression comes to on these values. Raises ``BadExpression``, ``NoValue`` or ``NoAnswer``.
+
+    >>> value_of("size(names) + 1", {"names": ["a"]})
+    2
+    """
     program = _compile(text)
     try:
         return program.execute(dict(values))

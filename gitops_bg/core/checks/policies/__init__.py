@@ -1,0 +1,1 @@
+"""How promotion policies are judged: pure functions from rules and facts to verdicts."""

@@ -1,0 +1,103 @@
+"""The judgement: `judge(policies, facts, now)` says of every rule whether it is open, why not, and until when.
+
+Pure. All rules of all policies must be open; there is no priority, and nothing is guessed: what nobody tells is shut,
+and says so (policies.md §3).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.checks.policies import rules as of
+from gitops_bg.core.checks.policies.people import approvals, separation
+from gitops_bg.core.model.policies import (
+    After,
+    Approvals,
+    Concurrency,
+    Expression,
+    Images,
+    Message,
+    Policy,
+    Rule,
+    Separation,
+    Soak,
+    Windows,
+)
+from gitops_bg.core.model.policy_facts import Facts, Overriding, Verdict
+
+Judging = Callable[..., of.Answer]
+
+_JUDGES: dict[type, tuple[str, Judging]] = {
+    Windows: ("windows", of.windows),
+    Soak: ("soak", of.soak),
+    Images: ("images", of.images),
+    Message: ("message", of.message),
+    Concurrency: ("concurrency", of.concurrency),
+    After: ("after", of.after),
+    Expression: ("cel", of.expression),
+    Approvals: ("approvals", approvals),
+    Separation: ("separation", separation),
+}
+
+NOT_FOR_THE_FIRST = (Soak, Approvals, Separation)
+"""Nothing serves yet: nobody is to be protected from a version that others approve or that has proven itself."""
+
+OVERRIDE, REASON = "Bg-Override", "Bg-Reason"
+"""The trailers of a promotion commit that break the glass (policies.md §6)."""
+
+
+def judge(policies: Iterable[Policy], facts: Facts, now: datetime) -> tuple[Verdict, ...]:
+    """What every rule that counts says, in the order of the policies and of their rules. ``now`` is UTC."""
+    return tuple(verdict for policy in policies for verdict in _of_policy(policy, facts, now))
+
+
+def name_of(rule: Rule) -> str:
+    """What the file calls a rule."""
+    return _JUDGES[type(rule)][0]
+
+
+def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[Verdict]:
+    if policy.broken:
+        remedy = "correct the file; `gitops-bg check` names the mistake"
+        yield Verdict(policy.name, "policy", open=False, reason=policy.broken, remedy=remedy)
+        return
+    overriding, why_not = _overriding(policy, facts)
+    for rule in policy.rules:
+        if facts.serving is None and isinstance(rule, NOT_FOR_THE_FIRST):
+            continue
+        verdict = _of_rule(policy, rule, facts, now)
+        if not verdict.open and overriding:
+            verdict = replace(verdict, overriding=overriding)
+        elif not verdict.open and why_not:
+            verdict = replace(verdict, reason=f"{verdict.reason}; {why_not}")
+        yield verdict
+
+
+def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> Verdict:
+    name, judging = _JUDGES[type(rule)]
+    answer = judging(rule, facts, now)
+    return Verdict(
+        policy.name, name, answer.open, answer.reason, answer.until, policy.mode, None, answer.remedy, answer.unknown
+    )
+
+
+def _overriding(policy: Policy, facts: Facts) -> tuple[Overriding | None, str]:
+    """Who overrides it by the promotion's own commit, for this digest only; or why that does not count."""
+    promotion = facts.promotion
+    if promotion is None or not facts.promoted or policy.name not in _named(promotion.trailer(OVERRIDE)):
+        return None, ""
+    if policy.override is None:
+        return None, "the policy has no override, so it can be changed only"
+    reason = "; ".join(promotion.trailer(REASON))
+    if not reason:
+        return None, f"its override says no {REASON}"
+    allowed = (each for each in (promotion.committer, promotion.author) if each.email.lower() in policy.override.emails)
+    person = next(allowed, None)
+    if person is None:
+        by = ", ".join(policy.override.by)
+        return None, f"{promotion.committer} may not override it: that is for {by} (policies/people.yaml)"
+    return Overriding(policy.name, str(person), reason, promotion.commit), ""
+
+
+def _named(trailers: tuple[str, ...]) -> set[str]:
+    return {name.strip() for trailer in trailers for name in trailer.replace(",", " ").split()}

@@ -1,0 +1,156 @@
+"""What promotion policies are judged by: facts as plain data, and the verdicts. Where nobody told, that is a value.
+
+The core makes these of a world; tests and replays write them down.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from gitops_bg.core.model.policies import Mode, Proof
+from gitops_bg.core.model.version import AppKey
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who a commit is by, as Git says it."""
+
+    name: str = ""
+    email: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}>" if self.email else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFacts:
+    """One commit of main's history, with its whole message."""
+
+    commit: str
+    author: Person = Person()
+    committer: Person = Person()
+    at: datetime | None = None
+    message: str = ""
+    trailers: tuple[tuple[str, str], ...] = ()
+
+    def trailer(self, name: str) -> tuple[str, ...]:
+        """The values of a trailer, whatever the case of its name."""
+        return tuple(value for key, value in self.trailers if key.lower() == name.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """Somebody said yes to a digest."""
+
+    by: str
+    digest: str
+    at: datetime
+    proof: Proof = Proof.FORGE
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another app, as this process saw it last."""
+
+    app: AppKey
+    labels: tuple[tuple[str, str], ...] = ()
+    healthy_since: datetime | None = None
+    """None while it is not healthy."""
+    phase: str = ""
+    digest: str = ""
+    """Of what serves."""
+    number: int = 0
+    label: str = ""
+    """What its template calls the version that serves: ``app.kubernetes.io/version``, else the tag of its image."""
+    moving: bool = False
+    """Between its promotion and the end of its analysis."""
+    queued: tuple[int, str] | None = None
+    """Its place in the queue, where it waits to begin: the place of its merge in main; less is first."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFacts:
+    """A version that traffic could move to, or that serves."""
+
+    digest: str
+    number: int = 0
+    label: str = ""
+    images: tuple[str, ...] | None = None
+    """None: nobody can tell."""
+    source: CommitFacts | None = None
+    """None: nobody can tell."""
+    source_commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PastMove:
+    """A movement of live traffic that has been."""
+
+    at: datetime
+    digest: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that rules ask about one version of one app."""
+
+    app: AppKey
+    to: VersionFacts
+    serving: VersionFacts | None = None
+    """None: nothing serves, and this is the first deployment."""
+    labels: tuple[tuple[str, str], ...] = ()
+    annotations: tuple[tuple[str, str], ...] = ()
+    available_since: datetime | None = None
+    promoted: bool = False
+    """``primary.yaml`` names it."""
+    promotion: CommitFacts | None = None
+    """The commit that did so; None while there is none, and where nobody can tell."""
+    queue: tuple[int, str] = (0, "")
+    """Its own place among those that wait to begin."""
+    peers: Mapping[AppKey, Peer] = field(default_factory=dict)
+    """The apps that a rule asks about, as far as they are known."""
+    not_looked_at: int = 0
+    """How many apps there are that this process has not looked at yet."""
+    promotions: tuple[PastMove, ...] = ()
+    """Newest first."""
+    rollbacks: tuple[PastMove, ...] = ()
+    approvals: tuple[Approval, ...] | None = None
+    """None: nobody tells who approved."""
+    authors: frozenset[str] | None = None
+    merger: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Overriding:
+    """Somebody promoted in spite of a policy that lets them."""
+
+    policy: str
+    by: str
+    reason: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one rule of one policy says."""
+
+    policy: str
+    rule: str
+    """The field's name in the file; ``policy`` of what is said of the policy as a whole."""
+    open: bool
+    reason: str = ""
+    until: datetime | None = None
+    """When it opens by itself, where that is known."""
+    mode: Mode = Mode.ENFORCE
+    overriding: Overriding | None = None
+    """It is shut, and counts as open because of this."""
+    remedy: str = ""
+    unknown: bool = False
+    """It is shut only because nobody can tell."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it keeps traffic where it is."""
+        return not self.open and self.mode is Mode.ENFORCE and self.overriding is None

@@ -1,0 +1,1 @@
+"""What promotion policies are judged to say."""

@@ -1,0 +1,408 @@
+"""The verdicts of each rule, as tables that read as the specification (policies.md §2, §4, §6)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.checks.policies.match import matches
+from gitops_bg.core.model.policies import (
+    After,
+    Approvals,
+    BreakGlass,
+    Concurrency,
+    Expression,
+    Images,
+    Match,
+    Message,
+    Mode,
+    NoAnswer,
+    Policy,
+    Proof,
+    Role,
+    Rule,
+    Scope,
+    Separation,
+    Soak,
+    Span,
+    Weekly,
+    Windows,
+)
+from gitops_bg.core.model.policy_facts import (
+    Approval,
+    CommitFacts,
+    Facts,
+    Peer,
+    Person,
+    Verdict,
+    VersionFacts,
+)
+from gitops_bg.core.model.version import AppKey
+
+NOW = datetime(2026, 11, 20, 15, tzinfo=UTC)  # a Friday
+HOUR = timedelta(hours=1)
+WEB, API = AppKey("shop", "web"), AppKey("shop", "api")
+ADA, BOB = Person("Ada", "ada@example.com"), Person("Bob", "bob@example.com")
+
+
+def commit(message: str = "web 2", *trailers: tuple[str, str], by: Person = ADA, id_: str = "5" * 40) -> CommitFacts:
+    return CommitFacts(id_, by, by, NOW, message, trailers)
+
+
+NEW = VersionFacts("v1:new", 2, "1.2", ("registry.example/shop/web:1.2",), commit())
+OLD = VersionFacts("v1:old", 1, "1.1", ("registry.example/shop/web:1.1",))
+FACTS = Facts(WEB, NEW, OLD, available_since=NOW - HOUR)
+
+
+def verdict(rule: Rule, facts: Facts = FACTS, **of: Any) -> Verdict:
+    (only,) = judge([Policy("p", (rule,), **of)], facts, NOW)
+    return only
+
+
+def pinned(*images: str) -> Facts:
+    return replace(FACTS, to=replace(NEW, images=images))
+
+
+def says(source: str, promotion: str = "", *trailers: tuple[str, str]) -> Facts:
+    promoted = commit(promotion, *trailers, id_="6" * 40) if promotion else None
+    return replace(FACTS, to=replace(NEW, source=commit(source)), promotion=promoted, promoted=promoted is not None)
+
+
+def peers(*of: Peer, **changes: Any) -> Facts:
+    return replace(FACTS, peers={each.app: each for each in of}, **changes)
+
+
+def moving(name: str, namespace: str = "shop", group: str = "") -> Peer:
+    return Peer(AppKey(namespace, name), moving=True, labels=(("team", group),) if group else ())
+
+
+def queued(name: str, *place: Any) -> Peer:
+    return Peer(AppKey("shop", name), queued=place)
+
+
+def has_ticket(text: str) -> bool:
+    return "INC-" in text
+
+
+def approved(*by: Approval, **changes: Any) -> Facts:
+    return replace(FACTS, approvals=by, authors=frozenset(["ada"]), **changes)
+
+
+def yes(by: str, *groups: str, digest: str = "v1:new", ago: timedelta = HOUR, proof: Proof = Proof.FORGE) -> Approval:
+    return Approval(by, digest, NOW - ago, proof, frozenset(groups))
+
+
+WEEKEND = Windows(deny=(Weekly(frozenset([5, 6])),))
+FRIDAY = Windows(deny=(Weekly(frozenset([4]), 14 * 60, reason="Friday afternoon"),))
+STOP = Windows(deny=(Span(datetime(2026, 11, 20), reason="INC-4711"),))
+TICKET = Message("INC-[0-9]+", has_ticket)
+LEADS = Approvals(2, frozenset(["group:leads"]))
+
+OPEN: dict[str, tuple[Rule, Facts]] = {
+    "a window that denies is not open": (WEEKEND, FACTS),
+    "it has been available for so long": (Soak(HOUR), FACTS),
+    "every image is from there": (Images(("registry.example/shop/*",)), FACTS),
+    "pinned": (Images(require_digest=True), pinned("registry.example/web@sha256:" + "0" * 64)),
+    "the source says it": (TICKET, says("fix INC-1", "promote")),
+    "the promotion says it": (TICKET, says("fix", "promote, INC-1")),
+    "the promotion has the trailer": (Message(trailer="Ticket"), says("fix", "promote", ("ticket", "T-1"))),
+    "nobody else is on the move": (Concurrency(1), peers(Peer(API))),
+    "others of another namespace": (Concurrency(1), peers(moving("a", "pay"), moving("b", "pay"))),
+    "one of two": (Concurrency(2), peers(moving("api"))),
+    "those of another group": (
+        Concurrency(1, Scope.GROUP, "team"),
+        peers(moving("api", group="b"), labels=(("team", "a"),)),
+    ),
+    "who came later waits": (Concurrency(1), peers(queued("api", 9, ""), queue=(8, ""))),
+    "it is itself on the move": (Concurrency(1), peers(moving("web"))),
+    "the other is healthy": (After(API), peers(Peer(API, healthy_since=NOW - HOUR))),
+    "for so long": (After(API, HOUR), peers(Peer(API, healthy_since=NOW - HOUR))),
+    "of the same version": (After(API, same_version=True), peers(Peer(API, healthy_since=NOW, label="1.2"))),
+    "in its own namespace": (After(AppKey("", "api")), peers(Peer(API, healthy_since=NOW))),
+    "the expression is true": (Expression("x", lambda _: True), FACTS),
+    "two leads": (LEADS, approved(yes("bob", "leads"), yes("cy", "leads"))),
+    "authors may": (Approvals(not_author=False), approved(yes("ada"))),
+    "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
+    "nobody has two roles": (Separation((Role.AUTHOR, Role.MERGER)), approved(merger="bob")),
+}
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_open(name: str) -> None:
+    rule, facts = OPEN[name]
+    assert verdict(rule, facts).open, verdict(rule, facts).reason
+
+
+def _no_answer(_: Mapping[str, object]) -> object:
+    raise NoAnswer("apps is not there")
+
+
+SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
+    "Friday afternoon": (
+        FRIDAY,
+        FACTS,
+        "Friday afternoon: shut until Sat 2026-11-21 00:00 UTC",
+        datetime(2026, 11, 21, tzinfo=UTC),
+    ),
+    "the line is stopped": (STOP, FACTS, "INC-4711: shut with no end within a year (UTC)", None),
+    "not long enough": (
+        Soak(2 * HOUR),
+        FACTS,
+        "available for 2h, until 2026-11-20 16:00:00 UTC",
+        NOW + HOUR,
+    ),
+    "not available": (
+        Soak(HOUR),
+        replace(FACTS, available_since=None),
+        "available for 1h, which begins when its pods are",
+        None,
+    ),
+    "from elsewhere": (
+        Images(("registry.example/pay/*",)),
+        FACTS,
+        "registry.example/shop/web:1.2 is none of registry.example/pay/*",
+        None,
+    ),
+    "denied": (
+        Images(deny=("*:1.2",)),
+        FACTS,
+        "registry.example/shop/web:1.2 is denied by *:1.2",
+        None,
+    ),
+    "one of several images": (
+        Images(("a/*",)),
+        pinned("a/web:1", "b/proxy:2"),
+        "b/proxy:2 is none of a/*",
+        None,
+    ),
+    "not pinned": (
+        Images(require_digest=True),
+        FACTS,
+        "registry.example/shop/web:1.2 is not pinned by @sha256:…",
+        None,
+    ),
+    "images unknown": (
+        Images(("*",)),
+        replace(FACTS, to=replace(NEW, images=None)),
+        "nobody can tell its images",
+        None,
+    ),
+    "no ticket": (
+        TICKET,
+        says("fix", "promote"),
+        "it needs a message like INC-[0-9]+; 5555555555 nor 6666666666 has none",
+        None,
+    ),
+    "no trailer": (Message(trailer="Ticket"), says("fix"), "it needs a trailer Ticket: …; 5555555555 has none", None),
+    "messages unknown": (
+        TICKET,
+        replace(FACTS, to=replace(NEW, source=None)),
+        "nobody can read its commits now",
+        None,
+    ),
+    "one of one on the move": (
+        Concurrency(1),
+        peers(moving("api")),
+        "1 of 1 are on the move: shop/api; place 1 in the queue",
+        None,
+    ),
+    "everywhere": (
+        Concurrency(2, Scope.ALL),
+        peers(moving("a", "pay"), moving("b", "web")),
+        "2 of 2 are on the move: pay/a, web/b; place 1 in the queue",
+        None,
+    ),
+    "others merged before": (
+        Concurrency(1),
+        peers(queued("a", 3, ""), queued("b", 5, ""), queue=(4, "")),
+        "0 of 1 are on the move; place 2 in the queue",
+        None,
+    ),
+    "others unknown": (Concurrency(1), replace(FACTS, not_looked_at=3), "3 apps were not looked at yet", None),
+    "the other is not healthy": (After(API), peers(Peer(API, phase="Promoting")), "shop/api is Promoting", None),
+    "the other is unknown": (After(API), FACTS, "nobody has looked at shop/api yet", None),
+    "not for so long": (
+        After(API, 2 * HOUR),
+        peers(Peer(API, healthy_since=NOW - HOUR)),
+        "shop/api is healthy, and is to be so for 2h",
+        NOW + HOUR,
+    ),
+    "of another version": (
+        After(API, same_version=True),
+        peers(Peer(API, healthy_since=NOW, label="1.1")),
+        "shop/api serves 1.1, not 1.2",
+        None,
+    ),
+    "the expression is false": (Expression("x", lambda _: False, "too soon"), FACTS, "too soon", None),
+    "until it says": (
+        Expression("x", lambda _: False, "too soon", "y", lambda values: values["now"] + HOUR),  # type: ignore[operator]
+        FACTS,
+        "too soon",
+        NOW + HOUR,
+    ),
+    "no truth value": (Expression("x", lambda _: "yes"), FACTS, "x is 'yes', neither true nor false", None),
+    "an error shuts": (
+        Expression("x", _no_answer),
+        FACTS,
+        "x: it cannot be evaluated: apps is not there",
+        None,
+    ),
+    "nobody tells who approved": (
+        LEADS,
+        FACTS,
+        "nobody tells who approved: connect a forge, or sign approvals",
+        None,
+    ),
+    "one of two": (
+        LEADS,
+        approved(yes("bob", "leads")),
+        "it needs 2 approvals of group:leads; so far bob",
+        None,
+    ),
+    "the same twice": (
+        LEADS,
+        approved(yes("bob", "leads"), yes("bob", "leads")),
+        "it needs 2 approvals of group:leads; so far bob",
+        None,
+    ),
+    "of another digest": (
+        Approvals(),
+        approved(yes("bob", digest="v1:old")),
+        "it needs 1 approvals; so far nobody",
+        None,
+    ),
+    "too long ago": (
+        Approvals(),
+        approved(yes("bob", ago=timedelta(days=15))),
+        "it needs 1 approvals; so far nobody",
+        None,
+    ),
+    "by its author": (Approvals(), approved(yes("ada")), "it needs 1 approvals; so far nobody", None),
+    "too weak": (
+        Approvals(proof=Proof.SIGNED),
+        approved(yes("bob")),
+        "it needs 1 approvals; so far nobody",
+        None,
+    ),
+    "two of one group": (
+        Approvals(2, frozenset(["group:a", "group:b"]), distinct_groups=True),
+        approved(yes("bob", "a"), yes("cy", "a")),
+        "it needs 2 approvals of group:a, group:b; so far bob",
+        None,
+    ),
+    "the author merges": (
+        Separation((Role.AUTHOR, Role.APPROVER, Role.MERGER)),
+        approved(yes("bob"), merger="ada"),
+        "ada is author and merger",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHUT)
+def test_shut(name: str) -> None:
+    rule, facts, reason, until = SHUT[name]
+    found = verdict(rule, facts)
+    assert (found.open, found.reason, found.until) == (False, reason, until)
+    assert found.holds
+
+
+@pytest.mark.parametrize("name", SHUT)
+def test_a_policy_that_warns_holds_nothing_and_says_the_same(name: str) -> None:
+    rule, facts, reason, _ = SHUT[name]
+    found = verdict(rule, facts, mode=Mode.WARN)
+    assert (found.open, found.reason, found.holds) == (False, reason, False)
+
+
+@pytest.mark.parametrize(
+    ("rule", "counts"),
+    [
+        (FRIDAY, True),
+        (Images(("nowhere/*",)), True),
+        (Message(trailer="Ticket"), True),
+        (Concurrency(1), True),
+        (After(API), True),
+        (Expression("x", lambda _: False), True),
+        (Soak(HOUR), False),
+        (LEADS, False),
+        (Separation((Role.AUTHOR, Role.MERGER)), False),
+    ],
+)
+def test_what_counts_for_the_first_deployment(rule: Rule, counts: bool) -> None:
+    """Nothing serves: nobody is to be protected from what did not prove itself, or was not approved (decision 33)."""
+    assert bool(judge([Policy("p", (rule,))], replace(FACTS, serving=None), NOW)) is counts
+
+
+def test_every_rule_of_every_policy_is_judged() -> None:
+    found = judge([Policy("a", (WEEKEND, FRIDAY)), Policy("b", (STOP,))], FACTS, NOW)
+    assert [(each.policy, each.rule, each.open) for each in found] == [
+        ("a", "windows", True),
+        ("a", "windows", False),
+        ("b", "windows", False),
+    ]
+
+
+def test_a_broken_policy_is_shut() -> None:
+    (found,) = judge([Policy("p", broken="policies/p.yaml cannot be read")], FACTS, NOW)
+    assert (found.open, found.reason, found.holds) == (False, "policies/p.yaml cannot be read", True)
+
+
+LETS_ADA = BreakGlass(("group:incident",), frozenset(["ada@example.com"]))
+OVERRIDES = (("Bg-Override", "p"), ("Bg-Reason", "INC-4711"))
+
+
+@pytest.mark.parametrize(
+    ("override", "promotion", "why_not"),
+    [
+        (LETS_ADA, commit("go", *OVERRIDES), None),
+        (LETS_ADA, commit("go", ("bg-override", "other, p"), OVERRIDES[1]), None),
+        (LETS_ADA, commit("go", *OVERRIDES, by=replace(ADA, email="ADA@example.com")), None),
+        (LETS_ADA, commit("go"), ""),
+        (LETS_ADA, commit("go", ("Bg-Override", "other"), OVERRIDES[1]), ""),
+        (LETS_ADA, commit("go", OVERRIDES[0]), "; its override says no Bg-Reason"),
+        (
+            LETS_ADA,
+            commit("go", *OVERRIDES, by=BOB),
+            "; Bob <bob@example.com> may not override it: that is for group:incident (policies/people.yaml)",
+        ),
+        (None, commit("go", *OVERRIDES), "; the policy has no override, so it can be changed only"),
+    ],
+)
+def test_the_glass_is_broken_by_who_may_and_says_why(
+    override: BreakGlass | None, promotion: CommitFacts, why_not: str | None
+) -> None:
+    facts = replace(FACTS, promotion=promotion, promoted=True)
+    found = verdict(STOP, facts, override=override)
+    assert not found.open
+    assert found.holds is (why_not is not None)
+    if why_not is not None:
+        assert found.reason == "INC-4711: shut with no end within a year (UTC)" + why_not
+    else:
+        assert found.overriding is not None
+        assert (found.overriding.reason, found.overriding.commit) == ("INC-4711", "5" * 40)
+
+
+def test_an_override_is_for_the_version_that_the_commit_promotes() -> None:
+    facts = replace(FACTS, promotion=commit("go", *OVERRIDES), promoted=False)
+    assert verdict(STOP, facts, override=LETS_ADA).holds
+
+
+@pytest.mark.parametrize(
+    ("match", "fits"),
+    [
+        (Match(), True),
+        (Match(namespaces=("shop",)), True),
+        (Match(namespaces=("pay-*", "sh?p")), True),
+        (Match(namespaces=("pay-*",)), False),
+        (Match(apps=("web",), namespaces=("shop",)), True),
+        (Match(apps=("web",), namespaces=("pay",)), False),
+        (Match(labels=(("tier", "1"),)), True),
+        (Match(labels=(("tier", "[12]"),)), True),
+        (Match(labels=(("tier", "1"), ("team", "*"))), False),
+    ],
+)
+def test_whom_a_policy_is_for(match: Match, fits: bool) -> None:
+    assert matches(match, WEB, (("tier", "1"),)) is fits
