@@ -19,7 +19,7 @@ from gitops_bg.repo.write.ledger_file import (
     Document,
     LedgerBatch,
     Position,
-    Told,
+    PublishedEntry,
     VersionState,
     parse,
     render,
@@ -33,7 +33,7 @@ _NUMBERS = count(1)
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENTRY = LedgerEntry(3, NOW, Event.DEPLOYED, to_version=1, to_digest="0" * 64)
 LIVE = VersionState(1, "0" * 64, since=NOW)
-SOUND = Document(AppState(1, 1, LIVE, LIVE), Position("e", 3), (Told("e", ENTRY),))
+SOUND = Document(AppState(1, 1, LIVE, LIVE), Position("e", 3), (PublishedEntry("e", ENTRY),))
 ODD: tuple[Any, ...] = (
     None, True, 10**30, 1.5, float("inf"), float("nan"), "", "\x01\u2028", "\ud800", [], [None], [[]], {}, {"a": 1},
 )  # fmt: skip
