@@ -148,6 +148,9 @@ class Forge(Protocol):
     def report(self, status: CheckStatus) -> None:
         """Write a commit status; one that is there already is no error."""
 
+    def reported(self, commit: str, context: str) -> CheckStatus | None:
+        """The newest status of a context on a commit, with its description as the forge has it; None where none is."""
+
     def comment(self, pull: Pull, marker: str, body: str) -> None:
         """The one comment that holds ``marker``: edited where it differs, or made."""
 

@@ -10,13 +10,13 @@ from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.options import App, AppOptions
 from gitops_bg.cli.session.session import Session
 from gitops_bg.cli.views.configuration_differences import Side, configuration_differences, without_secrets_of
-from gitops_bg.cli.views.differences import Difference, differences
 from gitops_bg.cli.views.output import Output
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.desired import Target
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import reread_json
+from gitops_bg.spec.manifests.differences import Difference, differences
 
 
 def diff(app: App, at: AppOptions) -> int:

@@ -1,0 +1,63 @@
+"""The hidden first line of a pull request's body: whose it is, what it offers, and what was written last.
+
+It is all that is remembered of what was written: an agent that starts reads it, and writes nothing twice.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from urllib.parse import quote, unquote
+
+_LINE = re.compile(r"\s*<!-- gitops-bg( [^<>\n]*) -->")
+_FIELD = re.compile(r" ([a-z]+)=([^ ]*)")
+_SAFE = "/:@#+"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """``offer`` is that of ``core.model.pulls.offer_of``; empty once the agent has withdrawn it."""
+
+    app: str
+    cluster: str
+    offer: str
+    text: str = ""
+    """A hash of title and body as they were written."""
+    people: str = ""
+    """A hash of who was asked to review it, and to whom it was assigned."""
+
+    def line(self) -> str:
+        """As it is written. Nothing in a value can end it, or make another field.
+
+        >>> marker_in(Marker("a --> b", "c d", "e").line()) == Marker("a --> b", "c d", "e")
+        True
+        """
+        values = (("app", self.app), ("cluster", self.cluster), ("offer", self.offer))
+        hashes = (("text", self.text), ("people", self.people))
+        said = " ".join(f"{key}={_quoted(value)}" for key, value in (*values, *hashes))
+        return f"<!-- gitops-bg {said} -->"
+
+
+def marker_in(body: str) -> Marker | None:
+    """The marker at the beginning of a body; None where there is none: what stands further down is somebody's text."""
+    found = _LINE.match(body)
+    if found is None:
+        return None
+    said = {key: unquote(value) for key, value in _FIELD.findall(found[1])}
+    if not {"app", "cluster", "offer"} <= said.keys():
+        return None
+    return Marker(said["app"], said["cluster"], said["offer"], said.get("text", ""), said.get("people", ""))
+
+
+def without_marker(body: str) -> str:
+    """What people read of a body."""
+    return _LINE.sub("", body, count=1).lstrip("\r\n") if _LINE.match(body) else body
+
+
+def hashed(*parts: str) -> str:
+    """A short hash of texts, in their order; it tells one apart from another, and is no secret."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _quoted(value: str) -> str:
+    """``--`` inside a comment is not for every renderer."""
+    return quote(value, safe=_SAFE).replace("--", "-%2D")

@@ -1,0 +1,231 @@
+"""What a pull request and its commit status should say, made from an `Offer`. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gitops_bg.core.model.actions import label
+from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.forge.markdown import block, code, cut, plain
+from gitops_bg.forge.marker import Marker, hashed, without_marker
+from gitops_bg.forge.offer import Looks, Offer, Side
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
+from gitops_bg.spec.manifests.differences import differences
+
+LONGEST_TITLE = 200
+_MOST_TAGS = 3
+_LEFT_OUT = "… (cut: the forge takes no more; the branch's commit has all of it)"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One pull request as it should be, and the status of its head."""
+
+    draft: Draft
+    status: CheckStatus
+    marker: Marker
+    """The one that begins the body."""
+    comment: str = ""
+    """The one comment it should have; empty: none."""
+
+
+def wanted(offer: Offer, looks: Looks, limits: Limits) -> Wanted:
+    """What should be, within the forge's limits."""
+    title = title_of(offer)
+    text = _body(offer, limits.body)
+    people = hashed(*looks.reviewers, "/", *looks.assignees)
+    marker = Marker(str(offer.app), offer.cluster, offer.id, hashed(title, text, *looks.labels), people)
+    body = f"{marker.line()}\n{text}"
+    draft = Draft(offer.branch, offer.base, title, body, looks.labels, looks.reviewers, looks.assignees)
+    status = status_of(offer)
+    said = f"{status.state}: {status.description}" if looks.comment else ""
+    return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
+
+
+def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
+    """A pull request of ours that offers nothing any more: so it says, and closing it says no to nothing."""
+    said = "**Withdrawn:** gitops-bg offers this no more. A newer version, or what became of this one, took its place."
+    text = f"{said}\n\n{without_marker(pull.body)}"
+    line = replace(marker, offer="", text=hashed(text)).line()
+    return Draft(pull.branch, pull.base, pull.title, _within(f"{line}\n{text}", limits.body))
+
+
+# --- the title -------------------------------------------------------------------------------------------------------
+
+
+def title_of(offer: Offer) -> str:
+    """App, what changes, cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``."""
+    back = "back to " if offer.goes_back else ""
+    where = f" [{plain(offer.cluster)}]"
+    what = cut(plain(_change(offer)), LONGEST_TITLE - len(where) - len(str(offer.app)) - len(back) - 2)
+    return f"{offer.app}: {back}{what}{where}"
+
+
+def _change(offer: Offer) -> str:
+    new, old = _images(offer.to), _images(offer.before) if offer.before else {}
+    if offer.goes_back or not old:
+        return ", ".join(_tag(image) for image in list(new.values())[:_MOST_TAGS]) or f"v{offer.to.number}"
+    moved = [(name, old.get(name, ""), image) for name, image in new.items() if old.get(name) != image]
+    if not moved:
+        return f"v{offer.before.number if offer.before else 0} → v{offer.to.number}"
+    named = len(new) > 1
+    said = [f"{f'{name} ' if named else ''}{_tag(before) or 'new'} → {_tag(now)}" for name, before, now in moved]
+    more = len(said) - _MOST_TAGS
+    return ", ".join(said[:_MOST_TAGS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tag(image: str) -> str:
+    """What tells two images of one name apart.
+
+    >>> _tag("registry:5000/web:1.4.0"), _tag("web@sha256:0123456789abcdef"), _tag("web")
+    ('1.4.0', 'sha256:0123456789', 'web')
+    """
+    rest, _, digest = image.partition("@")
+    _, colon, tag = rest.rpartition(":")
+    if colon and "/" not in tag:
+        return tag
+    kind, _, digits = digest.partition(":")
+    return f"{kind}:{digits[:10]}" if digest else image
+
+
+def _images(side: Side) -> dict[str, str]:
+    containers = (_template(side).get("spec") or {}).get("containers") or []
+    named = (each for each in containers if isinstance(each, dict))
+    return {str(each.get("name", place)): str(each.get("image", "")) for place, each in enumerate(named)}
+
+
+def _template(side: Side) -> dict[str, Any]:
+    read = read_json(side.template) if side.template else {}
+    return read if isinstance(read, dict) else {}
+
+
+# --- the body --------------------------------------------------------------------------------------------------------
+
+
+def _body(offer: Offer, longest: int) -> str:
+    """All of it; where it is too long the diff is cut, and only then the gates; never the table."""
+    budget = longest - _MARKER_ROOM
+    head, gates, tail = _head(offer), "\n".join(_gates(offer)), _way_back(offer)
+    lines = _diff(offer)
+    whole = "\n\n".join(filter(None, [head, gates, _fold(lines), tail]))
+    if len(whole) <= budget:
+        return whole
+    room = budget - len("\n\n".join(filter(None, [head, gates, _fold([_LEFT_OUT]), tail]))) - 2
+    if room > 0:
+        return "\n\n".join(filter(None, [head, gates, _fold([*_fitting(lines, room), _LEFT_OUT]), tail]))
+    short = "\n\n".join([head, _within(gates, max(0, budget - len(head) - len(tail) - 4)), tail])
+    return short if len(short) <= budget else head
+
+
+_MARKER_ROOM = 1_000
+"""Signs that are kept for the hidden line."""
+
+
+def _fitting(lines: list[str], room: int) -> list[str]:
+    kept: list[str] = []
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return kept
+
+
+def _within(text: str, longest: int) -> str:
+    """Cut at the end of a line."""
+    if len(text) <= longest:
+        return text
+    return text[:longest].rpartition("\n")[0]
+
+
+def _head(offer: Offer) -> str:
+    where = f"live traffic of **{offer.app}** on {code(offer.cluster)}"
+    named = label(offer.to.number, offer.to.digest)
+    if offer.goes_back:
+        said = f"**{named} serves already**: {where} went back to it, and main is to say so. Merge this."
+    else:
+        said = f"Merging this promotes **{named}**: {where} moves to it as soon as every gate is open."
+    refused = f"> **Do not merge:** {code(offer.refused)}" if offer.refused else ""
+    return "\n\n".join(filter(None, [said, refused, "\n".join(_table(offer))]))
+
+
+def _table(offer: Offer) -> Iterator[str]:
+    sides = [*([offer.before] if offer.before else []), offer.to]
+    yield f"| | {'Now | ' if offer.before else ''}{'Main is to say' if offer.goes_back else 'Promoted'} |"
+    yield "|---" * (len(sides) + 1) + "|"
+    rows = {
+        "Version": [code(label(side.number, side.digest)) for side in sides],
+        "Images": ["<br>".join(map(code, _images(side).values())) or "–" for side in sides],
+        "Source commit": [code(side.source.commit[:10]) for side in sides],
+        "Says": [code(side.source.subject) for side in sides],
+        "Author": [code(side.source.author) for side in sides],
+    }
+    for title, cells in rows.items():
+        yield f"| {title} | {' | '.join(cells)} |"
+    held = code(offer.bad_before) if offer.bad_before else "no"
+    yield f"| Was on hold before | {'– | ' if offer.before else ''}{held} |"
+
+
+def _gates(offer: Offer) -> Iterator[str]:
+    if not offer.gates:
+        return
+    yield "| Gate | | Why | Until |"
+    yield "|---|---|---|---|"
+    for gate in offer.gates:
+        until = f"{gate.until:%Y-%m-%d %H:%M} UTC" if gate.until and not gate.open else ""
+        yield f"| {code(gate.kind)} | {'open' if gate.open else '**shut**'} | {code(gate.reason)} | {until} |"
+
+
+def _fold(lines: list[str]) -> str:
+    if not lines:
+        return ""
+    title = "What changes in the pods and in their configuration"
+    return f"<details><summary>{title}</summary>\n\n{block(lines)}\n\n</details>"
+
+
+def _diff(offer: Offer) -> list[str]:
+    """The pod template by path, and the lines on configuration."""
+    if offer.before is None or not (offer.before.template and offer.to.template):
+        return list(offer.configuration)
+    found = differences(_template(offer.before), _template(offer.to))
+    return [*(line for each in found for line in each.lines), *offer.configuration]
+
+
+def _way_back(offer: Offer) -> str:
+    back = (
+        f"To go back after the merge: `git revert` its commit and push, or `gitops-bg rollback {offer.app}`; "
+        "the version before stays warm for a while, and going back waits for no gate."
+    )
+    no = f"To say no: close this. The version is on hold then; reopening, or `gitops-bg resume {offer.app}`, lifts it."
+    if offer.goes_back:
+        return f"To go forward again instead: push a better version, or `gitops-bg resume {offer.app}`."
+    return f"{back}\n\n{no}"
+
+
+# --- the status ------------------------------------------------------------------------------------------------------
+
+
+def status_of(offer: Offer) -> CheckStatus:
+    """What branch protection may demand: pending while a gate is shut, failure where it is not to be merged."""
+    state, said = _verdict(offer)
+    return CheckStatus(offer.head, context_of(offer.cluster), state, plain(said))
+
+
+def context_of(cluster: str) -> str:
+    """The name of the status: each cluster has its own."""
+    return f"gitops-bg/{cluster}"
+
+
+def _verdict(offer: Offer) -> tuple[CheckState, str]:
+    if offer.refused:
+        return CheckState.FAILURE, offer.refused
+    shut = [gate for gate in offer.gates if not gate.open and gate.kind != GateKind.APPROVAL]
+    if shut and not offer.goes_back:
+        return CheckState.PENDING, "; ".join(map(_shortly, shut))
+    return CheckState.SUCCESS, "traffic is there: merge this" if offer.goes_back else "every gate is open: merge this"
+
+
+def _shortly(gate: GateResult) -> str:
+    until = f" until {gate.until:%Y-%m-%d %H:%M} UTC" if gate.until else ""
+    return f"{gate.kind}: {gate.reason}{until}"
