@@ -103,7 +103,7 @@ class Agent:
         """By the machine's clock, whatever ours is: a test that sets ours forward has no cluster that follows."""
         return Cluster.watching(
             self.settings.access,
-            self._heard,
+            self._on_change,
             self.settings.namespaces,
             on_crash=self._crashed,
             us=allegiance_of(self.settings),
@@ -234,7 +234,7 @@ class Agent:
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
 
-    def _heard(self, app: AppKey) -> None:
+    def _on_change(self, app: AppKey) -> None:
         """An app is different in the cluster; where somebody asked for a look at it (`reconcile`), Git is read too."""
         state = self.cluster.bgd(app)
         asked = state.reconcile if state else ""

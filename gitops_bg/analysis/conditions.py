@@ -1,4 +1,4 @@
-"""Says what a reading means: the conditions of a metric, in CEL over ``result``, to a finding (argo-rollouts.md §3).
+"""Says what a reading means: the conditions of a metric, in CEL over ``result``, to a phase (argo-rollouts.md §3).
 
 Data that is missing is inconclusive, always; a condition that cannot be evaluated on what is there is an error.
 """
@@ -12,7 +12,7 @@ from gitops_bg.core.model.metrics import AnalysisPhase, Metric
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 Judgement = tuple[AnalysisPhase, str]
-"""A finding, and why, for a person; the reason of a good one is empty."""
+"""A phase, and why, for a person; the reason of a good one is empty."""
 
 
 def evaluate(metric: Metric, reading: Reading) -> Judgement:

@@ -36,14 +36,14 @@ class MetricEvaluator:
         try:
             reading = self._reading(app, measure, secrets)
             value = _text(reading)
-            finding, message = evaluate(measure.metric, reading)
+            phase, message = evaluate(measure.metric, reading)
         except (MeasuringFailed, NoSuchKey, GitopsBgError) as error:
-            finding, message = AnalysisPhase.ERROR, str(error)
+            phase, message = AnalysisPhase.ERROR, str(error)
         except Exception as error:
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
-            finding, message = AnalysisPhase.ERROR, f"the provider broke: {type(error).__name__}: {error}"
+            phase, message = AnalysisPhase.ERROR, f"the provider broke: {type(error).__name__}: {error}"
         return MeasurementResult(
-            measure.id, finding, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
+            measure.id, phase, self._clock(), shortened(secrets.clean(value)), shortened(secrets.clean(message))
         )
 
     def _reading(self, app: AppKey, measure: MeasurementRequest, secrets: Secrets) -> Reading:

@@ -229,13 +229,13 @@ class Cluster:
         decision: Decision,
         now: datetime,
         decided_on: str | None = None,
-        may_say: Callable[[], bool] = lambda: True,
+        may_report: Callable[[], bool] = lambda: True,
     ) -> bool:
         """Write the status that says ``decision``, unless it says so already; returns whether it was written.
 
         Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
         nor in one that is not ours. ``decided_on`` is the version that the decision's record was read from (None: the
-        one known now). ``may_say`` is asked whether to write where all that is new is what only this process sees
+        one known now). ``may_report`` is asked whether to write where all that is new is what only this process sees
         (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to it since: that record may say
         another thing.
         """
@@ -251,7 +251,7 @@ class Cluster:
         status = status_of(state, decision, now)
         if app_owner_of(state, app, self._us) or self._kept.says(app, reread_json(state.status), status):
             return False
-        if differs_in_process_view_only(reread_json(state.status), status) and not may_say():
+        if differs_in_process_view_only(reread_json(state.status), status) and not may_report():
             return False
         answer = self._writer.put_status(APPS, _locked(state, status))
         self._decided[app] = answer["metadata"]["resourceVersion"]
@@ -302,7 +302,7 @@ class Cluster:
         """Have a Kubernetes Event written about the app; never fails, never waits."""
         state = self._reader.app(app)
         if state is not None:
-            self._events.tell(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
+            self._events.put(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
 
     def request(self, app: AppKey, request: Request) -> None:
         """Leave an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""

@@ -40,19 +40,19 @@ Key = tuple[AppKey, str]
 class HookCaller:
     """Knows which calls are under way and what came of those that ended, until the core has taken it in.
 
-    ``heard`` is told of every app that has an answer; ``clock`` gives UTC; ``composers`` make the requests of types
+    ``on_result`` is told of every app that has an answer; ``clock`` gives UTC; ``composers`` make the requests of types
     that are not asked in Flagger's way. `stop` it at the end.
     """
 
     def __init__(
         self,
         read_secret: ReadSecret,
-        heard: Callable[[AppKey], None],
+        on_result: Callable[[AppKey], None],
         clock: Callable[[], datetime],
         composers: Mapping[HookType, Compose] = MappingProxyType({}),
     ) -> None:
         self._read_secret = read_secret
-        self._heard = heard
+        self._on_result = on_result
         self._clock = clock
         self._composers = composers
         self._lock = threading.Lock()
@@ -138,7 +138,7 @@ class HookCaller:
                 return  # Nobody wants to know any more.
             del self._running[app, call.id]
             self._answers.setdefault(app, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
-        self._heard(app)
+        self._on_result(app)
 
     async def _answer(self, app: AppKey, call: HookCall) -> tuple[int, str]:
         """Status and text; status 0 where there was no answer, and why."""

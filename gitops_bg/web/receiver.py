@@ -50,30 +50,30 @@ class PushReceiver:
             async with asyncio.timeout(self._read_seconds):
                 size = await _read(request, mac.update)
         except TimeoutError:
-            return _says(408, "the body took too long")
+            return _response(408, "the body took too long")
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
         if size > LARGEST_BODY_BYTES:
-            return _says(413, f"the body is larger than {LARGEST_BODY_BYTES:,} bytes")
+            return _response(413, f"the body is larger than {LARGEST_BODY_BYTES:,} bytes")
         if not secret:
-            return _says(403, "no webhook secret is configured for this agent, so it accepts no webhooks")
+            return _response(403, "no webhook secret is configured for this agent, so it accepts no webhooks")
         return self._judge(request, secret, mac)
 
     def _judge(self, request: Request, secret: bytes, mac: hmac.HMAC) -> Response:
         scheme = scheme_of(request.headers)
         if scheme is None:
             known = ", ".join(scheme.signature_header for scheme in SCHEMES)
-            return _says(401, f"the request is not signed; one of these headers is needed: {known}")
+            return _response(401, f"the request is not signed; one of these headers is needed: {known}")
         if not is_genuine(scheme, request.headers, secret, mac.hexdigest().encode()):
             self._complaints.call(scheme.sender)
-            return _says(401, f"the {scheme.signature_header} header does not fit the secret and the body")
+            return _response(401, f"the {scheme.signature_header} header does not fit the secret and the body")
         return self._accept(scheme, request.headers.get(scheme.delivery_header, ""))
 
     def _accept(self, scheme: Scheme, delivery: str) -> Response:
         if not self._deliveries.is_new(scheme.sender, delivery):
-            return _says(200, "this delivery is known already")
+            return _response(200, "this delivery is known already")
         self._waker.call(f"webhook from {scheme.sender}")
-        return _says(202, "the agent looks at Git now")
+        return _response(202, "the agent looks at Git now")
 
 
 async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
@@ -95,7 +95,7 @@ def _complain(sender: str) -> None:
     _log.warning("refused a webhook: its signature is wrong", extra=fields(sender=sender))
 
 
-def _says(status: int, sentence: str) -> JSONResponse:
+def _response(status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"message": sentence}, status, _HEADERS.get(status))
 
 

@@ -20,7 +20,7 @@ GOOD, BAD, UNCLEAR, BROKEN = (
 YES, NO, ODD = "result == 1", "result == 2", "result.missing == 1"
 
 TABLE: list[tuple[str, str, Any, AnalysisPhase]] = [
-    # success, failure, result, finding
+    # success, failure, result, phase
     ("", "", 1, GOOD),
     (YES, "", 1, GOOD),
     (NO, "", 1, BAD),
@@ -52,11 +52,11 @@ TABLE: list[tuple[str, str, Any, AnalysisPhase]] = [
 ]
 
 
-@pytest.mark.parametrize(("success", "failure", "result", "finding"), TABLE)
-def test_the_conditions_say_what_a_value_means(success: str, failure: str, result: Any, finding: AnalysisPhase) -> None:
+@pytest.mark.parametrize(("success", "failure", "result", "phase"), TABLE)
+def test_the_conditions_say_what_a_value_means(success: str, failure: str, result: Any, phase: AnalysisPhase) -> None:
     found, why = evaluate(Metric("rate", "web", "{}", success, failure), Value(result))
-    assert found is finding, why
-    assert bool(why) is (finding is not GOOD)
+    assert found is phase, why
+    assert bool(why) is (phase is not GOOD)
 
 
 @pytest.mark.parametrize("conditions", [("", ""), ("true", ""), ("", "true"), ("true", "true")])

@@ -161,7 +161,7 @@ def test_what_takes_too_long_is_an_error_and_its_place_is_given_to_others() -> N
     world.take(WEB, measure("stuck"))
     assert world.woken.get(timeout=TIMEOUT) == WEB
     (found,) = world.measurer.results(WEB)
-    assert (found.finding, found.at) == (AnalysisPhase.ERROR, world.now)
+    assert (found.phase, found.at) == (AnalysisPhase.ERROR, world.now)
     assert "no answer within 330 s" in found.message
     world.take(WEB, measure("stuck", 1))
     assert world.begins() == {"web.stuck.1"}
@@ -203,7 +203,7 @@ def test_bug_is_an_error_of_its_measurement_and_the_thread_measures_the_next(cap
         world.end("api.after.0")
         assert world.values(API) == ["api.after.0"]
         [found] = world.measurer.results(WEB)
-        assert found.finding is AnalysisPhase.ERROR
+        assert found.phase is AnalysisPhase.ERROR
         assert "a bug of the agent: RuntimeError" in found.message
         assert "what a Secret holds" not in found.message + caplog.text
     finally:

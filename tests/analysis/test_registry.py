@@ -63,9 +63,9 @@ def asked(what: str) -> dict[str, str]:
 @pytest.mark.usefixtures("package")
 def test_a_provider_of_another_package_measures_like_ours() -> None:
     found = measured(NAME, asked("value"), SECRETS, success="result.app == 'shop/web' && result.key == 'k3y-123'")
-    assert found.finding is AnalysisPhase.SUCCESSFUL
+    assert found.phase is AnalysisPhase.SUCCESSFUL
     assert found.value == '{"app": "shop/web", "at": "2026-11-21T12:00:00+00:00", "key": "***"}'
-    assert measured(NAME, asked("nothing"), SECRETS).finding is AnalysisPhase.INCONCLUSIVE
+    assert measured(NAME, asked("nothing"), SECRETS).phase is AnalysisPhase.INCONCLUSIVE
 
 
 @pytest.mark.usefixtures("package")
@@ -79,7 +79,7 @@ def test_a_provider_of_another_package_measures_like_ours() -> None:
 )
 def test_what_goes_wrong_in_it_is_an_error(what: str, message: str, caplog: pytest.LogCaptureFixture) -> None:
     found = measured(NAME, asked(what), SECRETS)
-    assert (found.finding, found.message) == (AnalysisPhase.ERROR, message)
+    assert (found.phase, found.message) == (AnalysisPhase.ERROR, message)
     assert ("Traceback" in caplog.text) is (what == "break")
     assert "k3y" not in caplog.text
 

@@ -24,7 +24,7 @@ from gitops_bg.repo.write.ledger_file import (
     parse,
     render,
 )
-from gitops_bg.repo.write.messages import of_entry, telling
+from gitops_bg.repo.write.messages import ledger_message, of_entry
 from tests.attacks.conftest import LARGE, Siege, memory_stays
 from tests.support.scenario import STATE_BRANCH
 from tests.support.waiting import eventually
@@ -84,7 +84,9 @@ def _use(document: Document) -> None:
     assert parse(render(now)).position == now.position
     assert document.memory is not None
     state_readme.render({app: state_readme.row_of(document)}, "test").decode()
-    telling([of_entry(app, entry) for entry in (*entries, *(told.entry for told in document.history))], "test").encode()
+    ledger_message(
+        [of_entry(app, entry) for entry in (*entries, *(told.entry for told in document.history))], "test"
+    ).encode()
 
 
 CONTENTS: dict[str, bytes] = {

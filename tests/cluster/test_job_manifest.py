@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.cluster.manifests.job_manifest import LONGEST, job_manifest
-from gitops_bg.cluster.observation.job_state import finding_of, job_state
+from gitops_bg.cluster.observation.job_state import job_state, phase_of_job
 from gitops_bg.core import names
 from gitops_bg.core.errors import Refused
 from gitops_bg.core.model.analysis_runs import MeasurementId, MeasurementRequest
@@ -105,6 +105,6 @@ def test_a_state_of_a_job_means(
         "metadata": manifest["metadata"] | server,
         "status": {"conditions": [condition] * bool(condition)},
     }
-    finding, message = finding_of(job_state(body), trouble)
-    assert finding is expected
+    phase, message = phase_of_job(job_state(body), trouble)
+    assert phase is expected
     assert bool(message) == (expected is not AnalysisPhase.RUNNING)

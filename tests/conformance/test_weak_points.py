@@ -22,7 +22,7 @@ def test_W01_wiped_selector_is_repaired_and_promotes_nothing(web: App, tag: str)
     web.push_image(tag)
     wait_pods(web, tag)
     web.wait_told("candidate", times=2)
-    rollout, told = web.record.rollout, web.told()
+    rollout, told = web.record.rollout, web.ledger_events()
 
     world.cluster.patch(f"{services(world.namespace)}/web", WIPED)
 
@@ -30,7 +30,7 @@ def test_W01_wiped_selector_is_repaired_and_promotes_nothing(web: App, tag: str)
     world.wait_idle()
     assert web.record.version(web.digest("v1")).scale_down_at is None
     assert (web.record.routing.traffic, web.record.rollout) == (web.digest("v1"), rollout)
-    assert web.told() == told
+    assert web.ledger_events() == told
     assert counts(web) == (2, 4, 2, 2, 2)
     assert web.primary_digest() == web.digest("v1")
 
@@ -84,7 +84,7 @@ def test_W06_promotion_while_pods_are_unready_for_a_moment_is_carried_out_when_t
 
     web.wait_live("v2")
     web.wait_told("promoted")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_W07_preview_replica_count_never_shrinks_the_warm_version(world: Scenario) -> None:

@@ -338,7 +338,9 @@ class Simulation:
                 view for name, digest in self.more.items() if (view := self._service(name, digest)) is not None
             ),
             preview_service=self._service("web-preview", self.preview),
-            auxiliary_objects=tuple(AuxiliaryView(one, aim=aim) for one, aim in self.auxiliary_objects.items()),
+            auxiliary_objects=tuple(
+                AuxiliaryView(one, scale_target=aim) for one, aim in self.auxiliary_objects.items()
+            ),
             pods=self._pods() if self.record.operator.restart and self.record.operator.restart.begun else None,
             request=self.request,
             measurements=self.measured,
@@ -350,7 +352,7 @@ class Simulation:
         name = names.replica_set_name(APP, pods.snapshot.digest)
         ours = not pods.foreign
         view = ReplicaSetView(name, pods.snapshot, pods.replicas, pods.available, pods.number, ours, pods.foreign)
-        return replace(view, metadata=pods.metadata, undressed=pods.worn != pods.metadata)
+        return replace(view, metadata=pods.metadata, pods_outdated=pods.worn != pods.metadata)
 
     def _pods(self) -> tuple[PodView, ...]:
         return tuple(view for pods in self.pods.values() for view in self._members(pods))

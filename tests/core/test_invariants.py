@@ -101,10 +101,10 @@ def promote_next(world: Simulation) -> None:
     world.set_primary(world.target)
 
 
-def measure(finding: AnalysisPhase) -> Callable[[Simulation], None]:
+def measure(phase: AnalysisPhase) -> Callable[[Simulation], None]:
     def take(world: Simulation) -> None:
         due = world.decide().measurements
-        world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in due)
+        world.measured = tuple(MeasurementResult(one.id, phase, world.now) for one in due)
         world.step()
         world.measured = ()
 

@@ -211,14 +211,14 @@ def test_a_retry_by_hand_of_a_digest_without_a_hold_counts_as_ever() -> None:
 # --- what was said is not lost ---
 
 
-def judged(finding: AnalysisPhase, deaths: list[int]) -> Simulation:
+def judged(phase: AnalysisPhase, deaths: list[int]) -> Simulation:
     """v2's analysis answers, and the agent dies after so many writes of each pass; what was measured stays at hand."""
     sim = deployed(analysed(automatic()))
     sim.push("2")
     sim.settle()
     due = sim.decide().measurements
     assert due
-    sim.measured = tuple(MeasurementResult(one.id, finding, sim.now) for one in due)
+    sim.measured = tuple(MeasurementResult(one.id, phase, sim.now) for one in due)
     for writes in deaths:
         crash(writes)(sim)
     sim.step()

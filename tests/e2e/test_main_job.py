@@ -61,7 +61,7 @@ def test_push_merge_and_revert_with_the_least_rights(web: App) -> None:
         web.wait_told("rolled-back")
 
     seen.assert_traffic_was_safe("web")
-    assert web.told() == ["candidate", "deployed", "candidate", "promoted", "held", "rolled-back"]
+    assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted", "held", "rolled-back"]
     assert not [write for write in world.writes() if write.status in {401, 403}]
 
 
@@ -116,7 +116,7 @@ def test_kubectl_cannot_move_traffic_or_break_an_app_for_long(web: App) -> None:
     web.wait(lambda: "v1" in web.versions() and web.versions()["v1"].available == 2, "v1 is back")
     kubectl(web, "scale", "replicaset", name, "--replicas=0")
     web.wait(lambda: web.versions()["v1"].available == 2, "v1 has its pods back")
-    assert web.told() == ["candidate", "deployed", "candidate"]
+    assert web.ledger_events() == ["candidate", "deployed", "candidate"]
 
 
 def test_agent_restarted_in_the_middle_of_everything_goes_on(web: App) -> None:
@@ -133,7 +133,10 @@ def test_agent_restarted_in_the_middle_of_everything_goes_on(web: App) -> None:
     world.start()
     web.wait_live("v1")
     web.wait_told("rolled-back")
-    assert [event for event in web.told() if event in {"promoted", "rolled-back"}] == ["promoted", "rolled-back"]
+    assert [event for event in web.ledger_events() if event in {"promoted", "rolled-back"}] == [
+        "promoted",
+        "rolled-back",
+    ]
 
 
 def wait_for(web: App, *conditions: str) -> None:

@@ -160,8 +160,7 @@ def _has_a_cause(after: Record, before: Record, fresh: tuple[LedgerEntry, ...], 
 def _is_no_whim(after: Record, before: Record, cluster: Cluster, *, asked: bool, reverted: bool) -> None:
     """By itself the agent goes back only from pods that fail, or from what failed its analysis."""
     failed = any(
-        run.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
-        for run in (*after.analyses.runs, *after.analyses.past)
+        run.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR) for run in (*after.analyses.runs, *after.analyses.past)
     )
     healthy = cluster.available(tag_of(before.routing.traffic)) >= SIZE
     override = after.routing.override
@@ -273,7 +272,7 @@ def published(action: act.PublishLedger, epoch: str, sequence: int) -> None:
 
 def is_judged(record: Record, tag: str) -> bool:
     """Whether no analysis has anything against a version."""
-    return all(run.finding is AnalysisPhase.SUCCESSFUL for run in record.analyses.runs if tag_of(run.digest) == tag)
+    return all(run.phase is AnalysisPhase.SUCCESSFUL for run in record.analyses.runs if tag_of(run.digest) == tag)
 
 
 # --- rest ---------------------------------------------------------------------------------------------------
@@ -330,7 +329,7 @@ def rests(
     if not frozen and cluster.preview and (shown is None or not shown.replicas):
         raise broken(f"the preview Service ends at {cluster.preview}, which has no pods")
     for run in record.analyses.runs:
-        failed = tag_of(run.digest) if run.finding is AnalysisPhase.FAILED else ""
+        failed = tag_of(run.digest) if run.phase is AnalysisPhase.FAILED else ""
         if (
             failed
             and failed == head.target
@@ -346,7 +345,7 @@ def rests(
 
 def _leaves_what_failed(record: Record, live: str, head: Commit, served: list[str], books: Books) -> None:
     """A version that fails its analysis after the promotion does not keep traffic, where another served well before."""
-    failed = any(run.finding is AnalysisPhase.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
+    failed = any(run.phase is AnalysisPhase.FAILED and run.stage is AnalysisStage.POST for run in _of(record, live))
     good = [one for one in served if one != live and one not in books.bad | books.left]
     if failed and good and head.retry[0] != live:
         raise broken(f"{live} failed its analysis after the promotion, and stays live though {good[-1]} served well")

@@ -327,7 +327,7 @@ class App:
         text = self.scenario.remote.run("log", "--reverse", "--format=%B", STATE_BRANCH, "--", cwd=bare)
         return [entry for entry in entries_in(text) if entry["App"] == str(self.key)]
 
-    def told(self) -> list[str]:
+    def ledger_events(self) -> list[str]:
         """The events of the ledger, oldest first."""
         return [entry["Event"] for entry in self.ledger()]
 
@@ -344,7 +344,9 @@ class App:
         def story() -> str:
             found = self.scenario.live(names.PLURAL, self.name) or {}
             status = {key: value for key, value in (found.get("status") or {}).items() if key != "record"}
-            return f"{what}\nstatus: {yaml.safe_dump(status)}\nversions: {self.versions()}\nledger: {self.told()}"
+            return (
+                f"{what}\nstatus: {yaml.safe_dump(status)}\nversions: {self.versions()}\nledger: {self.ledger_events()}"
+            )
 
         try:
             eventually(probe, timeout, what=what)
@@ -391,7 +393,7 @@ class App:
         """Wait until the ledger has everything that the record has to tell, and an event so many times."""
 
         def has_event() -> bool:
-            return not event or self.told().count(event) >= times
+            return not event or self.ledger_events().count(event) >= times
 
         self.wait(lambda: self.is_told() and has_event(), f"the ledger has {event or 'everything'}")
 

@@ -32,7 +32,7 @@ from gitops_bg.repo.write.ledger_file import Position
 from gitops_bg.spec.app.load import AppConfig
 
 NOWHERE = Position("", 0)
-Said = TypeVar("Said", Target, Primary)
+Document = TypeVar("Document", Target, Primary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Catalog:
     def relation(self, reading: Reading, app: AppKey, record: Record) -> Knowledge:
         """How main stands to the one that the record of an app was decided from, and to what agents lost since."""
         followed, reachable = reading.followed, not self.unreachable
-        if followed.lost and not self._may_say(followed, app, record):
+        if followed.lost and not self._may_report(followed, app, record):
             return Knowledge.REWRITTEN
         known = self._lineage.relation(followed, app, record.git.main, reachable=reachable)
         if not (known.counts and record.git.lost) or followed.lost:
@@ -117,13 +117,13 @@ class Catalog:
         lost = Main(record.git.lost, record.git.main.generation)
         return self._lineage.relation(followed, app, lost, reachable=reachable)
 
-    def said(self, app: AppKey, before: Record, after: Record) -> None:
+    def record_saved(self, app: AppKey, before: Record, after: Record) -> None:
         """A record was saved: what it says of a lost main since, this process said."""
         if after.git.lost and not before.git.lost:
-            self._rewrite_reports.said(app, self.rewritten, self.reading.followed.polls)
+            self._rewrite_reports.reported(app, self.rewritten, self.reading.followed.polls)
 
-    def _may_say(self, followed: Followed, app: AppKey, record: Record) -> bool:
-        return self._rewrite_reports.may_say(app, followed.lost, followed.polls, shown=bool(record.git.lost))
+    def _may_report(self, followed: Followed, app: AppKey, record: Record) -> bool:
+        return self._rewrite_reports.may_report(app, followed.lost, followed.polls, shown=bool(record.git.lost))
 
     def looks(self) -> Looks:
         """How often main was looked at, for who dates by that what is no part of Git."""
@@ -146,11 +146,11 @@ class Catalog:
         target, primary = (None, None) if never_described else (config.target, config.primary)
         desired = Desired(
             commit=followed.commit,
-            target=_said(target, reading, there=entry is not None and entry.has_target),
-            primary=_said(primary, reading, there=entry is not None and entry.has_primary),
+            target=_document(target, reading, there=entry is not None and entry.has_target),
+            primary=_document(primary, reading, there=entry is not None and entry.has_primary),
             problems=config.problems + reading.settings_problems,
             in_git=entry is not None or not knowledge.counts,
-            history_rewritten=followed.lost if self._may_say(followed, app, record) else "",
+            history_rewritten=followed.lost if self._may_report(followed, app, record) else "",
             memory=self._repository.memory(app) if _needs_memory(reading, record) else None,
             history_lasts=followed.lasts and self._rewrite_reports.stood(app, followed.polls) >= LASTING_POLLS,
             knowledge=knowledge,
@@ -253,7 +253,7 @@ def _needs_memory(reading: Reading, record: Record) -> bool:
     return bool(reading.followed.commit) and (not record.epoch or record.unrecalled)
 
 
-def _said(document: Said | None, reading: Reading, *, there: bool) -> Said | Missing:
+def _document(document: Document | None, reading: Reading, *, there: bool) -> Document | Missing:
     """What main says in a file, or why it says nothing to go by; ``there``: whether main has the file."""
     if not reading.followed.commit:
         return Missing.UNSEEN

@@ -15,7 +15,7 @@ from gitops_bg.agent.desired.git_writes import GitChange, GitWriteResult, branch
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.agent.runtime.boundaries import tell
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.errors import GitopsBgError, InternalError, WorldChanged, guarded
 from gitops_bg.core.model.actions import GitAction
 from gitops_bg.core.model.version import AppKey
@@ -72,7 +72,7 @@ class GitLoop:
         self._may_write = may_write
         catalog.refusal_of = closed.why
         self._changed = threading.Condition()
-        self._wishes: dict[AppKey, GitChange] = {}
+        self._changes_waiting: dict[AppKey, GitChange] = {}
         self._asked: dict[AppKey, tuple[GitAction, ...]] = {}
         self._flush_at: datetime | None = None
         self._poll_due = False
@@ -96,7 +96,7 @@ class GitLoop:
     def stand_by(self) -> None:
         """This agent no longer leads: forget what waits to be written. It goes on reading."""
         with self._changed:
-            self._wishes, self._asked, self._flush_at = {}, {}, None
+            self._changes_waiting, self._asked, self._flush_at = {}, {}, None
 
     @property
     def alive(self) -> bool:
@@ -107,11 +107,11 @@ class GitLoop:
     def idle(self) -> bool:
         """Whether nothing waits to be read or written, but for branches that the remote did not take lately."""
         with self._changed:
-            ready = any(self._split(app, wish)[0] for app, wish in self._wishes.items())
+            ready = any(self._split(app, change)[0] for app, change in self._changes_waiting.items())
             return not (ready or self._poll_due or self._busy)
 
     def trouble(self, app: AppKey) -> InternalError | None:
-        """The bug that kept the last wish of an app from being written; it is tried again, later and later."""
+        """The bug that kept the last change of an app from being written; it is tried again, later and later."""
         return self._broken.get(app)
 
     def poll_soon(self) -> None:
@@ -127,28 +127,28 @@ class GitLoop:
             self._flush_at = self._clock()
         self.poll_soon()
 
-    def submit(self, app: AppKey, wish: GitChange) -> bool:
+    def submit(self, app: AppKey, change: GitChange) -> bool:
         """What the newest decision about an app wants of Git, in place of what an older one wanted.
 
-        Returns whether it is another wish than that of the decision before.
+        Returns whether it is another change than that of the decision before.
         """
-        self._forget_branches(app, wish)
+        self._forget_branches(app, change)
         with self._changed:
-            is_new = self._asked.get(app, ()) != wish.actions
-            if not wish.actions:
-                self._wishes.pop(app, None)
+            is_new = self._asked.get(app, ()) != change.actions
+            if not change.actions:
+                self._changes_waiting.pop(app, None)
                 self._asked.pop(app, None)
                 return is_new
-            self._asked[app] = wish.actions
-            self._wishes[app] = wish
-            due = self._clock() + (GATHER_LEDGER if wish.only_ledger else GATHER)
+            self._asked[app] = change.actions
+            self._changes_waiting[app] = change
+            due = self._clock() + (GATHER_LEDGER if change.only_ledger else GATHER)
             self._flush_at = min(self._flush_at or due, due)
             self._changed.notify_all()
             return is_new
 
-    def _forget_branches(self, app: AppKey, wish: GitChange) -> None:
+    def _forget_branches(self, app: AppKey, change: GitChange) -> None:
         """What nobody wants to write any more is not in trouble any more."""
-        unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in wish.actions}
+        unwanted = {promotion_branch(app)} - {branch_of(self._repository, app, each) for each in change.actions}
         if self._closed.taken(unwanted):
             self._listener.wake([app])
 
@@ -162,15 +162,15 @@ class GitLoop:
             self._listener.crashed(error)
 
     def _round(self) -> bool:
-        poll, wishes, stopping = self._next()
+        poll, changes, stopping = self._next()
         try:
             with guarded("working with the Git remote"):
                 if poll:
                     self._poll()
-                if wishes:
-                    self._write(wishes)
+                if changes:
+                    self._write(changes)
         except GitopsBgError as error:
-            self._decide_again(dict.fromkeys(wishes, error))
+            self._decide_again(dict.fromkeys(changes, error))
         finally:
             with self._changed:
                 self._busy = False
@@ -182,39 +182,39 @@ class GitLoop:
             while not (self._stopping or self._poll_due or self._is_due()):
                 self._changed.wait(self._patience())
             poll, self._poll_due = self._poll_due and not self._stopping, False
-            wishes: dict[AppKey, GitChange] = {}
+            changes: dict[AppKey, GitChange] = {}
             if self._stopping or self._is_due():
-                wishes = self._take_open()
+                changes = self._take_open()
             self._busy = True
-            return poll, wishes, self._stopping
+            return poll, changes, self._stopping
 
     def _take_open(self) -> dict[AppKey, GitChange]:
         """What may be written now; the rest stays until its branches are to be tried again."""
-        wishes, self._wishes, self._flush_at = self._wishes, {}, None
-        split = {app: self._split(app, wish) for app, wish in wishes.items()}
+        changes, self._changes_waiting, self._flush_at = self._changes_waiting, {}, None
+        split = {app: self._split(app, change) for app, change in changes.items()}
         for app, (_, later) in split.items():
-            self._put_back(app, replace(wishes[app], actions=later))
-        return {app: replace(wishes[app], actions=ready) for app, (ready, _) in split.items() if ready}
+            self._put_back(app, replace(changes[app], actions=later))
+        return {app: replace(changes[app], actions=ready) for app, (ready, _) in split.items() if ready}
 
-    def _split(self, app: AppKey, wish: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
+    def _split(self, app: AppKey, change: GitChange) -> tuple[tuple[GitAction, ...], tuple[GitAction, ...]]:
         """The actions that may be carried out now, and those whose branch was not taken lately."""
-        later = tuple(each for each in wish.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
-        return tuple(each for each in wish.actions if each not in later), later
+        later = tuple(each for each in change.actions if self._closed.opens_at(branch_of(self._repository, app, each)))
+        return tuple(each for each in change.actions if each not in later), later
 
-    def _put_back(self, app: AppKey, wish: GitChange) -> None:
+    def _put_back(self, app: AppKey, change: GitChange) -> None:
         """Keep what is to be tried again, unless a newer decision wants something by now."""
-        if not wish.actions:
+        if not change.actions:
             return
-        opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in wish.actions)
+        opens = (self._closed.opens_at(branch_of(self._repository, app, each)) for each in change.actions)
         due = min((moment for moment in opens if moment), default=self._clock())
         self._flush_at = min(self._flush_at or due, due)
-        self._wishes.setdefault(app, wish)
+        self._changes_waiting.setdefault(app, change)
 
     def _is_due(self) -> bool:
-        return bool(self._wishes) and self._flush_at is not None and self._flush_at <= self._clock()
+        return bool(self._changes_waiting) and self._flush_at is not None and self._flush_at <= self._clock()
 
     def _patience(self) -> float | None:
-        if not self._wishes or self._flush_at is None:
+        if not self._changes_waiting or self._flush_at is None:
             return None
         return max(0.0, (self._flush_at - self._clock()).total_seconds())
 
@@ -241,7 +241,7 @@ class GitLoop:
     def _away(self, error: GitopsBgError) -> None:
         """The remote does not answer: say so, keep serving, ask again later."""
         if isinstance(error, InternalError):
-            tell(error)
+            log_bug(error)
         news = self._catalog.unreachable != str(error)
         self._catalog.unreachable = str(error)
         if news:
@@ -264,19 +264,19 @@ class GitLoop:
             dirty = dirty | self._catalog.apps()
         self._listener.wake(dirty)
 
-    def _write(self, wishes: dict[AppKey, GitChange]) -> None:
+    def _write(self, changes: dict[AppKey, GitChange]) -> None:
         if not self._may_write():  # whoever leads now decides what Git is to get; what is told is in the records
             return
         if self._catalog.rewritten:  # what was decided before it was known is not built on what main is now
-            wishes = only_ledger(wishes)
-        written = write(self._repository, wishes)
-        self._note_bugs(wishes, written)
+            changes = only_ledger(changes)
+        written = write(self._repository, changes)
+        self._note_bugs(changes, written)
         for pushed in written.pushed:
             self._metrics.git_wrote(pushed.kind, pushed.commits, pushed.seconds)
         if written.refused:
             LOGGER.warning("main refuses the agent's commit: %s", written.refused)
             self._refused_at, self._catalog.main_refused = self._clock(), written.refused
-        concerned = self._take_note(wishes, written)
+        concerned = self._take_note(changes, written)
         if written.touched:
             self._poll()
         self._listener.wake(written.touched | self._catalog.read_positions() | concerned)
@@ -287,16 +287,16 @@ class GitLoop:
         else:
             self._backoff.succeeded("incomplete")
 
-    def _note_bugs(self, wishes: Container[AppKey], written: GitWriteResult) -> None:
+    def _note_bugs(self, changes: Container[AppKey], written: GitWriteResult) -> None:
         """Keep what struck an app, so that its next pass says it; to begin with, soon."""
         before = self._broken
         struck = {app: each for app, each in written.incomplete.items() if isinstance(each, InternalError)}
-        self._broken = {app: each for app, each in before.items() if app not in wishes} | struck
+        self._broken = {app: each for app, each in before.items() if app not in changes} | struck
         self._listener.wake(
             {app for app in before.keys() | struck.keys() if str(before.get(app)) != str(self._broken.get(app))}
         )
 
-    def _take_note(self, wishes: Mapping[AppKey, GitChange], written: GitWriteResult) -> frozenset[AppKey]:
+    def _take_note(self, changes: Mapping[AppKey, GitChange], written: GitWriteResult) -> frozenset[AppKey]:
         """Remember which branches are taken and which are not; the apps to which that is news."""
         moved = {name: each for name, each in written.failed.items() if isinstance(each, WorldChanged)}
         closed = {name: error for name, error in written.failed.items() if name not in moved}
@@ -306,19 +306,19 @@ class GitLoop:
             self._metrics.push_failed(self._kind(name), error.reason)
         main = {"main": 1} if self._catalog.main_refused else {}
         self._metrics.refs_refused({**self._closed.counts(self._kind), **main})
-        apps = {app for app, wish in wishes.items() if self._writes_one_of(app, wish, written.failed)}
+        apps = {app for app, change in changes.items() if self._writes_one_of(app, change, written.failed)}
         with self._changed:
             for app in apps:
-                late = (each for each in wishes[app].actions if branch_of(self._repository, app, each) in closed)
-                self._put_back(app, replace(wishes[app], actions=tuple(late)))
+                late = (each for each in changes[app].actions if branch_of(self._repository, app, each) in closed)
+                self._put_back(app, replace(changes[app], actions=tuple(late)))
         if moved:
             self._listener.wake_later(apps, self._backoff.failed("write"))
         else:
             self._backoff.succeeded("write")
-        return frozenset(wishes) if reopened or refused else frozenset()
+        return frozenset(changes) if reopened or refused else frozenset()
 
-    def _writes_one_of(self, app: AppKey, wish: GitChange, branches: Container[str]) -> bool:
-        return any(branch_of(self._repository, app, action) in branches for action in wish.actions)
+    def _writes_one_of(self, app: AppKey, change: GitChange, branches: Container[str]) -> bool:
+        return any(branch_of(self._repository, app, action) in branches for action in change.actions)
 
     def _kind(self, branch: str) -> str:
         """In a word, for metrics."""
@@ -329,6 +329,6 @@ class GitLoop:
         """The apps decide again later: what they want of Git may be another thing by then."""
         for app, error in incomplete.items():
             if isinstance(error, InternalError):
-                tell(error, app)
+                log_bug(error, app)
             LOGGER.warning("writing to Git failed: %s", error, extra=fields(app=app, reason=error.reason))
         self._listener.wake_later(incomplete, self._backoff.failed("incomplete"))

@@ -40,10 +40,12 @@ class GitChange:
         return all(isinstance(action, PublishLedger) for action in self.actions)
 
 
-def only_ledger(wishes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
-    """What of the wishes goes to the ledger: for a main that is not to be written to."""
-    kept = {app: tuple(one for one in wish.actions if isinstance(one, PublishLedger)) for app, wish in wishes.items()}
-    return {app: replace(wish, actions=kept[app]) for app, wish in wishes.items() if kept[app]}
+def only_ledger(changes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
+    """What of the changes goes to the ledger: for a main that is not to be written to."""
+    kept = {
+        app: tuple(one for one in change.actions if isinstance(one, PublishLedger)) for app, change in changes.items()
+    }
+    return {app: replace(change, actions=kept[app]) for app, change in changes.items() if kept[app]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +91,20 @@ def branch_of(repository: Repository, app: AppKey, action: GitAction) -> str:
 
 
 def write(
-    repository: Repository, wishes: Mapping[AppKey, GitChange], clock: Callable[[], float] = monotonic
+    repository: Repository, changes: Mapping[AppKey, GitChange], clock: Callable[[], float] = monotonic
 ) -> GitWriteResult:
-    """Carry out all wishes: main first, then the promotion branches, then the ledger. ``clock`` gives seconds.
+    """Carry out all changes: main first, then the promotion branches, then the ledger. ``clock`` gives seconds.
 
     A part that fails does not keep the others from being written. Every part may be repeated after any failure; so
-    where the batch meets a bug, each app's wish is carried out by itself, and one alone is then ``incomplete``.
+    where the batch meets a bug, each app's change is carried out by itself, and one alone is then ``incomplete``.
     """
     try:
         with guarded("writing to Git"):
-            return _together(repository, wishes, clock)
+            return _together(repository, changes, clock)
     except InternalError as error:
-        if len(wishes) == 1:
-            return GitWriteResult(incomplete=dict.fromkeys(wishes, error))
-    written = [write(repository, {app: wish}, clock) for app, wish in wishes.items()]
+        if len(changes) == 1:
+            return GitWriteResult(incomplete=dict.fromkeys(changes, error))
+    written = [write(repository, {app: change}, clock) for app, change in changes.items()]
     failed = {name: why for each in written for name, why in each.failed.items()}
     return GitWriteResult(
         touched=frozenset(app for each in written for app in each.touched),
@@ -114,11 +116,13 @@ def write(
     )
 
 
-def _together(repository: Repository, wishes: Mapping[AppKey, GitChange], clock: Callable[[], float]) -> GitWriteResult:
+def _together(
+    repository: Repository, changes: Mapping[AppKey, GitChange], clock: Callable[[], float]
+) -> GitWriteResult:
     incomplete: dict[AppKey, GitopsBgError] = {}
-    commits = list(_changes(repository, wishes, CommitPrimary, incomplete))
-    offers = list(_changes(repository, wishes, OfferPromotion, incomplete))
-    withdrawn, batch = _apps(wishes, WithdrawPromotion), dict(_ledger(wishes))
+    commits = list(_changes(repository, changes, CommitPrimary, incomplete))
+    offers = list(_changes(repository, changes, OfferPromotion, incomplete))
+    withdrawn, batch = _apps(changes, WithdrawPromotion), dict(_ledger(changes))
     main, ledger = {repository.settings.branch}, {repository.settings.state_branch}
     parts: tuple[tuple[str, object, set[str], Callable[[], int]], ...] = (
         ("main", commits, main, lambda: _committed(repository.commit_primaries(commits))),
@@ -170,22 +174,22 @@ def _withdrawn(repository: Repository, apps: set[AppKey]) -> int:
 
 def _changes(
     repository: Repository,
-    wishes: Mapping[AppKey, GitChange],
+    changes: Mapping[AppKey, GitChange],
     kind: type[CommitPrimary] | type[OfferPromotion],
     incomplete: dict[AppKey, GitopsBgError],
 ) -> Iterator[PrimaryChange]:
     """The changes of all apps; what cannot be written whole is not written, and is in ``incomplete``."""
-    for app, wish in wishes.items():
-        for action in wish.actions:
+    for app, change in changes.items():
+        for action in change.actions:
             if isinstance(action, kind):
                 try:
-                    yield _change(repository, app, action, wish)
+                    yield _change(repository, app, action, change)
                 except GitopsBgError as error:
                     incomplete[app] = error
 
 
 def _change(
-    repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, wish: GitChange
+    repository: Repository, app: AppKey, action: CommitPrimary | OfferPromotion, change: GitChange
 ) -> PrimaryChange:
     version = action.version
     movement = Movement(
@@ -200,16 +204,18 @@ def _change(
         by=action.by,
         reason=action.reason,
     )
-    contents = completed(repository, app, version, wish.contents)
-    return PrimaryChange(render_primary(app, version, contents, action.services).encode(), wish.decided_from, movement)
+    contents = completed(repository, app, version, change.contents)
+    return PrimaryChange(
+        render_primary(app, version, contents, action.services).encode(), change.decided_from, movement
+    )
 
 
-def _apps(wishes: Mapping[AppKey, GitChange], kind: type[GitAction]) -> set[AppKey]:
-    return {app for app, wish in wishes.items() if any(isinstance(action, kind) for action in wish.actions)}
+def _apps(changes: Mapping[AppKey, GitChange], kind: type[GitAction]) -> set[AppKey]:
+    return {app for app, change in changes.items() if any(isinstance(action, kind) for action in change.actions)}
 
 
-def _ledger(wishes: Mapping[AppKey, GitChange]) -> Iterable[tuple[AppKey, LedgerBatch]]:
-    for app, wish in wishes.items():
-        for action in wish.actions:
+def _ledger(changes: Mapping[AppKey, GitChange]) -> Iterable[tuple[AppKey, LedgerBatch]]:
+    for app, change in changes.items():
+        for action in change.actions:
             if isinstance(action, PublishLedger):
-                yield app, LedgerBatch(action.epoch, action.entries, state_of(wish.record))
+                yield app, LedgerBatch(action.epoch, action.entries, state_of(change.record))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gitops_bg.agent.desired.reading import Entry, Reading, hides, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
-from gitops_bg.agent.runtime.boundaries import quietly, tell
+from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -149,7 +149,7 @@ class Reader:
                 self._broken.pop(app, None)
                 return entry
         except InternalError as error:
-            tell(error, app)
+            log_bug(error, app)
             self._broken[app] = error
             return _struck(app, error)
 

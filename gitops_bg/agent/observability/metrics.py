@@ -79,7 +79,7 @@ class Metrics:
 
     def measured(self, app: AppKey, provider: str, result: MeasurementResult) -> None:
         """A measurement of the app's analysis came to this, and the record has counted it."""
-        self._apps.measurements.labels(*_labels(app), provider, result.finding).inc()
+        self._apps.measurements.labels(*_labels(app), provider, result.phase).inc()
         if result.begun_at is not None:
             self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
 

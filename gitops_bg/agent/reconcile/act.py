@@ -46,14 +46,18 @@ class Acted:
 
 
 def act(
-    cluster: Cluster, app: AppKey, config: AppConfig | None, decision: Decision, heard: Callable[[ActionResult], None]
+    cluster: Cluster,
+    app: AppKey,
+    config: AppConfig | None,
+    decision: Decision,
+    on_result: Callable[[ActionResult], None],
 ) -> Acted:
-    """Carry out what ``decision`` wants of the cluster; ``heard`` is called with each result as it is there.
+    """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result as it is there.
 
     The actions on versions and traffic go first, in their order, up to the first that fails. Auxiliary objects are
     tried one by one then, unless it was something passing that stopped the others: the next pass looks again.
     """
-    loop = _Loop(cluster, app, config, heard)
+    loop = _Loop(cluster, app, config, on_result)
     wanted = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
     stopped = loop.in_order(action for action in wanted if not isinstance(action, FOR_AUXILIARY_OBJECTS))
     troubled = None
@@ -66,12 +70,12 @@ class _Loop:
     """One run of the loop, and what came of it so far."""
 
     def __init__(
-        self, cluster: Cluster, app: AppKey, config: AppConfig | None, heard: Callable[[ActionResult], None]
+        self, cluster: Cluster, app: AppKey, config: AppConfig | None, on_result: Callable[[ActionResult], None]
     ) -> None:
         self._cluster = cluster
         self._app = app
         self._config = config
-        self._heard = heard
+        self._on_result = on_result
         self.results: list[ActionResult] = []
 
     def in_order(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
@@ -96,4 +100,4 @@ class _Loop:
 
     def _note(self, result: ActionResult) -> None:
         self.results.append(result)
-        self._heard(result)
+        self._on_result(result)

@@ -34,7 +34,7 @@ class EventRecorder:
         """A new record was saved: tell what it has that the former one had not."""
         for entry in after.ledger:
             if entry.sequence > before.sequence:
-                self._tell_entry(app, before, entry)
+                self._record_entry(app, before, entry)
         for one in rollout_events(before, after):
             self.event(app, one.reason, one.message, warning=one.warning)
         self._measure(app, before, after)
@@ -49,7 +49,7 @@ class EventRecorder:
 
     def stands(self, app: AppKey, decision: Decision) -> None:
         """Where the app is now."""
-        self._tell_history(app, decision)
+        self._record_history(app, decision)
         self._metrics.replicas(app, decision.counts)
         self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
         record = decision.record
@@ -67,7 +67,7 @@ class EventRecorder:
         self._metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
         self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
 
-    def _tell_history(self, app: AppKey, decision: Decision) -> None:
+    def _record_history(self, app: AppKey, decision: Decision) -> None:
         """At once, whereas the ledger waits whether it lasts."""
         said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
         if said is None or bool(said.status) == (app in self._rewritten):
@@ -78,7 +78,7 @@ class EventRecorder:
             self._rewritten.discard(app)
         self.event(app, said.reason, said.message, warning=bool(said.status))
 
-    def _tell_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
+    def _record_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
         """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
         self._metrics.event(app, entry.event)
         if before.routing.switch and entry.event in MOVES:
@@ -96,8 +96,8 @@ class EventRecorder:
                 seconds = (rollout.finished_at - rollout.started_at).total_seconds()
                 self._metrics.rollout_ended(app, rollout.outcome, max(0.0, seconds), waited(rollout))
         for old, run in runs(before, after):
-            if run.finding is not AnalysisPhase.RUNNING and (old is None or old.running):
-                self._metrics.analysed(app, run.stage, run.finding)
+            if run.phase is not AnalysisPhase.RUNNING and (old is None or old.running):
+                self._metrics.analysed(app, run.stage, run.phase)
 
 
 def _is_suspended(decision: Decision) -> bool:

@@ -57,7 +57,7 @@ class Offline:
         self._clock = clock
         self._woken = threading.Event()
         self._refused: set[str] = set()
-        self._cluster = Cluster.watching(access, self._heard, [app.namespace])
+        self._cluster = Cluster.watching(access, self._on_change, [app.namespace])
 
     def __enter__(self) -> "Offline":
         self._cluster.start()
@@ -71,7 +71,7 @@ class Offline:
     ) -> None:
         self._cluster.stop()
 
-    def _heard(self, app: AppKey) -> None:
+    def _on_change(self, app: AppKey) -> None:
         if app == self.app:
             self._woken.set()
 
@@ -131,7 +131,7 @@ class Offline:
     def _act(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
         """Save the record, then act as the agent does; whether anything was written."""
         saved = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
-        acted = act(self._cluster, self.app, facts.config, decision, partial(self._hear, tell))
+        acted = act(self._cluster, self.app, facts.config, decision, partial(self._report, tell))
         if acted.stopped is not None:
             raise acted.stopped
         wrote = saved or acted.moved_on
@@ -139,7 +139,7 @@ class Offline:
             raise acted.troubled
         return saved or bool(acted.changes.carried_out)
 
-    def _hear(self, tell: Callable[[str], None], result: ActionResult) -> None:
+    def _report(self, tell: Callable[[str], None], result: ActionResult) -> None:
         """Each refusal once. One of versions or traffic is raised; of an auxiliary object, it is only told."""
         if result.refused and str(result) in self._refused:
             return

@@ -132,7 +132,7 @@ class Reconciler:
         """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
         saved = not decision.silent and self._save(facts, decision)
         if saved:
-            self._catalog.said(facts.app, facts.record, decision.record)
+            self._catalog.record_saved(facts.app, facts.record, decision.record)
             results = facts.observed.measurements
             self._beside.measurements.counted(facts.app, facts.record, results, decision.measurements)
         if decision.record.awaits_look and self._catalog.waits_for_look(facts.app):
@@ -142,7 +142,7 @@ class Reconciler:
         self._beside.take(facts, decision, self._clock())
         acted = Acted()
         try:
-            acted = act(self._cluster, facts.app, facts.config, decision, partial(self._heard, facts.app))
+            acted = act(self._cluster, facts.app, facts.config, decision, partial(self._record_result, facts.app))
         finally:
             # Git hears what the record says, whether Kubernetes goes along or not.
             is_new = self._submit(facts, decision)
@@ -156,10 +156,10 @@ class Reconciler:
         """Write the status; what only this process sees, and another one took back, later and later."""
         app, view, now = facts.app, process_view_of(decision), self._clock()
         seconds = now.timestamp()
-        may_say = partial(self._contradictions.may_say, app, view, seconds)
-        saved = self._cluster.save(app, decision, now, facts.decided_on, may_say)
+        may_report = partial(self._contradictions.may_report, app, view, seconds)
+        saved = self._cluster.save(app, decision, now, facts.decided_on, may_report)
         if saved:
-            self._contradictions.said(app, view, seconds)
+            self._contradictions.reported(app, view, seconds)
         again = self._contradictions.again(app, seconds)
         self._timers.schedule(app, datetime.fromtimestamp(again, UTC) if again else None, "say")
         return saved
@@ -170,7 +170,7 @@ class Reconciler:
         contents = contents_for(facts, actions, self._cluster)
         return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
 
-    def _heard(self, app: AppKey, result: ActionResult) -> None:
+    def _record_result(self, app: AppKey, result: ActionResult) -> None:
         """An action was carried out or refused; a refusal that goes on is told once."""
         if not result.refused or app not in self._refused:
             self._recorder.acted(app, result)

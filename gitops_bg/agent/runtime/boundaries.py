@@ -34,7 +34,7 @@ class Known:
 _KNOWN = Known()
 
 
-def tell(error: InternalError, app: AppKey | None = None) -> None:
+def log_bug(error: InternalError, app: AppKey | None = None) -> None:
     """Log a bug: with its traceback the first time, at DEBUG from then on."""
     if _KNOWN.is_news(error):
         LOGGER.error("%s", error, exc_info=error.__cause__, extra=fields(app=app, reason=error.reason))
@@ -49,6 +49,6 @@ def quietly(what: str, app: AppKey | None = None) -> Iterator[None]:
         with guarded(what):
             yield
     except InternalError as error:
-        tell(error, app)
+        log_bug(error, app)
     except GitopsBgError as error:
         LOGGER.warning("%s: %s", what, error, extra=fields(app=app, reason=error.reason))

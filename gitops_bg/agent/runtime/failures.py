@@ -10,7 +10,7 @@ from datetime import datetime
 from gitops_bg.agent.observability.logs import fields
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.runtime.backoff import Backoff
-from gitops_bg.agent.runtime.boundaries import quietly, tell
+from gitops_bg.agent.runtime.boundaries import log_bug, quietly
 from gitops_bg.cluster.cluster import Cluster
 from gitops_bg.core.errors import (
     GitopsBgError,
@@ -69,7 +69,7 @@ class Failures:
 
     def _log(self, app: AppKey, error: GitopsBgError, seconds: float) -> None:
         if isinstance(error, InternalError) and error.__cause__ is not None:
-            tell(error, app)
+            log_bug(error, app)
         log = LOGGER.debug if isinstance(error, WorldChanged | LostLeadership) else LOGGER.warning
         log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
 

@@ -15,7 +15,7 @@ _IMAGE = re.compile(r"^\s*(?:- )?image: \S+:(\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LedgerLine:
     """One event of an app, as a commit of the state branch tells it."""
 
     ledger: str
@@ -31,39 +31,41 @@ class Told:
 class Switched:
     """One move of live traffic. Versions are tags; ``came_from`` is empty for the first deployment."""
 
-    told: Told
+    line: LedgerLine
     came_from: str
     went_to: str
 
 
-def events(remote: Remote, branch: str, app: AppKey) -> list[Told]:
+def events(remote: Remote, branch: str, app: AppKey) -> list[LedgerLine]:
     """Everything the ledger tells of an app, oldest first; empty where there is no ledger."""
-    return [told for entry in remote.log(branch, _FORM).split("\x1e") for told in _told(entry.strip(), app)]
+    return [line for entry in remote.log(branch, _FORM).split("\x1e") for line in _lines(entry.strip(), app)]
 
 
-def switches(remote: Remote, told: list[Told], app: AppKey) -> list[Switched]:
+def switches(remote: Remote, lines: list[LedgerLine], app: AppKey) -> list[Switched]:
     """The moves of live traffic among the events, each with the tags that main names at its commit."""
-    moves = [each for each in told if each.event in MOVES]
+    moves = [each for each in lines if each.event in MOVES]
     tags = {each.to_digest: _tag(remote, each, app) for each in moves}
     return [Switched(each, tags.get(each.from_digest, ""), tags[each.to_digest]) for each in moves]
 
 
-def _told(entry: str, app: AppKey) -> Iterator[Told]:
+def _lines(entry: str, app: AppKey) -> Iterator[LedgerLine]:
     commit, _, trailers = entry.partition("\x1f")
     for block in trailers.split("Bg-App: ")[1:]:
         name, *lines = block.splitlines()
         values = dict(line.split(": ", 1) for line in lines if ": " in line)
         if name == str(app):
             asked = values.get("Bg-Commit", "")
-            yield Told(commit, Event(values["Bg-Event"]), asked, _digest(values, "Bg-From"), _digest(values, "Bg-To"))
+            yield LedgerLine(
+                commit, Event(values["Bg-Event"]), asked, _digest(values, "Bg-From"), _digest(values, "Bg-To")
+            )
 
 
 def _digest(values: Mapping[str, str], trailer: str) -> str:
     return values.get(trailer, "").rpartition(" ")[2]
 
 
-def _tag(remote: Remote, told: Told, app: AppKey) -> str:
+def _tag(remote: Remote, line: LedgerLine, app: AppKey) -> str:
     """The tag in `primary.yaml` at the commit that asked; empty where it names another version than the ledger."""
-    primary = remote.text(told.commit, app_file(app, PRIMARY_FILE))
+    primary = remote.text(line.commit, app_file(app, PRIMARY_FILE))
     found = _IMAGE.search(primary)
-    return found[1] if found and told.to_digest in primary else ""
+    return found[1] if found and line.to_digest in primary else ""

@@ -65,9 +65,9 @@ def _step(step: StepResult) -> dict[str, Any]:
 def _switch(timed: TimedSwitch) -> dict[str, Any]:
     switched = timed.switched
     return {
-        "commit": switched.told.commit,
-        "ledger": switched.told.ledger,
-        "event": str(switched.told.event),
+        "commit": switched.line.commit,
+        "ledger": switched.line.ledger,
+        "event": str(switched.line.event),
         "from": switched.came_from or None,
         "to": switched.went_to,
         "seconds": round(timed.seconds, 3),

@@ -76,7 +76,7 @@ class Screen:
         for column in ("commit", "event", "from", "to", "push to first answer"):
             table.add_column(column)
         for timed in findings.switches:
-            told = timed.switched.told
+            told = timed.switched.line
             span = (timed.switched.came_from or "-", timed.switched.went_to)
             table.add_row(told.commit[:10], str(told.event), *span, f"{timed.seconds:.2f} s")
         seconds = sum(step.seconds for step in findings.steps)

@@ -110,14 +110,14 @@ def read_ledger(act: Act) -> None:
         return ledger.switches(remote, ledger.events(remote, branch, APP), APP)
 
     def told() -> list[tuple[Event, str, str]]:
-        return [(each.told.event, each.came_from, each.went_to) for each in moves()]
+        return [(each.line.event, each.came_from, each.went_to) for each in moves()]
 
     act.expect(f"the ledger tells of {len(MOVES)} switches", lambda: told() == MOVES)
-    act.expect("main has the commit of each", lambda: all(remote.contains("main", m.told.commit) for m in moves()))
+    act.expect("main has the commit of each", lambda: all(remote.contains("main", m.line.commit) for m in moves()))
     act.expect("it tells of the end", lambda: _last_event(act) is Event.CANCELLED)
     act.git("fetch", "--prune")
     act.screen.output(act.git("log", "--reverse", "--oneline", f"origin/{branch}"))
-    rollback = next(each.told.ledger for each in moves() if each.told.event is Event.ROLLED_BACK)
+    rollback = next(each.line.ledger for each in moves() if each.line.event is Event.ROLLED_BACK)
     act.screen.output(act.git("log", "-1", rollback[:10]))
 
 

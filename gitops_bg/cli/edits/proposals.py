@@ -98,7 +98,7 @@ def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange
     return configuration_changes(before, configuration_in(change.content, change.app))
 
 
-def tell(
+def report_proposal(
     output: Output,
     proposed: Proposed,
     change: PrimaryChange,

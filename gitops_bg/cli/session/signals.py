@@ -25,7 +25,7 @@ class Stopping:
         if self._asked:
             call()
 
-    def hear(self, _number: int, _frame: FrameType | None) -> None:
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """The handler."""
         self._asked, call = True, self._call
         if call is None:
@@ -42,7 +42,7 @@ def _nothing() -> None:
 def stopping_on_signals() -> Iterator[Stopping]:
     """Handle the signals inside; afterwards they do what they did before."""
     stopping = Stopping()
-    before = {number: signal.signal(number, stopping.hear) for number in _SIGNALS}
+    before = {number: signal.signal(number, stopping.on_signal) for number in _SIGNALS}
     try:
         yield stopping
     finally:

@@ -61,7 +61,7 @@ def _run(run: AnalysisRun) -> dict[str, Any]:
         "stage": run.stage,
         "rollout": run.rollout,
         "attempt": run.attempt,
-        "finding": run.finding,
+        "finding": run.phase,
         "startedAt": _moment(run.started_at),
         "finishedAt": _moment(run.finished_at),
         "metrics": [_metric(run, one) for one in run.metrics],
@@ -71,7 +71,7 @@ def _run(run: AnalysisRun) -> dict[str, Any]:
 def _metric(run: AnalysisRun, one: MetricRun) -> dict[str, Any]:
     return {
         "name": one.metric.name,
-        "finding": one.finding,
+        "finding": one.phase,
         "count": one.metric.count,
         "successful": one.successful,
         "failed": one.failed,

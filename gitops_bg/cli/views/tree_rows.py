@@ -136,10 +136,10 @@ def _run(run: AnalysisRun, now: datetime) -> Branch:
     return Branch(
         f"α {run.stage.called}{attempt}",
         "AnalysisRun",
-        str(run.finding),
+        str(run.phase),
         spoken((now - run.started_at).total_seconds()) if run.started_at else "-",
         _counts(*run.metrics) if run.metrics else "waiting for its metrics",
-        _FINDINGS.get(run.finding, "red"),
+        _FINDINGS.get(run.phase, "red"),
         tuple(_metric(run, one, now) for one in run.metrics),
     )
 
@@ -158,7 +158,7 @@ def _metric(run: AnalysisRun, one: MetricRun, now: datetime) -> Branch:
     about += [f"last {last.value or last.message}"] if last and (last.value or last.message) else []
     about += [_next(due, now)] if due else []
     about += ["dry run"] if one.metric.dry_run else []
-    return Branch(one.metric.name, "Metric", str(one.finding), "", ", ".join(about), _FINDINGS.get(one.finding, "red"))
+    return Branch(one.metric.name, "Metric", str(one.phase), "", ", ".join(about), _FINDINGS.get(one.phase, "red"))
 
 
 def _next(due: datetime, now: datetime) -> str:

@@ -144,7 +144,7 @@ class Connection:
         finally:
             self._count(verb, code or NO_ANSWER, time.monotonic() - started)
         if self._skew and sent:
-            self._skew.heard(response.headers.get("Date"), sent)
+            self._skew.observe(response.headers.get("Date"), sent)
         return response
 
     def _credentials(self, config: Any) -> dict[str, str]:

@@ -20,7 +20,7 @@ class Skew:
         """Our time."""
         return self._clock()
 
-    def heard(self, date: str | None, sent: datetime) -> None:
+    def observe(self, date: str | None, sent: datetime) -> None:
         """An answer with this header Date came just now to a request that was ``sent`` then."""
         try:
             said = parsedate_to_datetime(date) if date else None

@@ -211,14 +211,14 @@ class Watch:
             for line in stream:
                 if self._stopping.is_set():
                     break
-                self._hear(line)
+                self._on_line(line)
                 self._failures, heard = 0, True
         finally:
             self._stream = None
             stream.close()
         return heard
 
-    def _hear(self, line: bytes) -> None:
+    def _on_line(self, line: bytes) -> None:
         try:
             event = read_objects(line)
         except ValueError as error:

@@ -13,14 +13,14 @@ from gitops_bg.cluster.api.kinds import SECRETS, Kind, Object
 from gitops_bg.cluster.execution.auxiliary_kinds import AuxiliaryKinds, why_unserved
 from gitops_bg.cluster.execution.writer import entry_between, entry_of
 from gitops_bg.cluster.manifests.auxiliary import (
-    AIM,
+    SCALE_TARGET_REF,
     additions,
-    aim_at,
-    aim_of,
     auxiliary_manifest,
     content_of,
     is_as_given,
     is_labelled,
+    scale_target_of,
+    scale_target_ref,
     sentence,
 )
 from gitops_bg.cluster.observation.ownership import owner_of
@@ -66,15 +66,15 @@ class AuxiliaryObjects:
     def _apply(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject
     ) -> ChangeSetEntry:
-        """Make it what Git says, and aim it; one that Git does not describe just now is only aimed anew."""
+        """Make it what Git says; of one that Git does not describe just now only what it scales is changed."""
         auxiliary_object = action.auxiliary_object
         given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
         kind = self._kind(auxiliary_object, given)
         live = self._own(kind, app, auxiliary_object.name)
-        aim = names.replica_set_name(app, action.digest) if action.digest else ""
+        scale_target = names.replica_set_name(app, action.digest) if action.digest else ""
         if given is None:
-            return self._aim(kind, app, live, auxiliary_object, aim)
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, aim)
+            return self._retarget(kind, app, live, auxiliary_object, scale_target)
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target)
         answer = self._client.apply(kind, manifest, force=live is not None)
         extra = additions(answer, manifest)
         if extra:
@@ -91,12 +91,14 @@ class AuxiliaryObjects:
         self._client.delete(kind, app.namespace, auxiliary_object.name, live["metadata"]["uid"])
         return (entry_of(kind, live, Change.DELETED),)
 
-    def _aim(
-        self, kind: Kind, app: AppKey, live: Object | None, auxiliary_object: AuxiliaryObject, aim: str
+    def _retarget(
+        self, kind: Kind, app: AppKey, live: Object | None, auxiliary_object: AuxiliaryObject, scale_target: str
     ) -> ChangeSetEntry:
         if live is None:
             raise WorldChanged(f"{sentence(auxiliary_object, app)} is gone")
-        answer = self._client.merge_patch(kind, app.namespace, auxiliary_object.name, {"spec": {AIM: aim_at(aim)}})
+        answer = self._client.merge_patch(
+            kind, app.namespace, auxiliary_object.name, {"spec": {SCALE_TARGET_REF: scale_target_ref(scale_target)}}
+        )
         return entry_between(kind, live, answer)
 
     def _view(
@@ -115,15 +117,15 @@ class AuxiliaryObjects:
             return None
         meta = meta_of(live)
         owner = owner_of(kind, meta, app)
-        aim = aim_of(live)
+        scale_target = scale_target_of(live)
         drifted = given is not None and not owner and self._drifted(app, app_uid, kind, auxiliary_object, given, live)
-        return AuxiliaryView(auxiliary_object, owner, drifted, aim, meta.deleting)
+        return AuxiliaryView(auxiliary_object, owner, drifted, scale_target, meta.deleting)
 
     def _drifted(
         self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
         """Whether it is not what Git says; what the server made of that when it was applied last is no drift (I5)."""
-        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, aim_of(live))
+        manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
 

@@ -25,9 +25,9 @@ from gitops_bg.cluster.observation.informer import Informer
 from gitops_bg.cluster.observation.job_state import (
     JobState,
     PodState,
-    finding_of,
     job_state,
     metric_of,
+    phase_of_job,
     pod_state,
     took,
 )
@@ -50,7 +50,7 @@ _STOP_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _WantedJobs:
     """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each.
 
     Of each metric of each run, that is: ``names.metric_of`` of its measurements.
@@ -98,9 +98,9 @@ class Jobs:
             )
         ]
         self._known: set[AppKey] = set()
-        self._done: dict[AppKey, _Wish] = {}
+        self._done: dict[AppKey, _WantedJobs] = {}
         self._memories: dict[AppKey, _Memory] = {}
-        self._queue: queue.SimpleQueue[tuple[AppKey, _Wish, datetime] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[AppKey, _WantedJobs, datetime] | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._asked = 0
         self._answered = 0
@@ -152,12 +152,12 @@ class Jobs:
                 if gone
                 else None
             )
-        finding, message = finding_of(job, self._trouble(app.namespace, name))
-        if finding is AnalysisPhase.RUNNING:
+        phase, message = phase_of_job(job, self._trouble(app.namespace, name))
+        if phase is AnalysisPhase.RUNNING:
             return None
         lasted = took(job)
         begun = now - lasted if lasted is not None else None
-        return MeasurementResult(measurement, finding, now, value=job.end, message=message, begun_at=begun)
+        return MeasurementResult(measurement, phase, now, value=job.end, message=message, begun_at=begun)
 
     def _trouble(self, namespace: str, job: str) -> str:
         return next((pod.trouble for pod in self._pods.of(AppKey(namespace, job)) if pod.trouble), "")
@@ -182,12 +182,12 @@ class Jobs:
         self._known.add(app)
         start = {names.job_name(app, each.id): each for each in measures if each.metric.provider == PROVIDER}
         awaited = frozenset(names.job_name(app, each) for each in _awaited(record))
-        wish = _Wish(app_uid, start, awaited, keep)
-        if self._done.get(app) != wish:
+        wanted = _WantedJobs(app_uid, start, awaited, keep)
+        if self._done.get(app) != wanted:
             self._begin()
             with self._lock:
                 self._asked += 1
-            self._queue.put((app, wish, now))
+            self._queue.put((app, wanted, now))
 
     def _begin(self) -> None:
         with self._lock:
@@ -200,41 +200,41 @@ class Jobs:
 
     def _run(self) -> None:
         try:
-            for app, wish, now in iter(self._queue.get, None):
-                if not self._stopping.is_set() and self._done.get(app) != wish:
-                    self._bring_guarded(app, wish, now)
+            for app, wanted, now in iter(self._queue.get, None):
+                if not self._stopping.is_set() and self._done.get(app) != wanted:
+                    self._bring_guarded(app, wanted, now)
                 self._answered += 1
         except BaseException as error:
             if self._on_crash is None:
                 raise
             self._on_crash(error)
 
-    def _bring_guarded(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+    def _bring_guarded(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
         """A bug is an error of the measurements that it kept from being taken."""
         try:
             with guarded(f"the Jobs of {app}"):
-                self._bring(app, wish, now)
+                self._bring(app, wanted, now)
         except InternalError as error:
             _LOG.error("%s", error, exc_info=error.__cause__)
             memory = self._memories.setdefault(app, _Memory())
-            memory.errors.update({name: (now, str(error)) for name in wish.start if name not in memory.made})
+            memory.errors.update({name: (now, str(error)) for name in wanted.start if name not in memory.made})
             self._on_change(app)
 
-    def _bring(self, app: AppKey, wish: _Wish, now: datetime) -> None:
+    def _bring(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
         """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""
         memory = self._memories.get(app, _Memory())
-        memory = _Memory(memory.made & wish.awaited, {k: v for k, v in memory.errors.items() if k in wish.awaited})
+        memory = _Memory(memory.made & wanted.awaited, {k: v for k, v in memory.errors.items() if k in wanted.awaited})
         self._memories[app] = memory
-        for name, measure in wish.start.items():
+        for name, measure in wanted.start.items():
             try:
-                self._ensure(app, name, wish.uid, measure)
+                self._ensure(app, name, wanted.uid, measure)
             except GitopsBgError as error:
                 memory.errors[name] = (now, str(error))
                 self._on_change(app)
         with contextlib.suppress(GitopsBgError):  # the next look at the app tries again
             self._wait_for_lists()
-            self._clean_up(app, wish)
-            self._done[app] = wish
+            self._clean_up(app, wanted)
+            self._done[app] = wanted
 
     def _ensure(self, app: AppKey, name: str, app_uid: str, measure: MeasurementRequest) -> None:
         memory = self._memories[app]
@@ -279,19 +279,19 @@ class Jobs:
                 if self._stopping.is_set() or time.monotonic() > deadline:
                     raise Transient("the cluster did not list its Jobs in time")
 
-    def _clean_up(self, app: AppKey, wish: _Wish) -> None:
-        for job in list(self._of_no_use(app, wish)):
+    def _clean_up(self, app: AppKey, wanted: _WantedJobs) -> None:
+        for job in list(self._of_no_use(app, wanted)):
             self._client.delete(JOBS, app.namespace, job.meta.name, job.meta.uid)
             self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
 
-    def _of_no_use(self, app: AppKey, wish: _Wish) -> Iterator[JobState]:
+    def _of_no_use(self, app: AppKey, wanted: _WantedJobs) -> Iterator[JobState]:
         """Jobs whose run was forgotten, or was over before they ended, and old ones beyond the retention."""
         ended = Counter[str]()
         for job in sorted(self._jobs.of(app), key=lambda each: each.number, reverse=True):
-            if job.meta.name in wish.awaited:
+            if job.meta.name in wanted.awaited:
                 continue
             ended[job.metric] += bool(job.end)
-            if not job.end or ended[job.metric] > wish.keep.get(job.metric, 0):
+            if not job.end or ended[job.metric] > wanted.keep.get(job.metric, 0):
                 yield job
 
 
@@ -299,7 +299,7 @@ def _awaited(record: Record) -> Iterator[MeasurementId]:
     """The measurements by Jobs that the record waits for, or soon will."""
     for run in record.analyses.runs:
         for one in run.metrics:
-            if run.running and one.finding is AnalysisPhase.RUNNING and one.metric.provider == PROVIDER:
+            if run.running and one.phase is AnalysisPhase.RUNNING and one.metric.provider == PROVIDER:
                 yield id_of(run, record.epoch, one)
 
 

@@ -16,13 +16,18 @@ from gitops_bg.core import names
 from gitops_bg.core.model.auxiliary import AuxiliaryObject
 from gitops_bg.core.model.version import AppKey
 
-AIM = "scaleTargetRef"
+SCALE_TARGET_REF = "scaleTargetRef"
 DATA = ("data", "binaryData")
 _HEAD = ("apiVersion", "kind", "metadata", "status")
 
 
-def auxiliary_manifest(app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], aim: str) -> Object:
-    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``; ``aim``: what it scales."""
+def auxiliary_manifest(
+    app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], scale_target: str
+) -> Object:
+    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``.
+
+    ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
+    """
     theirs = given.get("metadata") or {}
     manifest: Object = {
         "apiVersion": kind.api_version,
@@ -41,24 +46,24 @@ def auxiliary_manifest(app: AppKey, app_uid: str, kind: Kind, name: str, given: 
         **with_quantities({key: value for key, value in _plain(given).items() if key not in _HEAD}),
     }
     manifest["metadata"]["annotations"][names.APPLIED] = _hash(manifest)
-    return aimed(manifest, aim) if aim else manifest
+    return with_scale_target(manifest, scale_target) if scale_target else manifest
 
 
-def aimed(manifest: Object, replica_set: str) -> Object:
+def with_scale_target(manifest: Object, replica_set: str) -> Object:
     """The same autoscaler, for a ReplicaSet."""
-    aim = {**manifest["spec"].get(AIM, {}), **aim_at(replica_set)}
-    return {**manifest, "spec": {**manifest["spec"], AIM: aim}}
+    reference = {**manifest["spec"].get(SCALE_TARGET_REF, {}), **scale_target_ref(replica_set)}
+    return {**manifest, "spec": {**manifest["spec"], SCALE_TARGET_REF: reference}}
 
 
-def aim_at(replica_set: str) -> Object:
+def scale_target_ref(replica_set: str) -> Object:
     """What an autoscaler says that scales a ReplicaSet."""
     return {"apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.name, "name": replica_set}
 
 
-def aim_of(live: Mapping[str, Any]) -> str:
+def scale_target_of(live: Mapping[str, Any]) -> str:
     """The ReplicaSet that a live autoscaler scales; empty where it scales none."""
-    aim = (live.get("spec") or {}).get(AIM) or {}
-    return str(aim.get("name", "")) if aim.get("kind") == REPLICA_SETS.name else ""
+    reference = (live.get("spec") or {}).get(SCALE_TARGET_REF) or {}
+    return str(reference.get("name", "")) if reference.get("kind") == REPLICA_SETS.name else ""
 
 
 def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
@@ -81,8 +86,8 @@ def additions(live: Mapping[str, Any], manifest: Object) -> Object:
 
 
 def content_of(live: Mapping[str, Any]) -> str:
-    """All of a live auxiliary object that its authors decide, comparable; its aim is not part of it."""
-    spec = {key: value for key, value in (live.get("spec") or {}).items() if key != AIM}
+    """All of a live auxiliary object that its authors decide, comparable; what it scales is not part of it."""
+    spec = {key: value for key, value in (live.get("spec") or {}).items() if key != SCALE_TARGET_REF}
     rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
     return json.dumps([spec, rest], sort_keys=True)
 
@@ -107,7 +112,7 @@ def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _hash(manifest: Object) -> str:
-    """Of all that is applied, but for the aim, which is compared by itself."""
-    spec = {key: value for key, value in manifest.get("spec", {}).items() if key != AIM}
+    """Of all that is applied, but for what it scales, which is compared by itself."""
+    spec = {key: value for key, value in manifest.get("spec", {}).items() if key != SCALE_TARGET_REF}
     text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -72,7 +72,7 @@ def pod_state(body: Object, _known: PodState | None = None) -> PodState:
     return PodState(meta_of(body), job, next(iter(troubles), ""))
 
 
-def finding_of(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
+def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
     """What a Job came to, and why, in a sentence; ``RUNNING`` while nobody can say. ``trouble`` is that of its pods."""
     name = f"Job {job.meta.name}"
     if job.end == "Complete":

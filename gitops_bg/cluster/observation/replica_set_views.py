@@ -51,7 +51,7 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
         ready=state.ready,
         failure=state.failure,
         metadata=worn.metadata,
-        undressed=worn.pending and state.seen,
+        pods_outdated=worn.pending and state.seen,
     )
 
 

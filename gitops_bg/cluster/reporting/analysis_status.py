@@ -23,7 +23,7 @@ def _run(record: Record, run: AnalysisRun) -> shown.AnalysisRun:
         version=version.number if version else None,
         rollout=run.rollout,
         attempt=run.attempt,
-        finding=str(run.finding),
+        finding=str(run.phase),
         started_at=moment_of(run.started_at),
         finished_at=moment_of(run.finished_at),
         labels=dict(run.labels) or None,
@@ -36,7 +36,7 @@ def _metric(one: MetricRun) -> shown.Metric:
     last = one.measurements[-1] if one.measurements else None
     return shown.Metric(
         name=one.metric.name,
-        finding=str(one.finding),
+        finding=str(one.phase),
         count=one.metric.count,
         successful=one.successful,
         failed=one.failed,

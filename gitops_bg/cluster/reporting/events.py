@@ -38,7 +38,7 @@ class KubernetesEvent:
 
 
 class EventSink:
-    """Writes Events on a thread of its own. Use `start`, `tell`, `stop`."""
+    """Writes Events on a thread of its own. Use `start`, `put`, `stop`."""
 
     def __init__(self, client: Client, reporter: str = names.MANAGER) -> None:
         self._client = client
@@ -59,26 +59,26 @@ class EventSink:
             self._waiting.put(None, timeout=timeout)
         self._thread.join(timeout)
 
-    def tell(self, happening: KubernetesEvent) -> None:
+    def put(self, event: KubernetesEvent) -> None:
         """Have an Event written soon; returns at once."""
         with contextlib.suppress(queue.Full):
-            self._waiting.put_nowait(happening)
+            self._waiting.put_nowait(event)
 
     def _run(self) -> None:
-        for happening in iter(self._waiting.get, None):
+        for event in iter(self._waiting.get, None):
             try:
-                with guarded(f"writing an Event about {happening.app}"):
-                    self.write(happening)
+                with guarded(f"writing an Event about {event.app}"):
+                    self.write(event)
             except InternalError as error:
                 _LOG.warning("%s", error, exc_info=error.__cause__)
             except GitopsBgError as error:
                 _LOG.debug("an Event was not written: %s", error)
 
-    def write(self, happening: KubernetesEvent) -> None:
+    def write(self, event: KubernetesEvent) -> None:
         """Write one Event now, or count up the one that says the same."""
-        name = event_name(happening)
-        count, since = self._counts.get(name, (0, _time(happening.at)))
-        body = event(happening, name, count + 1, since, self._reporter)
+        name = event_name(event)
+        count, since = self._counts.get(name, (0, _time(event.at)))
+        body = event_object(event, name, count + 1, since, self._reporter)
         if count:
             self._client.apply(EVENTS, body, force=True)
         else:
@@ -96,9 +96,9 @@ class EventSink:
             self._client.apply(EVENTS, body, force=True)
 
 
-def event(happening: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
+def event_object(event: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
     """The manifest of an Event (core/v1: the one that `kubectl describe` reads on every server)."""
-    app = happening.app
+    app = event.app
     return {
         "apiVersion": EVENTS.api_version,
         "kind": EVENTS.name,
@@ -108,23 +108,23 @@ def event(happening: KubernetesEvent, name: str, count: int, since: str, reporte
             "kind": APPS.name,
             "namespace": app.namespace,
             "name": app.name,
-            "uid": happening.uid,
+            "uid": event.uid,
         },
-        "type": "Warning" if happening.warning else "Normal",
-        "reason": happening.reason,
-        "message": happening.message[:_LONGEST_MESSAGE],
+        "type": "Warning" if event.warning else "Normal",
+        "reason": event.reason,
+        "message": event.message[:_LONGEST_MESSAGE],
         "count": count,
         "firstTimestamp": since,
-        "lastTimestamp": _time(happening.at),
+        "lastTimestamp": _time(event.at),
         "source": {"component": reporter},
         "reportingComponent": reporter,
     }
 
 
-def event_name(happening: KubernetesEvent) -> str:
+def event_name(event: KubernetesEvent) -> str:
     """The name of an Event: the same for the same words about the same object."""
-    what = "\0".join((happening.uid, happening.reason, happening.message))
-    return f"{happening.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+    what = "\0".join((event.uid, event.reason, event.message))
+    return f"{event.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
 def _time(moment: datetime) -> str:

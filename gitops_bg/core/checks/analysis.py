@@ -16,11 +16,11 @@ def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
 
 def has_passed_analysis(world: World, version: Version) -> bool:
     """Whether the analysis before promotion, where there is one, found nothing against a version."""
-    if plan_of(world, PRE) is None or world.record.operator.in_full == version.digest:
+    if plan_of(world, PRE) is None or world.record.operator.promote_full == version.digest:
         return True
     run = world.record.run(PRE)
     judged = run is not None and (run.digest, run.rollout) == (version.digest, version.rollout)
-    return run is not None and judged and run.finding is AnalysisPhase.SUCCESSFUL
+    return run is not None and judged and run.phase is AnalysisPhase.SUCCESSFUL
 
 
 def is_in_preview(world: World, version: Version) -> bool:

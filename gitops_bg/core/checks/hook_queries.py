@@ -38,7 +38,7 @@ def has_passed(world: World, version: Version, *types: HookType, final: bool = F
 
 def is_skipped(world: World, version: Version, kind: HookType) -> bool:
     """Whether a hook of this type has no say: `promote --full` goes without checks, but not around gates of people."""
-    return kind.counts_refusals and world.record.operator.in_full == version.digest
+    return kind.counts_refusals and world.record.operator.promote_full == version.digest
 
 
 def goes_forward(world: World, version: Version) -> bool:

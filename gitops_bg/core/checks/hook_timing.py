@@ -24,7 +24,7 @@ from gitops_bg.core.world import World
 CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
 
 
-def consulting_moments(world: World) -> Iterator[datetime]:
+def query_deadlines(world: World) -> Iterator[datetime]:
     """When time alone makes a call due, or ends the patience with a hook."""
     for hook, run in asked_about(world):
         moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook))
@@ -49,7 +49,7 @@ def _is_watched(world: World, version: Version, run: HookRun) -> bool:
     return goes_forward(world, version) and not world.frozen
 
 
-def telling_moments(world: World) -> Iterator[datetime]:
+def delivery_deadlines(world: World) -> Iterator[datetime]:
     """When a message is told again, or not any more."""
     hooks = {hook.key: hook for hook in listeners(world)}
     for one in next_messages(world):

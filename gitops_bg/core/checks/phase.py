@@ -83,11 +83,11 @@ def _is_checked(world: World, candidate: Version) -> bool:
     return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
 
 
-def _judged(world: World, finding: AnalysisPhase) -> bool:
+def _judged(world: World, phase: AnalysisPhase) -> bool:
     """Whether a run of what serves, or of what is to serve next, stands there."""
     coming = world.incoming or world.candidate
     concerned = {world.record.routing.traffic, coming.digest if coming else ""}
-    return any(run.finding is finding and run.digest in concerned for run in world.record.analyses.runs)
+    return any(run.phase is phase and run.digest in concerned for run in world.record.analyses.runs)
 
 
 def degraded(world: World) -> str:

@@ -29,7 +29,11 @@ def _wanted(world: World, version: Version) -> int:
     if version.retiring or held_back:
         return live
     preview = world.spec.strategy.preview_replica_count
-    return full if preview is None or world.record.operator.in_full == version.digest else max(preview, min(live, full))
+    return (
+        full
+        if preview is None or world.record.operator.promote_full == version.digest
+        else max(preview, min(live, full))
+    )
 
 
 def _to_go_back_to(world: World, full: int, live: int) -> int:
@@ -55,7 +59,7 @@ def _is_being_scaled(world: World, version: Version) -> bool:
     """Whether the autoscaler still aims at a version that traffic has left: two would scale it else (I5)."""
     autoscaler = world.record.autoscaler
     view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
-    return view is not None and view.aim == replica_set_name(world.spec.app, version.digest)
+    return view is not None and view.scale_target == replica_set_name(world.spec.app, version.digest)
 
 
 def needed_to_switch(world: World) -> int:

@@ -250,8 +250,8 @@ class ApplyAuxiliaryObject:
     number: int | None = None
 
     def __str__(self) -> str:
-        aim = f" -> {label(self.number, self.digest)}" if self.digest else ""
-        return f"apply {self.auxiliary_object}{aim}: {self.reason}"
+        target = f" -> {label(self.number, self.digest)}" if self.digest else ""
+        return f"apply {self.auxiliary_object}{target}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

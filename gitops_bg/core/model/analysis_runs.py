@@ -5,16 +5,19 @@ are those of argo-rollouts.md §3, function by function.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, Plan
+from gitops_bg.core.model.stored import STORED_AS
 
 ERROR_RETRY = timedelta(seconds=10)
 """A measurement that could not be taken is taken again so soon, whatever the interval."""
 
 LONGEST_TEXT = 200
 """Characters of a value or a message that are remembered."""
+
+_PHASE = {STORED_AS: "finding"}
 
 _WORST_LAST = (AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE, AnalysisPhase.ERROR, AnalysisPhase.FAILED)
 
@@ -47,7 +50,7 @@ class MeasurementResult:
     """What a measurement came to. ``value`` and ``message`` are for people, short, and free of secrets."""
 
     id: MeasurementId
-    finding: AnalysisPhase
+    phase: AnalysisPhase
     at: datetime
     value: str = ""
     message: str = ""
@@ -59,7 +62,7 @@ class MeasurementResult:
 class Measurement:
     """A measurement that is remembered."""
 
-    finding: AnalysisPhase
+    phase: AnalysisPhase = field(metadata=_PHASE)
     at: datetime
     value: str = ""
     message: str = ""
@@ -70,7 +73,7 @@ class MetricRun:
     """One metric of a run: what was counted so far."""
 
     metric: Metric
-    finding: AnalysisPhase = AnalysisPhase.RUNNING
+    phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
     successful: int = 0
     failed: int = 0
     inconclusive: int = 0
@@ -113,7 +116,7 @@ class AnalysisRun:
     started_at: datetime | None = None
     """None while it waits for its metrics to be known."""
     finished_at: datetime | None = None
-    finding: AnalysisPhase = AnalysisPhase.RUNNING
+    phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
     named: bool = False
     """``primary.yaml`` named the version when the run ended: naming it is then no answer to the pause."""
     metrics: tuple[MetricRun, ...] = ()
@@ -123,17 +126,17 @@ class AnalysisRun:
     @property
     def running(self) -> bool:
         """Whether its verdict is still to come."""
-        return self.finding is AnalysisPhase.RUNNING
+        return self.phase is AnalysisPhase.RUNNING
 
     @property
     def paused(self) -> bool:
         """Whether it ended without an answer, and a person is asked."""
-        return self.finding is AnalysisPhase.INCONCLUSIVE
+        return self.phase is AnalysisPhase.INCONCLUSIVE
 
     @property
     def bad(self) -> bool:
         """Whether its version must not carry traffic."""
-        return self.finding in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
+        return self.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.metrics)) or "waiting for its metrics"
@@ -157,7 +160,7 @@ def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
 def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisRun:
     """The run with one more measurement; unchanged where that is not the next one of a metric that still runs."""
     for one in run.metrics:
-        if run.running and one.finding is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
+        if run.running and one.phase is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
             counted = _assess(_count(one, measured))
             metrics = tuple(counted if each is one else each for each in run.metrics)
             return _conclude(replace(run, metrics=metrics), measured.at)
@@ -175,17 +178,17 @@ def shortened(text: str) -> str:
 
 
 def _count(one: MetricRun, measured: MeasurementResult) -> MetricRun:
-    finding = measured.finding
+    phase = measured.phase
     value, message = shortened(measured.value), shortened(measured.message)
-    kept = (*one.measurements, Measurement(finding, measured.at, value, message))
+    kept = (*one.measurements, Measurement(phase, measured.at, value, message))
     return replace(
         one,
-        successful=one.successful + (finding is AnalysisPhase.SUCCESSFUL),
-        failed=one.failed + (finding is AnalysisPhase.FAILED),
-        inconclusive=one.inconclusive + (finding is AnalysisPhase.INCONCLUSIVE),
-        error=one.error + (finding is AnalysisPhase.ERROR),
-        consecutive_errors=one.consecutive_errors + 1 if finding is AnalysisPhase.ERROR else 0,
-        consecutive_successes=one.consecutive_successes + 1 if finding is AnalysisPhase.SUCCESSFUL else 0,
+        successful=one.successful + (phase is AnalysisPhase.SUCCESSFUL),
+        failed=one.failed + (phase is AnalysisPhase.FAILED),
+        inconclusive=one.inconclusive + (phase is AnalysisPhase.INCONCLUSIVE),
+        error=one.error + (phase is AnalysisPhase.ERROR),
+        consecutive_errors=one.consecutive_errors + 1 if phase is AnalysisPhase.ERROR else 0,
+        consecutive_successes=one.consecutive_successes + 1 if phase is AnalysisPhase.SUCCESSFUL else 0,
         last_at=measured.at,
         measurements=kept[-max(1, one.metric.retention) :],
     )
@@ -195,14 +198,14 @@ def _assess(one: MetricRun) -> MetricRun:
     """`assessMetricStatus`: what the counts say."""
     metric = one.metric
     if 0 <= metric.failure_limit < one.failed:
-        return replace(one, finding=AnalysisPhase.FAILED)
+        return replace(one, phase=AnalysisPhase.FAILED)
     if 0 <= metric.inconclusive_limit < one.inconclusive:
-        return replace(one, finding=AnalysisPhase.INCONCLUSIVE)
+        return replace(one, phase=AnalysisPhase.INCONCLUSIVE)
     if 0 <= metric.consecutive_error_limit < one.consecutive_errors:
-        return replace(one, finding=AnalysisPhase.ERROR)
+        return replace(one, phase=AnalysisPhase.ERROR)
     if 0 < metric.consecutive_success_limit <= one.consecutive_successes:
-        return replace(one, finding=AnalysisPhase.SUCCESSFUL)
-    return replace(one, finding=_at_the_end(metric)) if one.counted >= metric.count else one
+        return replace(one, phase=AnalysisPhase.SUCCESSFUL)
+    return replace(one, phase=_at_the_end(metric)) if one.counted >= metric.count else one
 
 
 def _at_the_end(metric: Metric) -> AnalysisPhase:
@@ -214,9 +217,9 @@ def _at_the_end(metric: Metric) -> AnalysisPhase:
 
 def _conclude(run: AnalysisRun, now: datetime) -> AnalysisRun:
     """The first that ends badly ends the run; dry runs have no say, but are waited for."""
-    findings = {one.finding for one in run.metrics if not one.metric.dry_run} or {AnalysisPhase.SUCCESSFUL}
+    findings = {one.phase for one in run.metrics if not one.metric.dry_run} or {AnalysisPhase.SUCCESSFUL}
     worst = max(findings - {AnalysisPhase.RUNNING}, key=_WORST_LAST.index, default=AnalysisPhase.SUCCESSFUL)
-    if worst is AnalysisPhase.SUCCESSFUL and any(one.finding is AnalysisPhase.RUNNING for one in run.metrics):
+    if worst is AnalysisPhase.SUCCESSFUL and any(one.phase is AnalysisPhase.RUNNING for one in run.metrics):
         return run
     return _ended(run, worst, now)
 
@@ -226,13 +229,13 @@ def terminated(run: AnalysisRun, now: datetime) -> AnalysisRun:
     return _ended(run, AnalysisPhase.SUCCESSFUL, now)
 
 
-def _ended(run: AnalysisRun, finding: AnalysisPhase, now: datetime) -> AnalysisRun:
-    """`assessMetricStatus` of a run that terminates: what still measures ends without a finding of its own."""
+def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun:
+    """`assessMetricStatus` of a run that terminates: what still measures ends without a phase of its own."""
     metrics = tuple(
-        replace(one, finding=AnalysisPhase.SUCCESSFUL, terminated=True) if one.finding is AnalysisPhase.RUNNING else one
+        replace(one, phase=AnalysisPhase.SUCCESSFUL, terminated=True) if one.phase is AnalysisPhase.RUNNING else one
         for one in run.metrics
     )
-    return replace(run, finding=finding, finished_at=now, metrics=metrics)
+    return replace(run, phase=phase, finished_at=now, metrics=metrics)
 
 
 # --- what comes next ---
@@ -240,7 +243,7 @@ def _ended(run: AnalysisRun, finding: AnalysisPhase, now: datetime) -> AnalysisR
 
 def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
     """When the next measurement of a metric is due; None where none is."""
-    if not run.running or run.started_at is None or one.finding is not AnalysisPhase.RUNNING:
+    if not run.running or run.started_at is None or one.phase is not AnalysisPhase.RUNNING:
         return None
     if one.last_at is None:
         return run.started_at + timedelta(seconds=one.metric.initial_delay)
@@ -271,8 +274,8 @@ def ends_at(run: AnalysisRun) -> datetime | None:
 
 
 def why(run: AnalysisRun) -> str:
-    """What decided the run, for a person: the metric with the worst finding, its counts and its last message."""
-    deciding = (one for one in run.metrics if one.finding is run.finding and not one.metric.dry_run)
+    """What decided the run, for a person: the metric with the worst phase, its counts and its last message."""
+    deciding = (one for one in run.metrics if one.phase is run.phase and not one.metric.dry_run)
     one = next(deciding, None)
     if one is None:
         return str(run)

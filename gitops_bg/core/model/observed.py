@@ -40,7 +40,7 @@ class ReplicaSetView:
     """Why it cannot make or delete its pods: reason and message of its condition ReplicaFailure."""
     metadata: PodMetadata = NO_METADATA
     """What its template gives to new pods, beside what the snapshot says."""
-    undressed: bool = False
+    pods_outdated: bool = False
     """Older pods may not carry that yet, and no more of them are made."""
 
 
@@ -103,8 +103,8 @@ class AuxiliaryView:
     owner: str = ""
     """Whose it is, where it is not ours."""
     drifted: bool = False
-    """It differs from what Git says, its aim apart."""
-    aim: str = ""
+    """It differs from what Git says, apart from what it scales."""
+    scale_target: str = ""
     """Of an autoscaler: the name of the ReplicaSet that it scales."""
     deleting: bool = False
     trouble: str = ""

@@ -320,9 +320,9 @@ class Outbox:
     """Oldest first."""
     last_number: int = field(default=0, metadata={STORED_AS: "delivery"})
     """The number of the last of them."""
-    told: int = 0
+    notified_sequence: int = field(default=0, metadata={STORED_AS: "told"})
     """The last ledger entry that hooks are told of, or need not be."""
-    told_phase: str = ""
+    notified_phase: str = field(default="", metadata={STORED_AS: "told_phase"})
     alerted: int = 0
     """The last rollout that alerts told of as waiting for a person."""
     undelivered: tuple[str, ...] = ()
@@ -337,7 +337,7 @@ class OperatorState:
     """The id of the last operator request carried out."""
     retry: int = 0
     """The number of the last ``spec.retry`` carried out."""
-    in_full: str = ""
+    promote_full: str = field(default="", metadata={STORED_AS: "in_full"})
     """The digest that somebody promotes without pause and analyses (``core.transitions.traffic.promote_full``)."""
     suspended: bool = False
     restart: Restart | None = None

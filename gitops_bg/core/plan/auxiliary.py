@@ -54,13 +54,13 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
         if view and (view.owner or view.trouble or view.deleting):
             continue
         if world.record.autoscaler and world.record.autoscaler.copy == one:
-            yield from _aimed(world, one, view)
+            yield from _scaling_what_serves(world, one, view)
         elif one in world.desired.auxiliary_objects and not world.suspended and (reason := _difference(view)):
             yield ApplyAuxiliaryObject(one, reason)
 
 
-def _aimed(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> Iterator[ClusterAction]:
-    """None is made before anything serves; one that Git does not describe just now can still be aimed anew."""
+def _scaling_what_serves(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> Iterator[ClusterAction]:
+    """None is made before anything serves; one that Git does not describe just now still scales what serves."""
     active, described = world.active, copy in world.desired.auxiliary_objects
     if active is None or (view is None and not described) or (not described and world.desired.whole):
         return
@@ -72,7 +72,7 @@ def _aimed(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> I
 
 
 def _aims_at(world: World, view: AuxiliaryView, version: Version) -> bool:
-    return view.aim == replica_set_name(world.spec.app, version.digest)
+    return view.scale_target == replica_set_name(world.spec.app, version.digest)
 
 
 def _difference(view: AuxiliaryView | None) -> str:

@@ -26,7 +26,7 @@ def _dress(world: World, version: Version) -> tuple[ClusterAction, ...]:
     wanted = metadata_for(world, version)
     if view.metadata != wanted:
         return _dress_replica_set(world, version, view, wanted)
-    return (SyncPodMetadata(version.digest, version.number, wanted),) if view.undressed else ()
+    return (SyncPodMetadata(version.digest, version.number, wanted),) if view.pods_outdated else ()
 
 
 def _dress_replica_set(

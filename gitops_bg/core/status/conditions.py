@@ -176,7 +176,7 @@ def _analysis(world: World) -> Condition:
     """The run of what is on its way, else the last there was."""
     run = max(world.record.analyses.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
     coming = world.incoming or world.candidate
-    if coming and world.record.operator.in_full == coming.digest:
+    if coming and world.record.operator.promote_full == coming.digest:
         return Condition("AnalysisPassed", False, "Skipped", f"{version_name(coming)} is promoted without analysis")
     is_asked_for = bool(world.record.routing.traffic) and plan_of(world, AnalysisStage.PRE) is not None
     if coming and is_asked_for and (run is None or run.rollout < coming.rollout):
@@ -186,7 +186,7 @@ def _analysis(world: World) -> Condition:
     if run is None or version is None:
         return Condition("AnalysisPassed", False, "NoAnalysis", "nothing was analysed")
     said = f"{run.stage.called} of {version_name(version)}: {run if run.running else why(run)}"
-    return Condition("AnalysisPassed", run.finding is AnalysisPhase.SUCCESSFUL, run.finding.value, said)
+    return Condition("AnalysisPassed", run.phase is AnalysisPhase.SUCCESSFUL, run.phase.value, said)
 
 
 def _restarting(world: World) -> Condition:

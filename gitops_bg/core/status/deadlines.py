@@ -12,7 +12,7 @@ from gitops_bg.core.checks.availability import is_in_flight, progress_deadline
 from gitops_bg.core.checks.draining import drained_at, former_moments, may_still_serve
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
-from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moments
+from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis_runs import moments
@@ -140,9 +140,9 @@ def _unseen(world: World) -> Iterator[Deadline]:
 
 def _calls(world: World) -> Iterator[Deadline]:
     if world.spec.strategy.hooks:
-        for moment in consulting_moments(world):
+        for moment in query_deadlines(world):
             yield _hidden(GateKind.HOOK, "a hook is asked, or given up", moment)
-        for moment in telling_moments(world):
+        for moment in delivery_deadlines(world):
             yield _hidden(MESSAGE, "a message is sent, or given up", moment)
 
 

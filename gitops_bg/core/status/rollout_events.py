@@ -99,14 +99,14 @@ def _of_run(before: AnalysisRun | None, after: AnalysisRun) -> Iterator[RolloutE
         yield RolloutEvent(
             Notice.ANALYSIS_RUNNING, f"{called} begins: {', '.join(one.metric.name for one in after.metrics)}"
         )
-    known = {one.metric.name: one.finding for one in before.metrics} if before else {}
+    known = {one.metric.name: one.phase for one in before.metrics} if before else {}
     for one in after.metrics:
-        ended = one.finding is not AnalysisPhase.RUNNING and not one.terminated
-        if ended and one.finding is not known.get(one.metric.name):
+        ended = one.phase is not AnalysisPhase.RUNNING and not one.terminated
+        if ended and one.phase is not known.get(one.metric.name):
             yield _of_metric(called, one)
     if not after.running and (before is None or before.running):
-        yield RolloutEvent(analysis_notice(after.finding), f"{called}: {why(after)}")
+        yield RolloutEvent(analysis_notice(after.phase), f"{called}: {why(after)}")
 
 
 def _of_metric(called: str, one: MetricRun) -> RolloutEvent:
-    return RolloutEvent(metric_notice(one.finding), f"{called}: {one}", one.metric.dry_run)
+    return RolloutEvent(metric_notice(one.phase), f"{called}: {one}", one.metric.dry_run)

@@ -193,7 +193,7 @@ class Mirror:
         except GitFailed as error:
             raise self.broken(error) from error
 
-    def told(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
+    def stream(self, *arguments: str, longest: int = LONGEST_PART, stdin: bytes = b"") -> Iterator[bytes]:
         """`local` for what ``-z`` prints, part by part, each cut off after ``longest`` bytes."""
         try:
             with self.git.parts(*arguments, stdin=stdin, longest=longest) as parts:

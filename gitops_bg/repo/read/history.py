@@ -11,7 +11,7 @@ from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import parts, text
 from gitops_bg.repo.read.provenance import WALK, changes
-from gitops_bg.repo.write.ledger_file import Position, Told, parse
+from gitops_bg.repo.write.ledger_file import Position, PublishedEntry, parse
 from gitops_bg.spec.app.layout import PRIMARY_FILE, app_file
 
 _PAGE = 100
@@ -43,12 +43,12 @@ class History:
         tip = self._mirror.tracked().get(self._mirror.settings.state_branch)
         revisions = self._revisions(f"{app.namespace}/{app.name}.json", tip) if tip else []
         yielded: set[Position] = set()
-        for (commit, newer), (_, older) in pairwise(chain(self._told(revisions), [("", ())])):
-            before = {told.position for told in older}
-            for told in reversed(newer):
-                if told.position not in before and told.position not in yielded:
-                    yielded.add(told.position)
-                    yield Committed(commit, told.epoch, told.entry)
+        for (commit, newer), (_, older) in pairwise(chain(self._published(revisions), [("", ())])):
+            before = {published.position for published in older}
+            for published in reversed(newer):
+                if published.position not in before and published.position not in yielded:
+                    yielded.add(published.position)
+                    yield Committed(commit, published.epoch, published.entry)
 
     def primaries(self, app: AppKey, commit: str) -> Iterator[bytes]:
         """Every content that ``primary.yaml`` had up to a commit of main, newest first."""
@@ -85,7 +85,7 @@ class History:
         found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
         return [(commit, blob) for commit, blob in found if blob.strip("0")]
 
-    def _told(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[Told, ...]]]:
+    def _published(self, revisions: Sequence[tuple[str, str]]) -> Iterator[tuple[str, tuple[PublishedEntry, ...]]]:
         """Each revision with its entries, read a page at a time; a damaged one has none."""
         for start in range(0, len(revisions), _PAGE):
             page = revisions[start : start + _PAGE]
@@ -94,7 +94,7 @@ class History:
                 yield commit, _entries(contents[blob])
 
 
-def _entries(content: bytes | None) -> tuple[Told, ...]:
+def _entries(content: bytes | None) -> tuple[PublishedEntry, ...]:
     try:
         return parse(content or b"").history
     except ValueError:

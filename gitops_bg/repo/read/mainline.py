@@ -81,7 +81,7 @@ class Mainline:
 
     def _walked(self, tip: str, known: str) -> Iterator[tuple[str, list[str], str]]:
         without = (f"^{known}",) if known else ()
-        told = map(text, self._mirror.told(*_WALK, tip, *without, longest=_LONGEST))
+        told = map(text, self._mirror.stream(*_WALK, tip, *without, longest=_LONGEST))
         for commit, parents, subject, _ in zip(told, told, told, told, strict=True):
             yield commit, parents.split(), subject
 

@@ -91,7 +91,7 @@ class PromotionBranches:
         wanted = "".join(f"{offer.commit}\n" for offer in offers)
         if not wanted:
             return {}
-        told = map(text, self._mirror.told(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
+        told = map(text, self._mirror.stream(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
         return {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
 
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:

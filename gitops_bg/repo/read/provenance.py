@@ -50,7 +50,7 @@ class Details:
     def _read(self, commits: Collection[str]) -> dict[str, Source]:
         if not commits:
             return {}
-        walked = self._mirror.told(
+        walked = self._mirror.stream(
             "log",
             "-z",
             "--encoding=UTF-8",

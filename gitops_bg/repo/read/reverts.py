@@ -109,7 +109,7 @@ class Reverts:
 
     def _logged(self, *arguments: str) -> Iterator[tuple[Change, list[str]]]:
         walk = ("log", "-z", "--encoding=UTF-8", _FORMAT, *arguments)
-        told = map(text, self._mirror.told(*walk, longest=_LONGEST))
+        told = map(text, self._mirror.stream(*walk, longest=_LONGEST))
         for commit, names, message, _ in zip(told, told, told, told, strict=True):
             parents = names.split()
             yield Change(commit, parents[0] if parents else "", message), parents

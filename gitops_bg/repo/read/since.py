@@ -47,5 +47,5 @@ def _changes(mirror: Mirror, line: tuple[str, ...], path: str) -> Iterator[str]:
         asked = [f"{commit} {before}\n" for commit, before in pairwise(page)]
         if start + _PAGE >= len(line):
             asked.append(f"{line[-1]}\n")
-        walked = mirror.told(*_COMPARE, "--", path, stdin="".join(asked).encode())
+        walked = mirror.stream(*_COMPARE, "--", path, stdin="".join(asked).encode())
         yield from (commit for commit, _, _ in changes(walked))

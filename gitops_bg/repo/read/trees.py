@@ -94,7 +94,7 @@ class Trees:
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
         """What folders hold: the folder, the name, and what it is."""
-        return ((folder, each.name, each.after) for (_, folder), each in self._told(("", one) for one in folders))
+        return ((folder, each.name, each.after) for (_, folder), each in self._changes_of(("", one) for one in folders))
 
     def at(self, commit: str, paths: Iterable[str]) -> dict[str, Node]:
         """What stands at these paths of a commit; one must not lie in another."""
@@ -102,7 +102,7 @@ class Trees:
         found = {path: self._below(root, path) for path in paths}
         large = [path for path, node in found.items() if node is None]
         if large:
-            nodes = (part.partition(b"\t") for part in self._mirror.told("ls-tree", "-z", root, *large))
+            nodes = (part.partition(b"\t") for part in self._mirror.stream("ls-tree", "-z", root, *large))
             there = {text(path): Node(text(facts[:6]), text(facts.split(b" ")[2])) for facts, _, path in nodes}
             found |= {path: there.get(path, NOTHING) for path in large}
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
@@ -121,7 +121,7 @@ class Trees:
         """What is different between each two folders, not what lies deeper."""
         wanted = list(pairs)
         found: dict[Pair, dict[str, Change]] = {pair: {} for pair in wanted}
-        for pair, change in self._told(wanted):
+        for pair, change in self._changes_of(wanted):
             # A folder that something else takes the place of is told twice by git: gone, and there.
             other = found[pair].get(change.name, change)
             before = change.before if other.before == NOTHING else other.before
@@ -129,7 +129,7 @@ class Trees:
             found[pair][change.name] = Change(change.name, before, after)
         return {pair: list(changes.values()) for pair, changes in found.items()}
 
-    def _told(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Change]]:
+    def _changes_of(self, pairs: Iterable[Pair]) -> Iterator[tuple[Pair, Change]]:
         wanted = list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))
         small = self._small(folder for pair in wanted for folder in pair)
         large = []
@@ -162,7 +162,7 @@ class Trees:
         """The differences of many or large folders, one by one as git prints them."""
         called = {_called(pair): pair for pair in pairs}
         asked = "".join(f"{name}\n" for name in called).encode()
-        for name, change in _changes(self._mirror.told("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
+        for name, change in _changes(self._mirror.stream("diff-tree", "--stdin", "-z", "--no-renames", stdin=asked)):
             yield called[name], change
 
 

@@ -18,7 +18,7 @@ from gitops_bg.repo.read.trees import NOTHING, Node, Trees
 from gitops_bg.repo.write import state_readme
 from gitops_bg.repo.write.commits import Committer, Draft
 from gitops_bg.repo.write.ledger_file import Document, LedgerBatch, Position, parse, render
-from gitops_bg.repo.write.messages import of_entry, telling
+from gitops_bg.repo.write.messages import ledger_message, of_entry
 
 _ORDINARY = "100644"
 _REMEDY = "it is written anew with the next event of the app; only the agent may write this branch"
@@ -186,7 +186,9 @@ class Ledger:
         self, files: Mapping[str, bytes], fresh: list[tuple[AppKey, LedgerEntry]], anew: Sequence[Problem], parent: str
     ) -> str:
         movements = [of_entry(app, entry) for app, entry in fresh]
-        message = telling(movements, self._mirror.settings.cluster, [f"{each.file}: {each.message}" for each in anew])
+        message = ledger_message(
+            movements, self._mirror.settings.cluster, [f"{each.file}: {each.message}" for each in anew]
+        )
         return self._committer.build([Draft(parent or None, files, message)])[0]
 
 

@@ -70,7 +70,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PublishedEntry:
     """An entry with its epoch: what tells it from every other entry of the app."""
 
     epoch: str
@@ -88,13 +88,13 @@ class Document:
 
     state: AppState = AppState()
     position: Position = Position("", 0)
-    history: tuple[Told, ...] = ()
+    history: tuple[PublishedEntry, ...] = ()
 
     def taking(self, batch: LedgerBatch) -> tuple["Document", tuple[LedgerEntry, ...]]:
         """The file with what is new in the batch, and the entries that were new: each is taken once."""
         last = self.position.sequence if batch.epoch == self.position.epoch else -1
-        known = {told.position for told in self.history}
-        said = {_unnumbered(told.entry) for told in self.history if told.epoch == batch.epoch}
+        known = {published.position for published in self.history}
+        said = {_unnumbered(published.entry) for published in self.history if published.epoch == batch.epoch}
         fresh = tuple(
             entry
             for entry in sorted(batch.entries, key=lambda entry: entry.sequence)
@@ -102,19 +102,19 @@ class Document:
             and Position(batch.epoch, entry.sequence) not in known
             and _unnumbered(entry) not in said
         )
-        told = (*self.history, *(Told(batch.epoch, entry) for entry in fresh))
+        published = (*self.history, *(PublishedEntry(batch.epoch, entry) for entry in fresh))
         position = Position(batch.epoch, max([0, last, *(entry.sequence for entry in batch.entries)]))
         digests = _merged(self.state.active_digests, batch.state.active_digests)
-        history = told[-max(KEPT_ENTRIES, len(fresh)) :]
+        history = published[-max(KEPT_ENTRIES, len(fresh)) :]
         return Document(replace(batch.state, active_digests=digests), position, history), fresh
 
     @property
     def memory(self) -> LedgerMemory:
         """What a rebuilt cluster needs to know."""
         state = self.state
-        told = {each.entry.to_digest: each.entry.to_version for each in self.history}
+        before = {each.entry.to_digest: each.entry.to_version for each in self.history}
         now = {each.digest: each.version for each in (state.active, state.candidate) if each}
-        numbers = tuple((digest, number) for digest, number in (told | now).items() if digest and number)
+        numbers = tuple((digest, number) for digest, number in (before | now).items() if digest and number)
         return LedgerMemory(
             state.rollout,
             state.last_version,
@@ -166,7 +166,7 @@ def render(document: Document) -> bytes:
         "activeDigests": list(state.active_digests),
         "candidate": _version_json(state.candidate),
         "epoch": document.position.epoch,
-        "history": [_entry_json(told) for told in document.history],
+        "history": [_entry_json(published) for published in document.history],
         "holds": [_hold_json(hold) for hold in state.holds],
         "lastVersion": state.last_version,
         "pastHolds": [_hold_json(hold) for hold in state.past_holds],
@@ -191,7 +191,7 @@ def parse(text: bytes) -> Document:
             active_digests=tuple(_text(digest) for digest in value["activeDigests"]),
             primary_by=_text(value.get("primaryBy", "")),
         )
-        history = tuple(_told(entry) for entry in value["history"])
+        history = tuple(_published(entry) for entry in value["history"])
         return Document(state, Position(_text(value["epoch"]), _number(value["sequence"])), history)
     except (KeyError, TypeError, AttributeError, NotJson, InvalidInput) as error:
         raise ValueError(f"not a ledger file: {error}") from error
@@ -257,17 +257,19 @@ _ENTRY_FIELDS = {
 }
 
 
-def _entry_json(told: Told) -> dict[str, Any]:
-    entry = told.entry
+def _entry_json(published: PublishedEntry) -> dict[str, Any]:
+    entry = published.entry
     fields = {name: getattr(entry, field) for field, name in _ENTRY_FIELDS.items()}
-    return _plain({"epoch": told.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields})
+    return _plain(
+        {"epoch": published.epoch, "sequence": entry.sequence, "at": entry.at, "event": entry.event, **fields}
+    )
 
 
-def _told(value: Mapping[str, Any]) -> Told:
+def _published(value: Mapping[str, Any]) -> PublishedEntry:
     epoch = _text(value["epoch"])
     if not epoch:  # an empty text is left out when it is written again, and then nobody could read the file
         raise TypeError("an entry has an empty epoch")
-    return Told(epoch, from_json(LedgerEntry, value))
+    return PublishedEntry(epoch, from_json(LedgerEntry, value))
 
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:

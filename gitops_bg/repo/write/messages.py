@@ -60,7 +60,7 @@ def asking(movement: Movement, cluster: str, changes: Sequence[object] = ()) -> 
     return _message(movement, EVENTS[movement.event].asks or EVENTS[movement.event].verb, cluster, changes)
 
 
-def telling(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
+def ledger_message(movements: Sequence[Movement], cluster: str, anew: Sequence[object] = ()) -> str:
     """The message of a ledger commit: one event, or several, each with a line and a block of trailers of its own.
 
     ``anew`` says, a line each, which files somebody had damaged.

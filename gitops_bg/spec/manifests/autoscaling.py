@@ -1,7 +1,7 @@
 """The autoscaler of an app's folder: which one it is, what is wrong with it, and the copy that is made of it.
 
 A HorizontalPodAutoscaler of Kubernetes or a ScaledObject of KEDA, with the fields of Flagger's ``autoscalerRef``. The
-copy is what Git says, but for its name, its bounds, its queries and its aim, which is filled in where it is applied.
+copy is what Git says, but for its name, its bounds and its queries; what it scales is filled in where it is applied.
 """
 
 import copy
@@ -207,10 +207,10 @@ def what_runs_here(query: str, target: str, service: str) -> str:
 
 
 def _check_aim(document: Document, found: Scaler, target: Mapping[str, Any]) -> Iterator[Problem]:
-    aim = found.spec.scale_target_ref
+    reference = found.spec.scale_target_ref
     wanted = (target["kind"], target["metadata"]["name"])
-    if (aim.kind, aim.name) != wanted:
-        message = f"names {aim.kind} {aim.name}, and the target of this folder is {' '.join(wanted)}"
+    if (reference.kind, reference.name) != wanted:
+        message = f"names {reference.kind} {reference.name}, and the target of this folder is {' '.join(wanted)}"
         remedy = f"write kind: {wanted[0]} and name: {wanted[1]}, or move the file elsewhere"
         yield document.problem(("spec", "scaleTargetRef"), message, remedy, at_key=True)
 

@@ -42,7 +42,7 @@ def test_argo_02_progress_deadline_exceeded_with_pause(world: Scenario) -> None:
     web.wait_phase("Healthy")
     assert web.live_tag() == "bad-2"
     web.wait_told("promoted")
-    assert [event for event in web.told() if event in {"failed", "recovered"}] == ["failed", "recovered"] * 2
+    assert [event for event in web.ledger_events() if event in {"failed", "recovered"}] == ["failed", "recovered"] * 2
 
 
 def test_argo_03_progress_deadline_exceeded_without_pause(world: Scenario) -> None:
@@ -88,7 +88,7 @@ def test_argo_05_preview_replica_count_and_promote_full(world: Scenario) -> None
     world.advance(60)
     world.wait_idle()
     assert web.phase() == "AwaitingPromotion"
-    assert "failed" not in web.told()
+    assert "failed" not in web.ledger_events()
 
     promote_full(web)
     wait_counts(web, 2, 4, 2, 2, 2)

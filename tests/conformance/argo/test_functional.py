@@ -201,7 +201,7 @@ def test_argo_rollback_window_limits_what_returns_without_gates(world: Scenario)
     web.push_image("v1", f"back to v1\n\nThis reverts commit {third}.")
     web.wait_offered("v1")
     assert web.live_tag() == "v3"
-    assert "rolled-back" not in web.told()
+    assert "rolled-back" not in web.ledger_events()
 
     web.push_image("v3")
     web.wait(lambda: not web.offered(), "the offer of v1 is withdrawn")

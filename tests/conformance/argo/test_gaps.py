@@ -36,7 +36,7 @@ def test_argo_gap_retry_after_post_failure_is_a_new_rollout_that_is_judged_anew(
     assert web.live_tag() == "v2"
     web.wait_phase("Healthy")
     assert [one.get("outcome") for one in rollouts(web)] == ["Promoted", "RolledBack", "Promoted"]
-    assert web.told().count("rolled-back") == 1
+    assert web.ledger_events().count("rolled-back") == 1
 
 
 def test_argo_gap_selector_wiped_between_decision_and_switch_moves_traffic_once(web: App) -> None:
@@ -54,7 +54,7 @@ def test_argo_gap_selector_wiped_between_decision_and_switch_moves_traffic_once(
 
     web.wait_live("v2")
     web.wait_told("promoted")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
     assert counts(web) == (2, 4, 2, 2, 2)
 
 
@@ -183,8 +183,8 @@ def test_argo_gap_promote_while_pushed_promotes_what_was_merged(web: App) -> Non
     web.wait_offered("v3")
     web.wait_told("promoted")
     assert web.primary_digest() == web.digest("v2")
-    assert web.ledger()[[*web.told()].index("promoted")]["To"].endswith(web.digest("v2"))
-    assert "superseded" not in web.told()
+    assert web.ledger()[[*web.ledger_events()].index("promoted")]["To"].endswith(web.digest("v2"))
+    assert "superseded" not in web.ledger_events()
 
 
 @pytest.mark.parametrize("merged", [False, True], ids=["before the merge", "after the merge"])
@@ -204,5 +204,5 @@ def test_argo_gap_service_recreated_in_mid_update_comes_back_to_the_version_on_r
         web.merge_offer()
     web.wait_live("v2")
     web.wait_told("promoted")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
     assert counts(web) == (2, 4, 2, 2, 2)

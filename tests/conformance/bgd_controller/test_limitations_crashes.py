@@ -23,7 +23,7 @@ def test_L6_G7_crash_after_every_write_ends_in_the_same_state_and_tells_every_sw
     world.start()
 
     assert_end(web, "v1", "v2")
-    assert [event for event in web.told() if event in SWITCHES] == SWITCHES
+    assert [event for event in web.ledger_events() if event in SWITCHES] == SWITCHES
     seen.assert_traffic_was_safe("web")
     assert [(move.available_at_origin, move.available_there) for move in seen.moves("web")] == [(2, 2), (2, 2)]
     assert agents.deaths > 15
@@ -45,5 +45,5 @@ def test_L6_crash_after_status_write_or_switch_loses_and_repeats_nothing(world: 
     agents.until(lambda: web.live_tag() == "v2", "v2 is live")
     agents.until(web.is_told, "told")
 
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
     assert web.versions()["v1"].replicas == 2, "the version that served is untouched"

@@ -60,7 +60,7 @@ def test_L12_conflicts_with_other_writers_are_decided_again_at_once(web: App) ->
     web.promote("v2")
 
     assert len(conflicts) == 5
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
     assert web.scenario.agent is not None
     assert not web.scenario.agent.liveness_problems()
 

@@ -100,7 +100,7 @@ def test_L7_selector_ports_and_labels_of_the_service_are_corrected(web: App) -> 
     for damage in (wiped, port, unlabelled):
         world.cluster.patch(path, damage)
         web.wait(lambda: _essence(world.live("services", "web")) == _essence(right), f"{damage} is repaired")
-    assert web.told() == ["candidate", "deployed"], "no repair is a decision"
+    assert web.ledger_events() == ["candidate", "deployed"], "no repair is a decision"
 
 
 def test_L8_change_of_replicas_scales_without_a_rollout_and_manual_scaling_is_reverted(web: App) -> None:

@@ -67,7 +67,7 @@ def test_L9_many_containers_probes_volumes_and_field_refs_do_not_flap(world: Sce
 
     assert world.writes() == before
     assert list(web.versions()) == ["v1"]
-    assert web.told() == ["candidate", "deployed"]
+    assert web.ledger_events() == ["candidate", "deployed"]
 
 
 def test_L10_agent_writes_neither_the_target_nor_defaults_of_its_own(web: App) -> None:
@@ -143,7 +143,7 @@ def test_L19_manual_gate_waits_and_history_tells_everything(web: App) -> None:
     web.merge_promotion("v2")
     web.wait_live("v2")
     web.wait_told("promoted")
-    assert web.told() == ["candidate", "deployed", "candidate", "promoted"]
+    assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted"]
     assert web.ledger()[-1]["To"].endswith(web.digest("v2"))
 
 
@@ -187,7 +187,7 @@ def test_L20_newer_spec_supersedes_an_unfinished_rollout(web: App) -> None:
     web.wait_live("v3")
     web.wait_told("promoted")
 
-    assert web.told().count("superseded") == 2
+    assert web.ledger_events().count("superseded") == 2
     assert web.digest("v3").startswith("v1:")
     assert len(web.digest("v3").removeprefix("v1:")) == 64, "SHA-256, whole"
     web.scenario.advance(301)

@@ -110,7 +110,7 @@ def test_G6_delete_through_git_leaves_nothing_behind(web: App) -> None:
     world.publish("Remove web", {web.folder: None})
 
     _wait_until_nothing_is_left(web)
-    web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
+    web.wait(lambda: web.ledger_events()[-1] == "deleted", "the ledger says so")
 
 
 def test_G6_delete_of_the_object_by_hand_takes_nothing_along_that_serves(web: App) -> None:
@@ -146,7 +146,7 @@ def test_G7_restart_after_each_step_ends_in_the_same_state(world: Scenario) -> N
     web.wait_live("v1")
     web.wait_told("rolled-back")
 
-    assert [event for event in web.told() if event in {"deployed", "promoted", "rolled-back"}] == [
+    assert [event for event in web.ledger_events() if event in {"deployed", "promoted", "rolled-back"}] == [
         "deployed",
         "promoted",
         "rolled-back",

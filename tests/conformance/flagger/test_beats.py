@@ -89,7 +89,7 @@ def test_flagger_beat_d_no_revision_is_lost_between_detection_and_start(world: S
     agents.until(web.is_told, "told")
     assert web.primary_digest(web.promotion_branch) == web.digest("v3")
     assert [one["version"] for one in rollouts(web)] == [3, 2, 1]
-    assert web.told().count("candidate") == 3
+    assert web.ledger_events().count("candidate") == 3
     assert agents.deaths > 3
 
 

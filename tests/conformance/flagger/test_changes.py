@@ -53,11 +53,11 @@ def test_flagger_has_target_changed_by_anything_in_the_pod_template(web: App, ch
 @pytest.mark.parametrize("change", [_scale, _set_strategy, _label_workload, _write_empty_maps])
 def test_flagger_has_target_changed_by_nothing_else(web: App, change) -> None:
     """Replicas, the workload's strategy and labels, an empty map: no version, no rollout, no ledger entry."""
-    before = (rollouts(web), web.told())
+    before = (rollouts(web), web.ledger_events())
     commit = _change(web, change)
     web.scenario.wait_idle()
     assert web.scenario.remote.head() == commit
-    assert (rollouts(web), web.told()) == before
+    assert (rollouts(web), web.ledger_events()) == before
     assert len(web.versions()) == 1
 
 

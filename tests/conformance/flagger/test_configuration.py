@@ -56,7 +56,7 @@ def test_flagger_beat_e_setting_the_configuration_back_cancels_the_run(world: Sc
     web.wait_told("cancelled")
     web.wait(lambda: not web.offered(), "the offer is withdrawn")
     assert web.selected() == short(live)
-    assert "promoted" not in web.told()
+    assert "promoted" not in web.ledger_events()
 
 
 def test_flagger_config_tracking_promotion_copies_config_maps_and_secrets(world: Scenario) -> None:

@@ -88,7 +88,7 @@ def test_flagger_new_revision_mid_run_starts_the_run_anew(world: Scenario) -> No
     world.advance(50)
     web.wait_live("v3")
     web.wait_told("promoted")
-    assert [event for event in web.told() if event in {"superseded", "promoted"}] == ["superseded", "promoted"]
+    assert [event for event in web.ledger_events() if event in {"superseded", "promoted"}] == ["superseded", "promoted"]
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_flagger_rollback_leaves_the_primary_untouched_and_the_failed_one_at_0(f
     assert counts(failed) == (2, 2, 0, 2, 2)
     assert failed.live_tag() == "v1"
     assert failed.primary_digest() == failed.digest("v1")
-    assert failed.told()[-2:] == ["failed", "aborted"]
+    assert failed.ledger_events()[-2:] == ["failed", "aborted"]
     assert "ProgressDeadlineExceeded" in failed.condition("OnHold")["message"]
     assert rollouts(failed)[0]["outcome"] == "Aborted"
 
@@ -162,7 +162,7 @@ def test_flagger_fail_again_another_bad_revision_fails_as_the_first_did(failed: 
     _fails(failed, "bad-2")
     assert failed.live_tag() == "v1"
     assert [one["outcome"] for one in rollouts(failed)] == ["Aborted", "Aborted", "Promoted"]
-    assert failed.told().count("failed") == 2
+    assert failed.ledger_events().count("failed") == 2
 
 
 def test_flagger_retry_of_the_failed_revision_needs_no_change_of_its_template(failed: App) -> None:
@@ -185,7 +185,7 @@ def test_flagger_promotion_ends_with_the_checked_spec_live_and_the_old_one_at_0(
     wait_sizes(web, v1=0, v2=2)
     wait_counts(web, 2, 2, 2, 2, 2)
     assert rollouts(web)[0]["outcome"] == "Promoted"
-    assert web.told() == ["candidate", "deployed", "candidate", "promoted"]
+    assert web.ledger_events() == ["candidate", "deployed", "candidate", "promoted"]
 
 
 def test_flagger_primary_not_ready_does_not_stall_the_promotion(web: App) -> None:

@@ -64,25 +64,25 @@ METRIC = Metric("slo", "web")
 JUDGED = manual(pre_promotion_analysis=Plan((METRIC,)))
 
 
-def judged(finding: AnalysisPhase, of: int = 2) -> dict[str, object]:
+def judged(phase: AnalysisPhase, of: int = 2) -> dict[str, object]:
     """A record in which the analysis before promotion of a version stands so."""
     counts = {
         AnalysisPhase.SUCCESSFUL: "successful",
         AnalysisPhase.FAILED: "failed",
         AnalysisPhase.INCONCLUSIVE: "inconclusive",
     }
-    metrics = (MetricRun(METRIC, finding, **{counts[finding]: 1}),)
-    run = AnalysisRun(AnalysisStage.PRE, digest(of), of, started_at=EARLIER, finding=finding, metrics=metrics)
+    metrics = (MetricRun(METRIC, phase, **{counts[phase]: 1}),)
+    run = AnalysisRun(AnalysisStage.PRE, digest(of), of, started_at=EARLIER, phase=phase, metrics=metrics)
     return {"analysis": (run,)}
 
 
 JUDGED_AFTER = manual(post_promotion_analysis=Plan((METRIC,)))
 
 
-def judging(finding: AnalysisPhase, of: int, **changes: Any) -> dict[str, object]:
+def judging(phase: AnalysisPhase, of: int, **changes: Any) -> dict[str, object]:
     """A record in which the analysis after promotion of a version stands so."""
-    run = AnalysisRun(AnalysisStage.POST, digest(of), of, started_at=EARLIER, finding=finding)
-    return {"analysis": (replace(run, metrics=(MetricRun(METRIC, finding),), **changes),)}
+    run = AnalysisRun(AnalysisStage.POST, digest(of), of, started_at=EARLIER, phase=phase)
+    return {"analysis": (replace(run, metrics=(MetricRun(METRIC, phase),), **changes),)}
 
 
 SUSPENDED = replace(manual(), suspend=Suspension("incident", "ada", LATER))

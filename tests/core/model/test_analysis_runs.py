@@ -38,9 +38,9 @@ def run_of(*metrics: Metric) -> AnalysisRun:
     return begin(AnalysisRun(AnalysisStage.PRE, "v1:ab", 7), Plan(metrics), "ab", "cd", NOW)
 
 
-def measured(run: AnalysisRun, finding: AnalysisPhase, name: str = "errors", at=NOW, message: str = "") -> AnalysisRun:
+def measured(run: AnalysisRun, phase: AnalysisPhase, name: str = "errors", at=NOW, message: str = "") -> AnalysisRun:
     one = next(each for each in run.metrics if each.metric.name == name)
-    return take(run, "5eed", MeasurementResult(id_of(run, "5eed", one), finding, at, "0.5", message))
+    return take(run, "5eed", MeasurementResult(id_of(run, "5eed", one), phase, at, "0.5", message))
 
 
 def after(findings: str, **limits) -> AnalysisRun:
@@ -99,11 +99,11 @@ VERDICTS = [
 @pytest.mark.parametrize(("findings", "limits", "verdict"), VERDICTS)
 def test_verdict_of_one_metric(findings, limits, verdict):
     run = after(findings, **limits)
-    assert run.finding is verdict
+    assert run.phase is verdict
     assert run.running == (run.finished_at is None)
 
 
-# The findings of two metrics that may fail, and of a dry run: the finding of the run.
+# The findings of two metrics that may fail, and of a dry run: the phase of the run.
 WORST = [
     ("s", "s", "s", S),
     ("s", "", "s", R),
@@ -120,21 +120,21 @@ WORST = [
 @pytest.mark.parametrize(("first", "second", "dry", "verdict"), WORST)
 def test_verdict_of_a_run_is_the_worst_of_those_that_count(first, second, dry, verdict):
     run = run_of(metric("a"), metric("b", consecutive_error_limit=0), metric("d", dry_run=True))
-    for name, finding in (("a", first), ("d", dry), ("b", second)):
-        run = measured(run, FINDINGS[finding], name) if finding else run
-    assert run.finding is verdict
+    for name, phase in (("a", first), ("d", dry), ("b", second)):
+        run = measured(run, FINDINGS[phase], name) if phase else run
+    assert run.phase is verdict
 
 
 def test_dry_runs_alone_never_fail_a_run():
     run = run_of(metric(dry_run=True))
     assert run.running
-    assert measured(run, BAD).finding is GOOD
+    assert measured(run, BAD).phase is GOOD
 
 
 def test_metrics_that_still_measure_when_the_run_ends_are_terminated_and_say_nothing_against_it():
     run = measured(run_of(metric("a", count=9), metric("b"), metric("c")), GOOD, "a")
     run = measured(measured(run, GOOD, "c"), BAD, "b")
-    assert [(one.finding, one.terminated) for one in run.metrics] == [(GOOD, True), (BAD, False), (GOOD, False)]
+    assert [(one.phase, one.terminated) for one in run.metrics] == [(GOOD, True), (BAD, False), (GOOD, False)]
     assert str(run.metrics[0]) == "a ✔1 ✖0 ?0 ⚠0 of 9 (terminated)"
     assert why(run).startswith("b ")
 

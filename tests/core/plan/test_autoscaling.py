@@ -39,7 +39,7 @@ MANUAL = manual(preview_service="web-preview")
 
 def aimed(number: int, copy: AuxiliaryObject = COPY, **changes) -> AuxiliaryView:
     """The copy as it is live, aimed at a version."""
-    return replace(AuxiliaryView(copy, aim=replica_set_name(APP, digest(number))), **changes)
+    return replace(AuxiliaryView(copy, scale_target=replica_set_name(APP, digest(number))), **changes)
 
 
 def scaled(*versions, by: Autoscaler = HPA, aim: int = 1, **fields):

@@ -56,11 +56,11 @@ WRITTEN = {
         ],
     ),
     "then the pods that are there": (
-        world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, undressed=True),)),
+        world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE, pods_outdated=True),)),
         ["give the pods of v1 ({1}) role=active"],
     ),
     "also those that are to lose what they carry": (
-        world(active(1), sets=(dressed(1, NO_METADATA, undressed=True),)),
+        world(active(1), sets=(dressed(1, NO_METADATA, pods_outdated=True),)),
         ["give the pods of v1 ({1}) no metadata of a role"],
     ),
     "nothing once all is as it should be": (world(active(1), spec=SPEC, sets=(dressed(1, ACTIVE),)), []),

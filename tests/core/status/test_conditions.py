@@ -124,11 +124,11 @@ METRICS = Metric("errors", "web"), Metric("slow", "web")
 JUDGED = manual(pre_promotion_analysis=Plan(METRICS))
 
 
-def analysis(stage: AnalysisStage, of: int, finding: AnalysisPhase) -> AnalysisRun:
+def analysis(stage: AnalysisStage, of: int, phase: AnalysisPhase) -> AnalysisRun:
     """A run whose first metric decided it, and whose second one still measures."""
     first, second = (MetricRun(metric) for metric in METRICS)
     return AnalysisRun(
-        stage, digest(of), of, started_at=NOW, finding=finding, metrics=(replace(first, finding=finding), second)
+        stage, digest(of), of, started_at=NOW, phase=phase, metrics=(replace(first, phase=phase), second)
     )
 
 

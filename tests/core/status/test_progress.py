@@ -33,9 +33,9 @@ LATE = rising(2, failure="ProgressDeadlineExceeded")
 QUOTA = 'FailedCreate: pods "web-1" is forbidden: exceeded quota'
 
 
-def post(finding: AnalysisPhase) -> dict[str, object]:
+def post(phase: AnalysisPhase) -> dict[str, object]:
     """A run after the promotion of version 2."""
-    run = AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=EARLIER, finding=finding)
+    run = AnalysisRun(AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=EARLIER, phase=phase)
     return {"analysis": (run,)}
 
 

@@ -26,10 +26,10 @@ BACK = replace(SETTLED, outcome=RolloutOutcome.ROLLED_BACK)
 ERRORS = MetricRun(Metric("errors", "web"))
 DRY = MetricRun(Metric("slow", "web", dry_run=True), AnalysisPhase.FAILED, failed=1)
 RUN = AnalysisRun(AnalysisStage.POST, digest(2), 7, started_at=EARLIER, metrics=(ERRORS,))
-OVER = replace(RUN, stage=AnalysisStage.PRE, finding=AnalysisPhase.SUCCESSFUL)
+OVER = replace(RUN, stage=AnalysisStage.PRE, phase=AnalysisPhase.SUCCESSFUL)
 FAILED_METRIC = replace(
     ERRORS,
-    finding=AnalysisPhase.FAILED,
+    phase=AnalysisPhase.FAILED,
     failed=1,
     measurements=(Measurement(AnalysisPhase.FAILED, EARLIER, "9", "9 > 1"),),
 )
@@ -66,23 +66,23 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
     "a run begins": (analysis(None), analysis(RUN), [("AnalysisRunRunning", False)]),
     "a metric fails, and with it the run": (
         analysis(RUN),
-        analysis(replace(RUN, finding=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))),
+        analysis(replace(RUN, phase=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))),
         [("MetricFailed", True), ("AnalysisRunFailed", True)],
     ),
     "a dry run fails": (analysis(RUN), analysis(replace(RUN, metrics=(ERRORS, DRY))), [("MetricFailed", False)]),
     "a run is good": (
         analysis(RUN),
-        analysis(replace(RUN, finding=AnalysisPhase.SUCCESSFUL)),
+        analysis(replace(RUN, phase=AnalysisPhase.SUCCESSFUL)),
         [("AnalysisRunSuccessful", False)],
     ),
     "a run has no answer": (
         analysis(RUN),
-        analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),
+        analysis(replace(RUN, phase=AnalysisPhase.INCONCLUSIVE)),
         [("AnalysisRunInconclusive", True)],
     ),
     "a run that is over before anybody heard of it": (
         analysis(None),
-        analysis(replace(RUN, finding=AnalysisPhase.SUCCESSFUL)),
+        analysis(replace(RUN, phase=AnalysisPhase.SUCCESSFUL)),
         [("AnalysisRunRunning", False), ("AnalysisRunSuccessful", False)],
     ),
     "a run begins beside one that is over, of which all was told": (
@@ -91,7 +91,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, bool]]]] 
         [("AnalysisRunRunning", False)],
     ),
     "a fresh attempt": (
-        analysis(replace(RUN, finding=AnalysisPhase.INCONCLUSIVE)),
+        analysis(replace(RUN, phase=AnalysisPhase.INCONCLUSIVE)),
         analysis(replace(RUN, attempt=2)),
         [("AnalysisRunRunning", False)],
     ),
@@ -106,7 +106,7 @@ def test_news_where(case: str) -> None:
 
 
 def test_sentence_says_which_rollout_and_why() -> None:
-    failed = replace(RUN, finding=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
+    failed = replace(RUN, phase=AnalysisPhase.FAILED, metrics=(FAILED_METRIC,))
     said = [one.message for one in rollout_events(record_of(**analysis(RUN)), record_of(**analysis(failed)))]
     assert said[1] == "post-promotion analysis of rollout 7: errors ✔0 ✖1 ?0 ⚠0 of 1: 9 > 1"
 

@@ -34,11 +34,11 @@ def analysed(spec=None, pre: Plan | None = None, post: Plan | None = None) -> Si
     return deployed(replace(spec, strategy=strategy))
 
 
-def measure(world: Simulation, finding: AnalysisPhase, message: str = "") -> None:
+def measure(world: Simulation, phase: AnalysisPhase, message: str = "") -> None:
     """Take every measurement that is due, and settle."""
     due = world.decide().measurements
     assert due, "nothing is due"
-    world.measured = tuple(MeasurementResult(one.id, finding, world.now, "1", message) for one in due)
+    world.measured = tuple(MeasurementResult(one.id, phase, world.now, "1", message) for one in due)
     world.settle()
     world.measured = ()
 
@@ -49,9 +49,9 @@ def pass_analysis(world: Simulation) -> None:
     measure(world, GOOD)
 
 
-def finding(world: Simulation, stage: AnalysisStage) -> AnalysisPhase | None:
+def phase(world: Simulation, stage: AnalysisStage) -> AnalysisPhase | None:
     run = world.record.run(stage)
-    return run.finding if run else None
+    return run.phase if run else None
 
 
 def shut(world: Simulation) -> list[tuple[GateKind, str]]:
@@ -267,7 +267,7 @@ def test_bad_verdict_after_promotion_rolls_back_commits_and_holds(verdict):
     assert world.events()[-3:].count("rolled-back") == 1
     assert "post-promotion analysis" in world.record.holds[0].reason
     assert world.recorded_moves() == world.moves
-    assert finding(world, POST) is verdict
+    assert phase(world, POST) is verdict
 
 
 def test_bad_verdict_after_promotion_does_not_wait_for_pods_or_git():
@@ -297,7 +297,7 @@ def test_W03_retry_after_a_failed_analysis_after_promotion_measures_anew(passes)
         world.settle()
         assert world.live == "1", "it waits for its analysis before promotion"
         pass_analysis(world)
-        assert finding(world, POST) is AnalysisPhase.RUNNING, number
+        assert phase(world, POST) is AnalysisPhase.RUNNING, number
     pass_analysis(world)
     assert (world.live, world.primary, world.held) == ("2", "2", set())
     assert world.recorded_moves() == world.moves
@@ -558,7 +558,7 @@ def test_W09_retry_of_an_older_version_measures_anew():
     world.retry()
     world.settle()
     assert world.live == "2"
-    assert finding(world, PRE) is AnalysisPhase.RUNNING
+    assert phase(world, PRE) is AnalysisPhase.RUNNING
 
 
 def test_old_version_is_warm_again_for_its_whole_delay_only_once():

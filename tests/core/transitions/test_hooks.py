@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gitops_bg.core.checks.hook_queries import describe, goes_forward
-from gitops_bg.core.checks.hook_timing import consulting_moments, telling_moments
+from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
 from gitops_bg.core.checks.phase import FLAGGER_PHASES, flagger_phase
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MeasurementResult
 from gitops_bg.core.model.decision import GateKind, Phase
@@ -62,9 +62,9 @@ def pushed(*hooks: Hook, spec: AppSpec | None = None) -> Simulation:
     return world
 
 
-def measure(world: Simulation, finding: AnalysisPhase) -> None:
+def measure(world: Simulation, phase: AnalysisPhase) -> None:
     """Everything that is to be measured now comes out so; a pass."""
-    world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, phase, world.now) for one in world.decide().measurements)
     world.step()
     world.measured = ()
 
@@ -828,7 +828,7 @@ TIMES = {
 def test_moments_of(name):
     one, message, moments = TIMES[name]
     state = world(active(1), spec=hooked(manual(), one), record={"deliveries": (message,)})
-    assert list(telling_moments(state)) == moments
+    assert list(delivery_deadlines(state)) == moments
 
 
 @pytest.mark.parametrize(("expired", "moments"), [(False, [START + 30 * SECOND, START + 600 * SECOND]), (True, [])])
@@ -836,7 +836,7 @@ def test_a_hook_that_expired_wakes_nobody(expired, moments):
     one = hook(CONFIRM_PROMOTION, deadline=600)
     run = HookRun(one.name, one.type, digest(2), 2, START, **BUSY, expired=expired)
     state = world(active(1), candidate(2), spec=hooked(manual(), one), record={"hooks": (run,)})
-    assert list(consulting_moments(state)) == moments
+    assert list(query_deadlines(state)) == moments
 
 
 def test_the_condition_has_all_of_the_body():
@@ -979,7 +979,7 @@ def test_where_nobody_listens_nothing_is_noted_as_told():
     entry = LedgerEntry(1, NOW, Event.PROMOTED)
     record = {"ledger": (entry,), "sequence": 1}
     found = outbox(world(active(1), candidate(2), spec=manual(hooks=(hook(PRE_ROLLOUT),)), record=record))
-    assert (found.told, found.alerted, found.messages) == (0, 0, ())
+    assert (found.notified_sequence, found.alerted, found.messages) == (0, 0, ())
 
 
 def test_what_a_hook_took_again_and_what_was_told_is_noted():
@@ -992,7 +992,7 @@ def test_what_a_hook_took_again_and_what_was_told_is_noted():
     entry = LedgerEntry(1, NOW, Event.PROMOTED, to_version=1, to_digest=digest(1))
     listened = manual(hooks=(hook(ALERT),))
     told = enqueue(world(active(1), spec=listened, record={"ledger": (entry,), "sequence": 1}))
-    assert (told.record.outbox.told, len(told.record.outbox.messages)) == (1, 1)
+    assert (told.record.outbox.notified_sequence, len(told.record.outbox.messages)) == (1, 1)
     assert enqueue(told).record == told.record
 
 
@@ -1075,7 +1075,7 @@ def test_messages_are_numbered_on_and_what_was_told_before_is_not_told_again():
     record = {"ledger": entries, "sequence": 5, "told": 3, "told_phase": "Healthy", "delivery": 7}
     found = outbox(world(active(1), spec=manual(hooks=(hook(EVENT),)), record=record))
     assert [message.number for message in found.messages] == [8, 9]
-    assert (found.last_number, found.told) == (9, 5)
+    assert (found.last_number, found.notified_sequence) == (9, 5)
 
 
 def test_of_what_a_hook_says_as_it_refuses_a_message_three_hundred_characters_are_told():

@@ -431,14 +431,14 @@ def test_rollback_by_number_may_lead_to_a_version_that_somebody_said_yes_to():
 
 def test_promote_full_of_what_is_to_serve_first_skips_nothing_as_nothing_is_checked():
     record = answer_request(world(candidate(1), observed=asked(OperatorCommand.PROMOTE_FULL))).record
-    assert (record.operator.in_full, record.ledger) == ("", ())
+    assert (record.operator.promote_full, record.ledger) == ("", ())
 
 
 @pytest.mark.parametrize(("said", "told"), [("it is urgent", "it is urgent"), ("", "skipped by `promote --full`")])
 def test_promote_full_is_told_with_its_reason(said: str, told: str):
     request = replace(asked(OperatorCommand.PROMOTE_FULL)["request"], reason=said)
     record = answer_request(world(active(1), candidate(2), observed={"request": request})).record
-    assert record.operator.in_full == digest(2)
+    assert record.operator.promote_full == digest(2)
     assert [(entry.event, entry.by, entry.reason) for entry in record.ledger] == [(Event.SKIPPED, "ada", told)]
 
 
@@ -469,7 +469,7 @@ def test_an_abort_outranks_a_retry_that_nobody_saw_before_and_asks_nothing_of_on
 @pytest.mark.parametrize(("by", "told"), [("", "Bob <bob@example.com>"), ("ada", "ada")])
 def test_retry_of_what_serves_says_who_asked_for_it(by: str, told: str):
     run = AnalysisRun(
-        AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW, finding=AnalysisPhase.INCONCLUSIVE
+        AnalysisStage.POST, digest(2), 2, fallback=digest(1), started_at=NOW, phase=AnalysisPhase.INCONCLUSIVE
     )
     spec = replace(manual(), retry=Retry(digest(2), 1, by))
     desired = {"retried_by": Source("b" * 40, "Bob <bob@example.com>", NOW, "web: retry v2")}

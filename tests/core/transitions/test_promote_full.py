@@ -105,11 +105,11 @@ def test_is_over_once_promoted():
     world.push("2")
     world.settle()
     in_full(world)
-    assert world.record.operator.in_full == ""
+    assert world.record.operator.promote_full == ""
     world.push("3")
     world.settle()
     assert world.live == "2"
-    assert world.record.run(PRE).finding is AnalysisPhase.RUNNING
+    assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
 
 
 def test_is_over_with_a_new_target():
@@ -119,7 +119,7 @@ def test_is_over_with_a_new_target():
     in_full(world)
     world.push("3")
     world.settle()
-    assert world.record.operator.in_full == ""
+    assert world.record.operator.promote_full == ""
     assert [one.id.rollout for one in world.decide().measurements] == [world.record.numbered(3).rollout]
 
 
@@ -130,10 +130,10 @@ def test_is_over_with_an_abort_and_a_retry_measures():
     in_full(world)
     world.ask(OperatorCommand.ABORT)
     world.settle()
-    assert (world.record.operator.in_full, world.held) == ("", {"2"})
+    assert (world.record.operator.promote_full, world.held) == ("", {"2"})
     world.retry()
     world.settle()
-    assert world.record.run(PRE).finding is AnalysisPhase.RUNNING
+    assert world.record.run(PRE).phase is AnalysisPhase.RUNNING
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -177,7 +177,7 @@ def test_means_nothing_where_nothing_is_on_its_way_or_what_is_there_is_on_hold()
     world.settle()
     measure(world, BAD)
     in_full(world)
-    assert (world.live, world.held, world.record.operator.in_full) == ("1", {"2"}, "")
+    assert (world.live, world.held, world.record.operator.promote_full) == ("1", {"2"}, "")
 
 
 def test_condition_says_that_nothing_was_measured():

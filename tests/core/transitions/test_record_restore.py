@@ -184,7 +184,7 @@ def test_a_position_that_the_record_never_gave_out_takes_nothing_for_told():
     after = acknowledge_ledger(state).record
     assert [entry.sequence for entry in after.ledger] == [10, 11, 12]
     assert [replace(entry, sequence=0) for entry in after.ledger] == [replace(entry, sequence=0) for entry in ENTRIES]
-    assert (after.sequence, after.outbox.told) == (12, 11)
+    assert (after.sequence, after.outbox.notified_sequence) == (12, 11)
     [told] = rollout_events(state.record, after)
     assert (told.reason, told.warning) == ("LedgerAhead", True)
     assert "entry 9" in told.message

@@ -153,14 +153,14 @@ def test_time_of_waiting_for_people_is_added_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("finding", "ending"),
+    ("phase", "ending"),
     [
         (AnalysisPhase.SUCCESSFUL, RolloutOutcome.PROMOTED),
         (AnalysisPhase.FAILED, RolloutOutcome.ROLLED_BACK),
         (AnalysisPhase.INCONCLUSIVE, None),
     ],
 )
-def test_analysis_after_promotion_has_the_last_word(finding: AnalysisPhase, ending: RolloutOutcome | None) -> None:
+def test_analysis_after_promotion_has_the_last_word(phase: AnalysisPhase, ending: RolloutOutcome | None) -> None:
     plan = Plan((Metric("errors", "web"),))
     world = pushed(manual(post_promotion_analysis=plan))
     world.merge()
@@ -168,7 +168,7 @@ def test_analysis_after_promotion_has_the_last_word(finding: AnalysisPhase, endi
     assert world.live == "2"
     assert world.record.rollouts[-1].outcome is None
     world.later(minutes=3)
-    world.measured = tuple(MeasurementResult(one.id, finding, world.now) for one in world.decide().measurements)
+    world.measured = tuple(MeasurementResult(one.id, phase, world.now) for one in world.decide().measurements)
     world.settle()
     last = world.record.rollouts[-1]
     assert (last.outcome, last.finished_at) == (ending, world.now if ending else None)
@@ -277,7 +277,7 @@ def test_how_it_ends_is_not_known_while_traffic_is_on_its_way_back() -> None:
 
 
 def test_what_was_judged_is_done_with_the_verdict() -> None:
-    run = AnalysisRun(AnalysisStage.POST, digest(1), 1, finding=AnalysisPhase.SUCCESSFUL)
+    run = AnalysisRun(AnalysisStage.POST, digest(1), 1, phase=AnalysisPhase.SUCCESSFUL)
     (served,) = note_rollouts(world(active(1), record={"analysis": (run,)})).record.rollouts
     assert served.finished_at == NOW
 

@@ -33,15 +33,15 @@ def limited(world: Simulation, good: int, bad: int) -> None:
 
 
 def history(world: Simulation) -> list[tuple[int, str, AnalysisPhase]]:
-    return [(run.rollout, str(run.stage), run.finding) for run in world.record.analyses.past]
+    return [(run.rollout, str(run.stage), run.phase) for run in world.record.analyses.past]
 
 
 def roll(world: Simulation, *findings: AnalysisPhase) -> None:
     """One version after the other, each with a verdict before promotion."""
-    for finding in findings:
+    for phase in findings:
         world.push(str(world.record.last_version + 1))
         world.settle()
-        measure(world, finding)
+        measure(world, phase)
 
 
 def test_the_last_run_of_each_stage_is_no_history():
@@ -55,17 +55,17 @@ def test_the_last_run_of_each_stage_is_no_history():
 def test_the_newest_five_of_each_kind_are_remembered():
     world = analysed(pre=ONCE)
     roll(world, *[GOOD, BAD] * 7)
-    assert [finding for _, _, finding in history(world)].count(GOOD) == 5
-    assert [finding for _, _, finding in history(world)].count(BAD) == 5
+    assert [phase for _, _, phase in history(world)].count(GOOD) == 5
+    assert [phase for _, _, phase in history(world)].count(BAD) == 5
     assert [rollout for rollout, _, _ in history(world)] == list(range(5, 15))
 
 
-@pytest.mark.parametrize("finding", [BAD, BROKEN, OPEN])
-def test_failed_errors_and_inconclusive_count_as_unsuccessful(finding):
+@pytest.mark.parametrize("phase", [BAD, BROKEN, OPEN])
+def test_failed_errors_and_inconclusive_count_as_unsuccessful(phase):
     world = analysed(pre=ONCE)
     limited(world, good=9, bad=1)
-    roll(world, finding, finding, finding)
-    assert [(rollout, kind) for rollout, _, kind in history(world)] == [(3, finding)]
+    roll(world, phase, phase, phase)
+    assert [(rollout, kind) for rollout, _, kind in history(world)] == [(3, phase)]
 
 
 def test_limit_of_zero_leaves_the_last_run_only():
@@ -103,7 +103,7 @@ def test_every_attempt_at_an_answer_is_remembered():
         measure(world, OPEN)
         world.ask(OperatorCommand.PROMOTE)
         world.settle()
-    assert [(run.attempt, run.finding) for run in world.record.analyses.past] == [(1, OPEN), (2, OPEN)]
+    assert [(run.attempt, run.phase) for run in world.record.analyses.past] == [(1, OPEN), (2, OPEN)]
 
 
 def test_run_that_is_stopped_is_remembered_as_terminated():
@@ -114,7 +114,7 @@ def test_run_that_is_stopped_is_remembered_as_terminated():
     world.push("3")
     world.settle()
     (past,) = world.record.analyses.past
-    assert (past.finding, past.finished_at, past.metrics[0].terminated) == (GOOD, world.now, True)
+    assert (past.phase, past.finished_at, past.metrics[0].terminated) == (GOOD, world.now, True)
 
 
 def test_run_that_never_began_leaves_nothing():
@@ -163,7 +163,7 @@ def test_history_is_quiet():
 
 def test_of_a_run_that_is_over_nobody_remembers_what_was_asked() -> None:
     metric = Metric("errors", "web", query='{"query": "rate"}', success="result < 1", failure="result > 9")
-    run = AnalysisRun(AnalysisStage.PRE, digest(1), 1, started_at=EARLIER, finding=AnalysisPhase.SUCCESSFUL)
+    run = AnalysisRun(AnalysisStage.PRE, digest(1), 1, started_at=EARLIER, phase=AnalysisPhase.SUCCESSFUL)
     after = remember(world(active(1)), replace(run, metrics=(MetricRun(metric),)))
     (past,) = after.record.analyses.past
     assert past.metrics == (MetricRun(Metric("errors", "web")),)

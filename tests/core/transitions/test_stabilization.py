@@ -197,9 +197,9 @@ def test_another_version_that_is_ready_takes_over_from_a_live_one_that_fails():
     assert app.live == "3"
 
 
-def judged(finding: AnalysisPhase, of: int = 2):
+def judged(phase: AnalysisPhase, of: int = 2):
     """Version 2 serves; the analysis after a promotion stands so."""
-    run = AnalysisRun(AnalysisStage.POST, digest(of), of, finding=finding)
+    run = AnalysisRun(AnalysisStage.POST, digest(of), of, phase=phase)
     return world(legacy(1), active(2), record={"analysis": (run,)})
 
 

@@ -149,7 +149,7 @@ def test_a_backend_that_is_down_neither_promotes_nor_fails_until_its_own_limit(w
         assert not web.record.held(web.digest("v2"))
         web.scenario.advance(11)
     assert "answered 503" in reason(web, "aborted")
-    assert run_of(web, PRE).finding is AnalysisPhase.ERROR
+    assert run_of(web, PRE).phase is AnalysisPhase.ERROR
     assert web.record.held(web.digest("v2"))
     assert len(backend.asked) == 3
 
@@ -200,7 +200,7 @@ def test_finished_runs_stay_in_the_status_up_to_the_limits(web: App, backend: Ba
 
 def ends(web: App, rollout: int) -> AnalysisPhase | None:
     run = web.record.run(AnalysisStage.PRE)
-    return run.finding if run and run.rollout == rollout else None
+    return run.phase if run and run.rollout == rollout else None
 
 
 # --- after promotion ---

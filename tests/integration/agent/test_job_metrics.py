@@ -127,7 +127,7 @@ def test_an_agent_that_dies_after_every_write_measures_nothing_twice(world: Scen
     assert measured(web) == ["2.pre.1.sleep-job.0", "2.post.1.sleep-job.0"]
     assert made(web) == 2
     assert "create Job" in agents.done
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: App) -> None:
@@ -137,7 +137,7 @@ def test_an_image_that_cannot_be_had_pauses_and_a_promotion_measures_anew(web: A
     web.push_image("v2")
     web.wait_phase("Paused")
     run = run_of(web)
-    assert run.finding is AnalysisPhase.INCONCLUSIVE
+    assert run.phase is AnalysisPhase.INCONCLUSIVE
     assert "ImagePullBackOff" in run.metrics[0].measurements[-1].message
     wait_ended(web)
     assert (web.live_tag(), web.offered()) == ("v1", False)

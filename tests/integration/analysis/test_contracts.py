@@ -50,14 +50,12 @@ def test_a_value_is_what_the_conditions_say_of_it(name: str, backend: Backend) -
     speaker, number = speaker_of(name), NUMBER.get(name, "result")
     backend.answer = speaker.answering(speaker.value(0.25))
     good = ask(name, backend, success=f"{number} < 0.3")
-    assert good.finding is AnalysisPhase.SUCCESSFUL, good.message
+    assert good.phase is AnalysisPhase.SUCCESSFUL, good.message
     assert good.value.rstrip("…") == json.dumps(speaker.result(0.25))[: len(good.value.rstrip("…"))] != ""
-    assert ask(name, backend, success=f"{number} < 0.2").finding is AnalysisPhase.FAILED
-    assert ask(name, backend, failure=f"{number} > 0.2").finding is AnalysisPhase.FAILED
-    assert ask(name, backend, failure=f"{number} > 0.3").finding is AnalysisPhase.SUCCESSFUL
-    assert (
-        ask(name, backend, success=f"{number} < 0.2", failure=f"{number} > 0.3").finding is AnalysisPhase.INCONCLUSIVE
-    )
+    assert ask(name, backend, success=f"{number} < 0.2").phase is AnalysisPhase.FAILED
+    assert ask(name, backend, failure=f"{number} > 0.2").phase is AnalysisPhase.FAILED
+    assert ask(name, backend, failure=f"{number} > 0.3").phase is AnalysisPhase.SUCCESSFUL
+    assert ask(name, backend, success=f"{number} < 0.2", failure=f"{number} > 0.3").phase is AnalysisPhase.INCONCLUSIVE
 
 
 NOTHING = [(name, case) for name, (_, speaker) in SPEAKERS.items() for case in speaker.nothing]
@@ -68,7 +66,7 @@ def test_no_data_is_inconclusive_whatever_the_conditions(name: str, case: str, b
     backend.answer = speaker_of(name).answering(speaker_of(name).nothing[case])
     for conditions in ({}, {"success": "true"}, {"failure": "true"}):
         found = ask(name, backend, **conditions)
-        assert (found.finding, found.value) == (AnalysisPhase.INCONCLUSIVE, ""), found.message
+        assert (found.phase, found.value) == (AnalysisPhase.INCONCLUSIVE, ""), found.message
         assert found.message.startswith("no data: ")
 
 
@@ -80,7 +78,7 @@ def test_what_the_backend_complains_of_is_an_error(name: str, case: str, backend
     reply = speaker_of(name).errors[case]
     backend.answer = lambda _: reply
     found = ask(name, backend, success="true")
-    assert (found.finding, found.value) == (AnalysisPhase.ERROR, "")
+    assert (found.phase, found.value) == (AnalysisPhase.ERROR, "")
     assert found.message
 
 
@@ -105,7 +103,7 @@ def test_nonsense_and_troubles_are_errors(name: str, trouble: str, backend: Back
     backend.answer = lambda _: TROUBLES[trouble]
     found = ask(name, backend, success="true", failure="true")
     nothing_there = name == "web" and trouble in ("another JSON", "a list", "text")
-    assert found.finding is (AnalysisPhase.INCONCLUSIVE if nothing_there else AnalysisPhase.ERROR), found
+    assert found.phase is (AnalysisPhase.INCONCLUSIVE if nothing_there else AnalysisPhase.ERROR), found
     assert found.message
     assert len(found.message) <= 200
     assert len(backend.asked) <= 4
@@ -115,14 +113,14 @@ def test_nonsense_and_troubles_are_errors(name: str, trouble: str, backend: Back
 def test_a_backend_that_does_not_answer_in_time_is_an_error(name: str, backend: Backend) -> None:
     backend.answer = lambda _: HANG
     found = ask(name, backend, **speaker_of(name).hasty)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "did not answer in time" in found.message
 
 
 def test_an_answer_that_never_ends_is_an_error(backend: Backend) -> None:
     backend.answer = lambda _: TRICKLE
     found = ask("datadog v1", backend, **speaker_of("datadog v1").hasty)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "did not end its answer in time" in found.message
 
 
@@ -130,7 +128,7 @@ def test_an_answer_that_never_ends_is_an_error(backend: Backend) -> None:
 def test_a_backend_that_is_down_is_an_error(name: str, backend: Backend) -> None:
     backend.close()
     found = ask(name, backend)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "cannot be asked" in found.message
 
 
@@ -146,7 +144,7 @@ def test_wrong_credentials_are_an_error_that_does_not_tell_them(name: str, backe
 
     backend.answer = answer
     found = measured(provider, speaker.block(backend.url), wrong)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "you said ***" in found.message
 
 
@@ -163,10 +161,10 @@ def test_a_secret_is_in_nothing_that_is_told(name: str, backend: Backend, caplog
 def test_a_missing_secret_is_an_error_that_names_it(name: str, backend: Backend) -> None:
     provider, speaker = SPEAKERS[name]
     found = measured(provider, speaker.block(backend.url), {})
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert f"shop/{next(iter(speaker.secrets))}" in found.message
     empty = measured(provider, speaker.block(backend.url), {name: {} for name in speaker.secrets})
-    assert empty.finding is AnalysisPhase.ERROR
+    assert empty.phase is AnalysisPhase.ERROR
     assert "has no key" in empty.message
     assert backend.asked == []
 
@@ -183,11 +181,11 @@ def test_certificates_are_verified(name: str, authority: Authority) -> None:
         backend.answer = speaker.answering(speaker.value(0.25))
         block = speaker.block(backend.url)
         stranger = measured(provider, block, speaker.secrets)
-        assert stranger.finding is AnalysisPhase.ERROR
+        assert stranger.phase is AnalysisPhase.ERROR
         assert "certificate" in stranger.message.lower()
         assert backend.asked == []
         known = {**block, "caCert": Path(authority.certificate).read_text()}
-        assert measured(provider, known, speaker.secrets).finding is AnalysisPhase.SUCCESSFUL
-        assert measured(provider, {**block, "insecure": True}, speaker.secrets).finding is AnalysisPhase.SUCCESSFUL
+        assert measured(provider, known, speaker.secrets).phase is AnalysisPhase.SUCCESSFUL
+        assert measured(provider, {**block, "insecure": True}, speaker.secrets).phase is AnalysisPhase.SUCCESSFUL
         broken = measured(provider, {**block, "caCert": "no PEM"}, speaker.secrets)
-        assert broken.finding is AnalysisPhase.ERROR
+        assert broken.phase is AnalysisPhase.ERROR

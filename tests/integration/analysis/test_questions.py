@@ -57,16 +57,16 @@ def test_an_instant_query_is_asked_for_now(backend: Backend) -> None:
 
 def test_a_scalar_is_a_number(backend: Backend) -> None:
     backend.says(scalar("0.5"))
-    assert measured("prometheus", prometheus(backend), success="result == 0.5").finding is AnalysisPhase.SUCCESSFUL
+    assert measured("prometheus", prometheus(backend), success="result == 0.5").phase is AnalysisPhase.SUCCESSFUL
     backend.says(scalar("NaN"))
-    assert measured("prometheus", prometheus(backend), success="true").finding is AnalysisPhase.INCONCLUSIVE
+    assert measured("prometheus", prometheus(backend), success="true").phase is AnalysisPhase.INCONCLUSIVE
 
 
 def test_a_range_query_asks_from_start_to_end_and_leaves_gaps_out(backend: Backend) -> None:
     backend.says(matrix(["1", "NaN", "3"], ["4"]))
     window = {"start": 'now() - duration("10m")', "end": "now - 1m", "step": "30s"}
     found = measured("prometheus", prometheus(backend, rangeQuery=window), success="result[0].all(each, each > 0.0)")
-    assert (found.finding, found.value) == (AnalysisPhase.SUCCESSFUL, "[[1.0, 3.0], [4.0]]")
+    assert (found.phase, found.value) == (AnalysisPhase.SUCCESSFUL, "[[1.0, 3.0], [4.0]]")
     assert backend.asked[0].path == "/prefix/api/v1/query_range"
     window_asked = {key: float(value) for key, value in backend.asked[0].query.items() if key != "query"}
     assert window_asked == {"start": UNTIL - 600, "end": UNTIL - 60, "step": 30}
@@ -77,7 +77,7 @@ def test_a_range_without_points_is_no_data(series: tuple[list[str], ...], backen
     backend.says(matrix(*series))
     window = {"start": "now - 5m", "step": "30s"}
     found = measured("prometheus", prometheus(backend, rangeQuery=window), success="true")
-    assert found.finding is AnalysisPhase.INCONCLUSIVE
+    assert found.phase is AnalysisPhase.INCONCLUSIVE
 
 
 def test_a_token_is_fetched_with_the_credentials_of_the_client(backend: Backend) -> None:
@@ -96,9 +96,9 @@ def test_a_token_is_fetched_with_the_credentials_of_the_client(backend: Backend)
         "scopes": ["read", "all"],
     }
     block = prometheus(backend, authentication={"oauth2": client})
-    assert measured("prometheus", block, {"oauth": {"key": "k3y-123\n"}}).finding is AnalysisPhase.SUCCESSFUL
+    assert measured("prometheus", block, {"oauth": {"key": "k3y-123\n"}}).phase is AnalysisPhase.SUCCESSFUL
     backend.answer = lambda asked: Reply({"error": "invalid_client"}, 401)
-    assert measured("prometheus", block, {"oauth": {"key": "k3y-123"}}).finding is AnalysisPhase.ERROR
+    assert measured("prometheus", block, {"oauth": {"key": "k3y-123"}}).phase is AnalysisPhase.ERROR
     backend.answer = lambda asked: (
         Reply({"access_token": "t0k3n-456"})
         if asked.path == "/token"
@@ -114,28 +114,26 @@ def test_a_token_is_fetched_with_the_credentials_of_the_client(backend: Backend)
 def test_a_body_is_sent_as_written(method: str, backend: Backend) -> None:
     backend.says({"ok": True})
     written = {"url": backend.url, "method": method, "jsonBody": {"of": ["{{secret:metrics/token}}"]}}
-    assert (
-        measured("web", written, {"metrics": {"token": KEY}}, success="result.ok").finding is AnalysisPhase.SUCCESSFUL
-    )
+    assert measured("web", written, {"metrics": {"token": KEY}}, success="result.ok").phase is AnalysisPhase.SUCCESSFUL
     assert (backend.asked[0].method, backend.asked[0].json()) == (method, {"of": [KEY]})
     assert backend.asked[0].headers["content-type"] == "application/json"
     plain = {"url": backend.url, "method": method, "body": "of=web"}
-    assert measured("web", plain, success="result.ok").finding is AnalysisPhase.SUCCESSFUL
+    assert measured("web", plain, success="result.ok").phase is AnalysisPhase.SUCCESSFUL
     assert backend.asked[1].body == b"of=web"
 
 
 def test_without_a_path_the_condition_is_over_the_whole_body(backend: Backend) -> None:
     backend.says({"data": {"ok": True, "rate": 0.95}, "alerts": []})
     condition = "result.data.ok && result.data.rate >= 0.9 && size(result.alerts) == 0"
-    assert measured("web", {"url": backend.url}, success=condition).finding is AnalysisPhase.SUCCESSFUL
+    assert measured("web", {"url": backend.url}, success=condition).phase is AnalysisPhase.SUCCESSFUL
 
 
 def test_a_field_that_is_missing_is_no_data(backend: Backend) -> None:
     backend.says({"data": {"ok": True, "rate": None}})
-    assert measured("web", {"url": backend.url}, success="result.data.rating > 1").finding is AnalysisPhase.INCONCLUSIVE
-    assert measured("web", {"url": backend.url}, success="result.data.rate > 1").finding is AnalysisPhase.INCONCLUSIVE
+    assert measured("web", {"url": backend.url}, success="result.data.rating > 1").phase is AnalysisPhase.INCONCLUSIVE
+    assert measured("web", {"url": backend.url}, success="result.data.rate > 1").phase is AnalysisPhase.INCONCLUSIVE
     backend.says({"data": {"ok": True}})
-    assert measured("web", {"url": backend.url}, success="result.data.ok > 1").finding is AnalysisPhase.ERROR
+    assert measured("web", {"url": backend.url}, success="result.data.ok > 1").phase is AnalysisPhase.ERROR
 
 
 def test_a_path_that_finds_several_gives_a_list(backend: Backend) -> None:
@@ -152,17 +150,17 @@ def test_a_redirect_is_followed_on_the_same_host_only(backend: Backend) -> None:
             Reply(status=302, headers={"Location": moved[asked.path]}) if asked.path in moved else Reply({"ok": True})
         )
         headers = [{"key": "Authorization", "value": "Bearer x"}]
-        assert measured("web", {"url": f"{backend.url}/", "headers": headers}).finding is AnalysisPhase.SUCCESSFUL
+        assert measured("web", {"url": f"{backend.url}/", "headers": headers}).phase is AnalysisPhase.SUCCESSFUL
         assert backend.asked[1].headers["authorization"] == "Bearer x"
         found = measured("web", {"url": f"{backend.url}/there", "headers": headers})
-        assert found.finding is AnalysisPhase.ERROR
+        assert found.phase is AnalysisPhase.ERROR
         assert f"redirects to {elsewhere.url}" in found.message
         assert elsewhere.asked == []
 
 
 def test_what_a_filled_in_secret_breaks_is_said_without_it(backend: Backend) -> None:
     found = measured("web", {"url": "{{secret:metrics/url}}"}, {"metrics": {"url": "ftp://hidden.example"}})
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "url: must be an address" in found.message
     assert "hidden" not in found.message
 
@@ -181,7 +179,7 @@ def test_datadog_is_asked_for_the_interval(backend: Backend) -> None:
 def test_the_address_of_datadog_may_be_in_its_secret(backend: Backend) -> None:
     backend.says(DATADOG.value(1))
     secret = {"own": {**DATADOG.secrets["datadog"], "address": backend.url}}
-    assert measured("datadog", {"query": "q", "secretRef": {"name": "own"}}, secret).finding is AnalysisPhase.SUCCESSFUL
+    assert measured("datadog", {"query": "q", "secretRef": {"name": "own"}}, secret).phase is AnalysisPhase.SUCCESSFUL
 
 
 def test_datadog_v2_makes_one_value_of_several_queries(backend: Backend) -> None:
@@ -286,7 +284,7 @@ def test_the_agents_own_aws_credentials_are_found_where_aws_puts_them(
 def test_new_relic_is_asked_for_the_account_of_the_secret(backend: Backend) -> None:
     backend.says(rows({"a": 1}, {"a": 2}))
     found = measured("newRelic", NEW_RELIC.block(backend.url), NEW_RELIC.secrets, success="result[1].a == 2")
-    assert found.finding is AnalysisPhase.SUCCESSFUL
+    assert found.phase is AnalysisPhase.SUCCESSFUL
     assert backend.asked[0].json()["variables"] == {"id": 42, "nrql": "FROM Transaction SELECT average(x) AS rate"}
     wrong = {"newrelic": {"personal-api-key": KEY, "account-id": "mine"}}
     assert "account-id" in measured("newRelic", NEW_RELIC.block(backend.url), wrong).message
@@ -295,7 +293,7 @@ def test_new_relic_is_asked_for_the_account_of_the_secret(backend: Backend) -> N
 def test_graphite_is_asked_for_json_whatever_is_written(backend: Backend) -> None:
     backend.says(GRAPHITE.value(1))
     block = {"address": backend.url, "query": "target=a(\n  b)&from=-1h&format=png"}
-    assert measured("graphite", block).finding is AnalysisPhase.SUCCESSFUL
+    assert measured("graphite", block).phase is AnalysisPhase.SUCCESSFUL
     assert backend.asked[0].query == {"target": "a( b)", "from": "-1h", "format": "json"}
 
 
@@ -312,7 +310,7 @@ def test_prometheus_on_aws_is_asked_with_a_signature(backend: Backend, no_aws: p
     no_aws.setenv("AWS_SECRET_ACCESS_KEY", "env-secret")
     backend.says(vector("1"))
     block = {**prometheus(backend), "query": "a + b", "authentication": {"sigv4": {"region": "eu-central-1"}}}
-    assert measured("prometheus", block).finding is AnalysisPhase.SUCCESSFUL
+    assert measured("prometheus", block).phase is AnalysisPhase.SUCCESSFUL
     authorization = backend.asked[0].headers["authorization"]
     assert "Credential=ENV/20261121/eu-central-1/aps/aws4_request, SignedHeaders=host;x-amz-date" in authorization
     assert len(authorization.rpartition("Signature=")[2]) == len(hashlib.sha256().hexdigest())
@@ -336,7 +334,7 @@ def test_a_secret_that_a_backend_repeats_is_hidden_also_where_texts_are_cut(back
     backend.says(body.encode(), status)
     asked = {"url": backend.url, "authentication": {"bearer": {"token": "{{secret:metrics/token}}"}}}
     found = measured("web", asked, {"metrics": {"token": TOKEN}})
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert TOKEN[:8] not in found.message
 
 
@@ -344,7 +342,7 @@ def test_a_secret_that_stands_where_a_number_belongs_is_hidden(backend: Backend)
     backend.says(vector(TOKEN * 2))
     asked = prometheus(backend, authentication={"bearer": {"token": "{{secret:metrics/token}}"}})
     found = measured("prometheus", asked, {"metrics": {"token": TOKEN * 2}})
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert TOKEN[:8] not in found.message
 
 

@@ -112,7 +112,7 @@ def test_a_gate_that_is_as_wanted_already_is_left_alone(cli: Cli, gated: App) ->
     shown = cli("gate", "open", str(gated.key), "--author", "Bob <bob@example.com>")
     assert "gate release (confirm-promotion) is open already, by Ada <ada@example.com>" in shown
     gated.scenario.wait_idle()
-    assert gated.told().count("gate-opened") == 1
+    assert gated.ledger_events().count("gate-opened") == 1
 
 
 def test_explain_advises_nothing_about_pods_that_are_not_wanted_yet(cli: Cli, web: App) -> None:

@@ -63,7 +63,7 @@ def test_history_has_every_entry_of_the_ledger(cli: Cli, web: App) -> None:
     assert "promoted" in shown
     assert "v1" in shown
     entries = cli.json("history", str(web.key))["entries"]
-    assert [entry["event"] for entry in reversed(entries)] == web.told()
+    assert [entry["event"] for entry in reversed(entries)] == web.ledger_events()
     assert cli.json("history", str(web.key), "--limit", "1")["entries"] == entries[:1]
 
 

@@ -63,7 +63,7 @@ def test_abort_without_an_agent_is_told_in_the_ledger_by_the_next_one(cli: Cli, 
     web.wait_told()
     web.scenario.stop()
     assert cli.json("abort", str(web.key), "-r", "wrong", *ALONE)["apps"][0]["byAgent"] is False
-    assert "aborted" not in web.told()
+    assert "aborted" not in web.ledger_events()
     web.scenario.start()
     web.wait_told("aborted")
 
@@ -89,7 +89,7 @@ def test_an_offline_rollback_without_agent_and_git_moves_traffic_and_loses_nothi
     world.start()
     promoted.wait_primary("v1")
     promoted.wait_told("rolled-back")
-    assert promoted.told().count("rolled-back") == 1
+    assert promoted.ledger_events().count("rolled-back") == 1
     assert promoted.ledger()[-1]["Reason"] == "errors" or "errors" in str(promoted.ledger())
     promoted.wait_phase("Held")
 
@@ -132,7 +132,7 @@ def test_an_offline_rollback_beside_a_running_agent_moves_traffic_once(cli: Cli,
     assert promoted.live_tag() == "v1"
     promoted.wait_primary("v1")
     promoted.wait_told("rolled-back")
-    assert promoted.told().count("rolled-back") == 1
+    assert promoted.ledger_events().count("rolled-back") == 1
 
 
 def test_an_offline_rollback_to_what_is_live_changes_nothing(cli: Cli, promoted: App) -> None:

@@ -113,7 +113,7 @@ def test_all_the_agent_does_is_allowed(agent: Scene) -> None:
     agent.do(DeleteReplicaSet(replica_set_name(agent.app, one.digest), one.digest, "told to"))
     metadata = PodMetadata((("role", "active"),))
     agent.do(create(two, number=2, repair=True, metadata=metadata))
-    agent.until(lambda seen: any(each.undressed for each in seen.replica_sets))
+    agent.until(lambda seen: any(each.pods_outdated for each in seen.replica_sets))
     agent.do(SyncPodMetadata(two.digest, 2, metadata))
     begun = Record(operator=OperatorState(restart=Restart(datetime.now(UTC), 1, begun=True)))
     (pod,) = agent.observe(record=begun).pods or ()
@@ -159,7 +159,7 @@ def test_a_job_is_measured_by_and_ended(agent: Scene) -> None:
     agent.do(ApplyApp())
     lab = Lab(agent)
     lab.measure(record(metric()))
-    assert lab.result(record(metric())).finding is AnalysisPhase.SUCCESSFUL
+    assert lab.result(record(metric())).phase is AnalysisPhase.SUCCESSFUL
     lab.measure(record(metric(), metric(FOR_EVER, name="slow")))
     lab.wait_live(2)
     lab.measure(Record(epoch="e1"))

@@ -14,7 +14,7 @@ from gitops_bg.core.model.version import Color, Source, Stage, Version
 from gitops_bg.repo.read.markers import markers_in
 from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.write.commits import blob_id
-from gitops_bg.repo.write.messages import Movement, asking, one_line, telling, trailers
+from gitops_bg.repo.write.messages import Movement, asking, ledger_message, one_line, trailers
 from gitops_bg.repo.write.promotion import PrimaryChange
 from gitops_bg.spec.app.primary import render_primary
 from gitops_bg.spec.manifests.configuration import Configuration, configuration_of
@@ -59,13 +59,13 @@ def test_long_and_unprintable_text_becomes_one_short_line() -> None:
 def test_every_event_has_words_in_both_kinds_of_commit(event: Event) -> None:
     movement = Movement(app=WEB, event=event, to_version=2, to_digest="v1:abcdef0123456789")
     assert asking(movement, "prod").startswith("web: ")
-    told = telling([movement], "prod").splitlines()
+    told = ledger_message([movement], "prod").splitlines()
     assert told[0].endswith("v2 (abcdef0123) [prod]")
     assert told[-3:] == trailers(movement)
 
 
 def test_an_event_without_versions_reads_well() -> None:
-    told = telling([Movement(app=WEB, event=Event.SUSPENDED, by="ada", reason="incident 12")], "prod")
+    told = ledger_message([Movement(app=WEB, event=Event.SUSPENDED, by="ada", reason="incident 12")], "prod")
     assert told.startswith("web: suspended [prod]\n\nReason: incident 12\n\nBg-App: shop/web\n")
 
 

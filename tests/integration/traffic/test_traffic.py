@@ -198,7 +198,7 @@ def test_L6_G7_no_request_fails_and_none_goes_astray_whatever_write_the_agent_di
         n = tell_for_every_n(on.web, first="v0", after_each=judge)
         print(f"{len(on.load)} requests, {n} stories")
         on.web.wait_told()
-        assert [event for event in on.web.told() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * n
+        assert [event for event in on.web.ledger_events() if event in SWITCHES] == SWITCHES[:1] + SWITCHES[1:] * n
         assert n > 15
         assert len(on.load) > 2000
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, tell
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
@@ -77,7 +77,7 @@ def promote(
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
         waits = [gate.reason for gate in shut_after_commit(world, candidate)]
         told = _ASKED[asked] if asked else ""
-        return tell(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
+        return report_proposal(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
 
 
 def _is_paused(world: World) -> bool:

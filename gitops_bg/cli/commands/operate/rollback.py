@@ -11,7 +11,7 @@ import typer
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.offline import Offline
 from gitops_bg.cli.edits.old_primary import version_in
-from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, tell
+from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound
 from gitops_bg.cli.options.options import App, AppOptions, ClusterOptions, CommitOptions, PatienceOptions
 from gitops_bg.cli.session.connect import access
@@ -88,7 +88,7 @@ def _through_git(session: Session, kube: ClusterOptions, app: AppKey, asked: _As
     proposed = propose(session, output, change)
     if asked.wait and not proposed.branch:
         wait_for_traffic(session, kube, app, version.digest, asked.patience.timeout)
-    code = tell(output, proposed, change, settings.branch, changes=changed_by(facts, change))
+    code = report_proposal(output, proposed, change, settings.branch, changes=changed_by(facts, change))
     if proposed.branch:
         output.line(f"or, if it cannot wait: gitops-bg rollback {app} --offline", "yellow")
     return code

@@ -17,10 +17,10 @@ def pre_promotion(world: World, version: Version) -> GateResult | None:
     plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
     if plan is None or not world.record.routing.traffic:
         return None
-    if world.record.operator.in_full == version.digest:
+    if world.record.operator.promote_full == version.digest:
         return GateResult(GateKind.ANALYSIS, True, f"{AnalysisStage.PRE.called}: {SKIPPED}")
     if run and run.started_at and (run.digest, run.rollout) == (version.digest, version.rollout):
-        return _finding(run, world.spec.app)
+        return _verdict(run, world.spec.app)
     begins = plan.unknown or _begins(world, version)
     return GateResult(GateKind.ANALYSIS, False, f"{AnalysisStage.PRE.called}: {begins}")
 
@@ -30,13 +30,13 @@ def live_verdict(world: World, _: Version | None) -> GateResult | None:
     run = world.record.run(AnalysisStage.POST)
     if run is None or not (run.running or run.paused) or run.digest != world.record.routing.traffic:
         return None
-    return _finding(run, world.spec.app) if run.started_at else _not_begun(world, run)
+    return _verdict(run, world.spec.app) if run.started_at else _not_begun(world, run)
 
 
 def live_version_judged(world: World, version: Version) -> GateResult | None:
     """Nothing takes the place of a version that is still being judged."""
     verdict = live_verdict(world, version)
-    if verdict is None or world.record.operator.in_full == version.digest:
+    if verdict is None or world.record.operator.promote_full == version.digest:
         return None
     return GateResult(GateKind.ANALYSIS, False, f"of what serves now: {verdict.reason}", verdict.until)
 
@@ -62,11 +62,11 @@ def _not_begun(world: World, run: AnalysisRun) -> GateResult:
     return GateResult(GateKind.ANALYSIS, False, f"{title}: {reason}", None if unknown else arrived_at(world))
 
 
-def _finding(run: AnalysisRun, app: AppKey) -> GateResult:
+def _verdict(run: AnalysisRun, app: AppKey) -> GateResult:
     title = run.stage.called
     if run.running:
         return GateResult(GateKind.ANALYSIS, False, f"{title}: {run}", ends_at(run))
     if run.paused:
         reason = f"{title} inconclusive: {why(run)}; `gitops-bg promote {app}` measures anew"
         return GateResult(GateKind.ANALYSIS, False, reason)
-    return GateResult(GateKind.ANALYSIS, not run.bad, f"{title} {run.finding.lower()}: {why(run)}")
+    return GateResult(GateKind.ANALYSIS, not run.bad, f"{title} {run.phase.lower()}: {why(run)}")

@@ -106,14 +106,14 @@ def _drop_unknown(world: World) -> World:
 
 def _queue_entries(world: World) -> World:
     record = world.record
-    if record.outbox.told == record.sequence or not any(listeners(world)):
+    if record.outbox.notified_sequence == record.sequence or not any(listeners(world)):
         return world
     phase = flagger_phase(world)
     for entry in record.ledger:
         # That a hook takes nothing is not told to it, nor to others: that would never end.
-        if entry.sequence > record.outbox.told and entry.event is not Event.HOOK_UNDELIVERED:
+        if entry.sequence > record.outbox.notified_sequence and entry.event is not Event.HOOK_UNDELIVERED:
             world = _queue_entry(world, entry, phase)
-    return world.with_part(replace(world.record.outbox, told=record.sequence))
+    return world.with_part(replace(world.record.outbox, notified_sequence=record.sequence))
 
 
 def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
@@ -152,7 +152,7 @@ def _sentence(entry: LedgerEntry) -> str:
 
 def _queue_phase(world: World) -> World:
     """A change of phase is news, too."""
-    phase, before = str(phase_of(world)), world.record.outbox.told_phase
+    phase, before = str(phase_of(world)), world.record.outbox.notified_phase
     hooks = tuple(hooks_of(world, HookType.EVENT))
     if not hooks or phase == before:
         return world
@@ -162,7 +162,7 @@ def _queue_phase(world: World) -> World:
         digest = version.digest if version else ""
         severity = Severity.ERROR if phase == Phase.DEGRADED else Severity.INFO
         world = _queue(world, hook, flagger_phase(world), digest, message, severity)
-    return world.with_part(replace(world.record.outbox, told_phase=phase))
+    return world.with_part(replace(world.record.outbox, notified_phase=phase))
 
 
 def _queue_awaited(world: World) -> World:

@@ -30,8 +30,10 @@ def _counting_from(record: Record, last: int) -> Record:
     has; so nothing is taken for told. What Git has word for word it does not take twice (``repo.write.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
-    told = last + sum(entry.sequence <= record.outbox.told for entry in record.ledger)
-    return replace(record, sequence=last + len(waiting), ledger=waiting, outbox=replace(record.outbox, told=told))
+    told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
+    return replace(
+        record, sequence=last + len(waiting), ledger=waiting, outbox=replace(record.outbox, notified_sequence=told)
+    )
 
 
 def restore_memory(world: World) -> World:

@@ -22,15 +22,15 @@ def promote_full(world: World, request: Request) -> World:
         return world
     if version is None:
         return skip_verdict(world, request.by)
-    if world.record.operator.in_full == version.digest:
+    if world.record.operator.promote_full == version.digest:
         return world
-    world = world.with_part(replace(world.record.operator, in_full=version.digest))
+    world = world.with_part(replace(world.record.operator, promote_full=version.digest))
     return world.noting(Event.SKIPPED, to=version, by=request.by, reason=request.reason or SKIPPED)
 
 
 def end_full(world: World) -> World:
     """Forget it once its version serves, or is not on its way any more."""
-    version = world.record.version(world.record.operator.in_full)
-    if not world.record.operator.in_full or (version and is_in_flight(world, version)):
+    version = world.record.version(world.record.operator.promote_full)
+    if not world.record.operator.promote_full or (version and is_in_flight(world, version)):
         return world
-    return world.with_part(replace(world.record.operator, in_full=""))
+    return world.with_part(replace(world.record.operator, promote_full=""))

@@ -38,7 +38,7 @@ def begin_runs(world: World) -> World:
 
 def await_verdict(world: World, to: Version, origin: Version | None, switch_kind: SwitchKind) -> World:
     """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
-    is_judged = plan_of(world, POST) is not None and world.record.operator.in_full != to.digest
+    is_judged = plan_of(world, POST) is not None and world.record.operator.promote_full != to.digest
     if switch_kind is not SwitchKind.PROMOTION or origin is None or not is_judged:
         return world
     return _with_run(world, AnalysisRun(POST, to.digest, to.rollout, fallback=origin.digest))
@@ -83,7 +83,7 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
         )
         return bool(leaves) or plan_of(world, POST) is None
     ended = world.record.routing.traffic == run.digest or version.retiring
-    return ended or plan_of(world, PRE) is None or world.record.operator.in_full == run.digest
+    return ended or plan_of(world, PRE) is None or world.record.operator.promote_full == run.digest
 
 
 def _begin_pre(world: World) -> World:
@@ -94,7 +94,7 @@ def _begin_pre(world: World) -> World:
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
         return world
-    if world.record.operator.in_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
+    if world.record.operator.promote_full == version.digest or not has_passed(world, version, HookType.PRE_ROLLOUT):
         return world
     run = world.record.run(PRE)
     if run and (run.digest, run.rollout) == (version.digest, version.rollout) and run.started_at:
@@ -169,8 +169,8 @@ def _conclude(world: World, run: AnalysisRun) -> World:
     version = world.record.version(run.digest)
     if run.running or version is None:
         return world
-    reason = f"{run.stage.called} {run.finding.lower()}: {why(run)}"
-    if run.finding is AnalysisPhase.SUCCESSFUL:
+    reason = f"{run.stage.called} {run.phase.lower()}: {why(run)}"
+    if run.phase is AnalysisPhase.SUCCESSFUL:
         world = world.noting(Event.ANALYSED, to=version, reason=reason)
         return _let_fallback_go(world, run) if run.stage is POST else world
     if run.paused:

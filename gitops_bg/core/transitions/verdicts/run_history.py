@@ -31,7 +31,7 @@ def forget_runs(world: World) -> World:
     room = {True: world.spec.successful_run_history_limit, False: world.spec.unsuccessful_run_history_limit}
     characters, kept = MOST_CHARACTERS, []
     for run in reversed(world.record.analyses.past):
-        good = run.finding is AnalysisPhase.SUCCESSFUL
+        good = run.phase is AnalysisPhase.SUCCESSFUL
         characters -= _size(run)
         if world.record.version(run.digest) is None or room[good] <= 0 or characters < 0:
             continue

@@ -105,7 +105,7 @@ def test_server_that_fails_now_and_then_delays_and_loses_nothing(
         web.wait_live("v2")
         web.wait_told("promoted")
     seen.assert_traffic_was_safe("web")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_watches_that_end_and_history_that_is_gone_are_no_trouble(web: App, own_sandbox: SandboxCluster) -> None:
@@ -139,7 +139,7 @@ def test_answer_that_is_lost_does_not_repeat_a_switch(web: App, own_sandbox: San
     web.wait_live("v2")
     web.wait_told("promoted")
     assert lost == ["web"]
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_slow_server_delays_one_call_not_the_other_apps(world: Scenario, own_sandbox: SandboxCluster) -> None:

@@ -15,20 +15,20 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 @pytest.mark.parametrize(("ahead", "noteworthy"), [(0, 0), (4, 0), (60, 60), (-3, 0), (-60, -59)])
 def test_skew_is_read_off_the_date_of_an_answer(ahead: int, noteworthy: int) -> None:
     skew = Skew(lambda: NOW)
-    skew.heard(format_datetime(NOW + timedelta(seconds=ahead), usegmt=True), NOW)
+    skew.observe(format_datetime(NOW + timedelta(seconds=ahead), usegmt=True), NOW)
     assert skew.noteworthy == noteworthy
 
 
 @pytest.mark.parametrize("date", [None, "", "yesterday", "Sun, 01 Mar 2026 12:00:00 -0000"])
 def test_a_date_that_is_none_says_nothing(date: str | None) -> None:
     skew = Skew(lambda: NOW)
-    skew.heard(date, NOW)
+    skew.observe(date, NOW)
     assert skew.seconds == 0
 
 
 def test_a_slow_answer_is_no_skew() -> None:
     skew = Skew(lambda: NOW)
-    skew.heard(format_datetime(NOW - timedelta(seconds=20), usegmt=True), NOW - timedelta(seconds=30))
+    skew.observe(format_datetime(NOW - timedelta(seconds=20), usegmt=True), NOW - timedelta(seconds=30))
     assert skew.seconds == 0
 
 

@@ -41,7 +41,7 @@ def test_deletion_by_hand_is_no_outage_no_entry_and_no_new_number(either: Scenar
     web.wait_offered("v3")
     web.wait_told()
     either.wait_idle()
-    before, numbers, told, uid = _uids(web), _numbers(web), web.told(), web.object()["metadata"]["uid"]
+    before, numbers, told, uid = _uids(web), _numbers(web), web.ledger_events(), web.object()["metadata"]["uid"]
 
     # kubectl waits for ever for the deletion of what is made anew between two of its looks.
     command = ("delete", "bgd", "web", "-n", either.namespace, f"--cascade={cascade}", "--wait=false")
@@ -56,7 +56,7 @@ def test_deletion_by_hand_is_no_outage_no_entry_and_no_new_number(either: Scenar
     either.wait_idle()
     assert _uids(web) == before
     assert _numbers(web) == numbers
-    assert web.told() == told
+    assert web.ledger_events() == told
     assert web.live_tag() == "v2"
     web.merge_offer()
     web.wait_live("v3")

@@ -50,7 +50,7 @@ def test_folder_that_leaves_with_deletion_policy_delete_takes_everything_along(w
     web.scenario.publish("Remove web", {web.folder: None})
 
     web.wait(lambda: _is_gone(web), "everything is gone")
-    web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
+    web.wait(lambda: web.ledger_events()[-1] == "deleted", "the ledger says so")
 
 
 def test_policy_that_comes_with_the_deletion_itself_does_not_count(web: App) -> None:
@@ -74,7 +74,7 @@ def test_app_that_was_deleted_and_added_again_begins_anew_with_its_numbers(web: 
     web.scenario.wait_idle()
     web.scenario.publish("Remove web", {web.folder: None})
     web.wait(lambda: _is_gone(web), "everything is gone")
-    web.wait(lambda: web.told()[-1] == "deleted", "the ledger says so")
+    web.wait(lambda: web.ledger_events()[-1] == "deleted", "the ledger says so")
 
     web.add("v3")
 

@@ -118,4 +118,4 @@ def test_agent_that_starts_anew_goes_on_with_it(web: App) -> None:
     recheck(web)
     web.wait(lambda: not before & uids(web, "v1") or recheck(web), "all are new")
     web.wait_told("restarted")
-    assert web.told().count("restarted") == 1
+    assert web.ledger_events().count("restarted") == 1

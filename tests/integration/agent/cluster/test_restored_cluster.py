@@ -26,16 +26,16 @@ def test_the_agent_follows_main_again_after_a_restore_and_the_ledger_misses_no_s
         web.promote("v2")
         backup = faults.backup()
         web.promote("v3")
-        told = web.told()
+        told = web.ledger_events()
 
         faults.restore(backup)
         assert web.live_tag() == "v2"
 
         web.wait_live("v3")
         web.wait_phase("Healthy")
-        web.wait(lambda: len(web.told()) > len(told), "the ledger says so")
+        web.wait(lambda: len(web.ledger_events()) > len(told), "the ledger says so")
         web.wait_told()
-        assert web.told() == [*told, "promoted"]
+        assert web.ledger_events() == [*told, "promoted"]
         assert web.selected("web-preview") == web.selected()
         web.promote("v4")
         assert agent is world.agent
@@ -52,7 +52,7 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
         web.wait_phase("Healthy")
         cluster.control_plane.backup(tmp_path / "backup")
         web.promote("v3")
-        told, newest = web.told(), _newest(cluster)
+        told, newest = web.ledger_events(), _newest(cluster)
 
         cluster.control_plane.restore(tmp_path / "backup")
         assert _newest(cluster) < newest, "the versions went back"
@@ -60,13 +60,13 @@ def test_the_same_after_a_restore_of_a_real_etcd(own_control_plane: ControlPlane
         with Movements(web) as moved:
             web.wait(lambda: web.live_tag() == "v3", "v3 is live again", PATIENCE)
             web.wait(lambda: web.phase() == "Healthy", "it is healthy", PATIENCE)
-            web.wait(lambda: len(web.told()) > len(told), "the ledger says so", PATIENCE)
+            web.wait(lambda: len(web.ledger_events()) > len(told), "the ledger says so", PATIENCE)
             web.wait_told()
-        assert web.told() == [*told, "promoted"]
+        assert web.ledger_events() == [*told, "promoted"]
         assert set(moved.seen) <= {web.digest("v3")[3:13]}, "it goes nowhere else"
 
         web.promote("v4")
-        assert web.told()[-1] == "promoted"
+        assert web.ledger_events()[-1] == "promoted"
         _select_by_hand(web, web.digest("v1")[3:13])
         web.wait_live("v4")
         assert agent is world.agent

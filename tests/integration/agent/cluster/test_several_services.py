@@ -42,7 +42,7 @@ def test_both_are_made_move_together_and_come_back_together(web: App) -> None:
     web.revert(promotion)
     wait_both(web, "v1")
     web.wait_told("rolled-back")
-    assert [web.told().count(event) for event in ("deployed", "promoted", "rolled-back")] == [1, 1, 1]
+    assert [web.ledger_events().count(event) for event in ("deployed", "promoted", "rolled-back")] == [1, 1, 1]
 
 
 def test_each_is_repaired(web: App) -> None:
@@ -76,13 +76,13 @@ def test_agent_that_dies_between_the_two_writes_is_followed_by_one_that_finishes
     web.merge_offer()
     one, two = (web.versions()[tag].digest for tag in ("v1", "v2"))
     web.wait(lambda: selected(web) == [two, one], "one has moved, the other has not")
-    assert "promoted" not in web.told()
+    assert "promoted" not in web.ledger_events()
     assert web.record.routing.traffic == web.digest("v1")
     web.scenario.restart()
 
     wait_both(web, "v2")
     web.wait_told("promoted")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_service_that_app_yaml_renames_is_followed_for_a_whole_delay_and_then_said(web: App) -> None:

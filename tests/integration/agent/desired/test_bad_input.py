@@ -57,7 +57,7 @@ def test_bad_file_of_an_app_is_its_condition_and_its_ledger_entry_and_nobody_els
         broken.wait_told("invalid")
         assert f"apps/shop/{broken_app}/" in broken.ledger()[-1]["Reason"]
         web.wait_told("deployed")
-        assert "invalid" not in web.told()
+        assert "invalid" not in web.ledger_events()
 
 
 BROKEN_TARGETS = {

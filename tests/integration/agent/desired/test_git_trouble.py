@@ -90,7 +90,7 @@ def test_ledger_of_what_happened_without_git_survives_a_restart(web: App) -> Non
     world.wake()
 
     web.wait_told("rolled-back")
-    assert web.told().count("rolled-back") == 1
+    assert web.ledger_events().count("rolled-back") == 1
 
 
 def test_slow_remote_does_not_keep_live_objects_waiting(web: App) -> None:
@@ -145,12 +145,12 @@ def test_branch_that_is_deleted_is_an_unreachable_remote_not_the_end_of_all_apps
 def test_state_branch_that_is_deleted_is_written_on_and_traffic_never_notices(web: App) -> None:
     web.promote("v2")
     world = web.scenario
-    before = web.told()
+    before = web.ledger_events()
 
     world.remote.delete_branch(STATE_BRANCH)
     web.promote("v3")
 
-    assert web.told() == [*before, "candidate", "promoted"]
+    assert web.ledger_events() == [*before, "candidate", "promoted"]
 
 
 def test_mirror_that_is_damaged_is_cloned_again(web: App) -> None:

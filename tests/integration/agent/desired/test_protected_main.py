@@ -67,7 +67,7 @@ def test_emergency_rollback_moves_traffic_and_shows_diverged_until_it_is_merged(
     web.wait_condition("Diverged", "False")
     web.wait_told("converged")
     assert web.live_tag() == "v1"
-    assert web.told().count("rolled-back") == 1
+    assert web.ledger_events().count("rolled-back") == 1
 
 
 def test_reverted_target_moves_traffic_and_is_offered(web: App) -> None:

@@ -62,7 +62,7 @@ def test_what_is_promoted_is_what_was_checked_even_if_the_target_moved_on(web: A
 
     web.wait_live("v2")
     web.wait_offered("v3")
-    assert web.told().count("promoted") <= 1
+    assert web.ledger_events().count("promoted") <= 1
     web.merge_offer()
     web.wait_live("v3")
     web.wait_told("promoted", times=2)
@@ -121,7 +121,7 @@ def test_fifty_pushes_in_one_go_end_with_the_newest_live(web: App) -> None:
 
     web.wait_live("v1.49")
     web.wait_told("promoted")
-    assert web.told().count("promoted") == 1
+    assert web.ledger_events().count("promoted") == 1
 
 
 def test_many_apps_changed_in_one_commit_are_all_switched(world: Scenario) -> None:
@@ -139,4 +139,4 @@ def test_many_apps_changed_in_one_commit_are_all_switched(world: Scenario) -> No
     for app in apps:
         app.wait_live("v2")
         app.wait_told("promoted")
-        assert app.told().count("promoted") == 1
+        assert app.ledger_events().count("promoted") == 1

@@ -59,7 +59,7 @@ def test_a_ledger_that_is_refused_is_said_and_hardly_tried_and_written_when_it_m
     web.wait_told("promoted")
     web.wait_condition("LedgerWritable")
     web.wait_phase("Healthy")
-    assert web.told().count("promoted") == 2
+    assert web.ledger_events().count("promoted") == 2
     assert agent.metrics.registry.get_sample_value("gitops_bg_git_refs_refused", {"kind": "ledger"}) == 0
 
 

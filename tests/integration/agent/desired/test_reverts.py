@@ -44,7 +44,7 @@ def test_revert_of_the_promotion_moves_traffic_back(web: App, situation) -> None
     web.wait_phase("Held")
     assert not web.offered(), "what was rolled back is not offered again"
     assert web.versions()["v2"].available == 2, "it stays for debugging"
-    assert web.told()[-2:] == ["held", "rolled-back"]
+    assert web.ledger_events()[-2:] == ["held", "rolled-back"]
 
 
 def test_revert_is_not_delayed_by_what_delays_a_promotion(web: App) -> None:
@@ -70,7 +70,7 @@ def test_revert_of_the_target_before_promotion_withdraws_the_candidate(web: App)
     web.wait_phase("Healthy")
     web.wait_told("cancelled")
     assert web.live_tag() == web.preview_tag() == "v1"
-    assert "promoted" not in web.told()
+    assert "promoted" not in web.ledger_events()
 
 
 def test_revert_of_the_target_of_the_active_version_switches_now_and_commits_afterwards(web: App) -> None:
@@ -121,7 +121,7 @@ def test_revert_of_both_in_one_push_is_one_switch_and_no_hold_is_left_on_the_tar
         web.scenario.wait_idle()
 
     assert len(seen.moves("web")) == 1
-    assert web.told().count("rolled-back") == 1
+    assert web.ledger_events().count("rolled-back") == 1
     assert web.primary_digest() == web.digest("v1")
 
 

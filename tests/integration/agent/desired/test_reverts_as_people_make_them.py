@@ -70,7 +70,7 @@ def test_push_reverted_after_its_merge_and_before_traffic_moved_moves_nothing(on
 
     assert not seen.moves("web")
     assert web.live_tag() == "v1"
-    assert "promoted" not in web.told()
+    assert "promoted" not in web.ledger_events()
     assert not web.offered()
 
 

@@ -93,14 +93,14 @@ def one(scene: Scene) -> Snapshot:
 def test_pods_are_born_with_it_and_it_is_no_drift(scene: Scene, one: Snapshot) -> None:
     assert carried(scene, *KEYS) == [AS_PREVIEW] * 2
     found = view(scene.observe())
-    assert (found.metadata, found.undressed, found.drifted) == (PREVIEW, False, False)
+    assert (found.metadata, found.pods_outdated, found.drifted) == (PREVIEW, False, False)
     assert found.snapshot == one
 
 
 def test_it_changes_in_place_first_in_the_template_then_on_the_pods_that_are_there(scene: Scene, one: Snapshot) -> None:
     before = {pod["metadata"]["uid"] for pod in live_pods(scene)}
     scene.do(create(one, replicas=2, repair=True, metadata=ACTIVE))
-    seen = scene.until(lambda seen: view(seen).undressed)
+    seen = scene.until(lambda seen: view(seen).pods_outdated)
     assert view(seen).metadata == ACTIVE
     assert carried(scene, *KEYS) == [AS_PREVIEW] * 2
 
@@ -108,7 +108,7 @@ def test_it_changes_in_place_first_in_the_template_then_on_the_pods_that_are_the
 
     assert carried(scene, *KEYS) == [AS_ACTIVE] * 2
     assert {pod["metadata"]["uid"] for pod in live_pods(scene)} == before
-    assert not view(scene.until(lambda seen: not view(seen).undressed)).drifted
+    assert not view(scene.until(lambda seen: not view(seen).pods_outdated)).drifted
     assert {pod["metadata"]["labels"][names.DIGEST] for pod in live_pods(scene)} == {scene.selector(one)[names.DIGEST]}
 
     scene.do(ScaleReplicaSet(one.digest, 1, 2, 3, "told to"))
@@ -120,7 +120,7 @@ def test_it_is_taken_away_also_where_the_agent_died_in_between(scene: Scene, one
     """Dead after the template was changed, twice: what stood there before is remembered on the ReplicaSet."""
     scene.do(create(one, replicas=2, repair=True, metadata=ACTIVE))
     scene.do(create(one, replicas=2, repair=True))
-    scene.until(lambda seen: view(seen).undressed and view(seen).metadata == NO_METADATA)
+    scene.until(lambda seen: view(seen).pods_outdated and view(seen).metadata == NO_METADATA)
     scene.do(dressing(one, NO_METADATA))
 
     assert carried(scene, *KEYS) == [{}] * 2
@@ -139,7 +139,7 @@ def test_template_gets_its_own_label_back_and_what_others_put_on_pods_stays(scen
     scene.cluster.patch(path, {"metadata": {"labels": {"theirs": "yes"}}}, MERGE)
 
     scene.do(create(one, repair=True))
-    scene.until(lambda seen: view(seen).undressed)
+    scene.until(lambda seen: view(seen).pods_outdated)
     scene.do(dressing(one, NO_METADATA))
 
     assert carried(scene, "role", "theirs", "example.com/since") == [{"role": "from", "theirs": "yes"}]
@@ -151,7 +151,7 @@ def test_repair_of_a_template_keeps_it(scene: Scene, one: Snapshot) -> None:
     scene.until(lambda seen: view(seen).drifted)
     scene.do(create(one, replicas=2, repair=True, metadata=PREVIEW))
     found = view(scene.until(lambda seen: not view(seen).drifted))
-    assert (found.metadata, found.undressed) == (PREVIEW, False)
+    assert (found.metadata, found.pods_outdated) == (PREVIEW, False)
 
 
 def test_pods_wait_for_a_template_that_says_so(scene: Scene, one: Snapshot) -> None:

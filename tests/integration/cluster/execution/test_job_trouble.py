@@ -39,7 +39,7 @@ def faults(cluster: SandboxCluster) -> Faults:
 def after_an_error(lab: Lab, wanted: Record) -> Record:
     """The record that has counted the error, long enough ago for the next measurement to be due."""
     found = lab.result(wanted)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     long_ago = replace(found, at=wanted.analyses.runs[0].started_at or found.at)
     return wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", long_ago),)))
 
@@ -59,7 +59,7 @@ def test_missing_rights_are_an_error_that_names_them_and_passes(
     def is_taken() -> bool:
         counted.append(after_an_error(lab, counted[-1]))
         lab.measure(counted[-1])
-        return lab.result(counted[-1]).finding is AnalysisPhase.SUCCESSFUL
+        return lab.result(counted[-1]).phase is AnalysisPhase.SUCCESSFUL
 
     eventually(is_taken, timeout=40, every=0.2, what="a measurement is taken")
 
@@ -68,14 +68,14 @@ def test_a_server_that_is_busy_for_a_moment_is_asked_again(lab: Lab, faults: Fau
     faults.fail(status=503, verb="create", resource="jobs", times=2)
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
+    assert lab.result(wanted).phase is AnalysisPhase.SUCCESSFUL
 
 
 def test_a_server_that_stays_down_is_an_error(lab: Lab, faults: Faults) -> None:
     faults.fail(status=503, verb="create", resource="jobs")
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is AnalysisPhase.ERROR
+    assert lab.result(wanted).phase is AnalysisPhase.ERROR
     assert lab.live() == []
 
 
@@ -90,7 +90,7 @@ def test_a_job_whose_making_was_never_answered_is_made_once(lab: Lab, faults: Fa
     faults.after(lose)
     wanted = record(metric())
     lab.measure(wanted)
-    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
+    assert lab.result(wanted).phase is AnalysisPhase.SUCCESSFUL
     assert len(lost) == len(lab.live()) == 1
 
 
@@ -100,7 +100,7 @@ def test_watches_that_are_cut_and_history_that_is_lost_hide_no_end_of_a_job(lab:
     lab.wait_live(1)
     faults.expire_history()
     faults.drop_watches()
-    assert lab.result(wanted).finding is AnalysisPhase.SUCCESSFUL
+    assert lab.result(wanted).phase is AnalysisPhase.SUCCESSFUL
 
 
 def test_a_job_that_could_not_be_ended_is_ended_later(lab: Lab, faults: Faults) -> None:

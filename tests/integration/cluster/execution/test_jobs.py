@@ -94,7 +94,7 @@ def test_a_job_that_completes_is_a_good_measurement(lab: Lab) -> None:
     wanted = record(metric())
     lab.measure(wanted)
     found = lab.result(wanted)
-    assert (found.finding, found.value) == (AnalysisPhase.SUCCESSFUL, "Complete")
+    assert (found.phase, found.value) == (AnalysisPhase.SUCCESSFUL, "Complete")
     assert str(found.id) == "1.pre.1.smoke.0"
 
 
@@ -103,7 +103,7 @@ def test_a_job_that_fails_is_a_bad_measurement_and_says_why(lab: Lab, command: t
     wanted = record(metric(command))
     lab.measure(wanted)
     found = lab.result(wanted)
-    assert (found.finding, found.value) == (AnalysisPhase.FAILED, "Failed")
+    assert (found.phase, found.value) == (AnalysisPhase.FAILED, "Failed")
     assert "BackoffLimitExceeded: Job has reached the specified backoff limit" in found.message
 
 
@@ -112,7 +112,7 @@ def test_an_image_that_cannot_be_had_is_inconclusive(lab: Lab, image: str, reaso
     wanted = record(metric(image=image))
     lab.measure(wanted)
     found = lab.result(wanted)
-    assert found.finding is AnalysisPhase.INCONCLUSIVE
+    assert found.phase is AnalysisPhase.INCONCLUSIVE
     assert reason in found.message
 
 
@@ -130,7 +130,7 @@ def test_a_job_that_somebody_deletes_is_inconclusive(lab: Lab) -> None:
     (job,) = lab.wait_live(1)
     lab.scene.cluster.delete(f"{jobs(lab.scene.app.namespace)}/{job['metadata']['name']}")
     found = lab.result(wanted)
-    assert (found.finding, found.message) == (AnalysisPhase.INCONCLUSIVE, f"Job {job['metadata']['name']} was deleted")
+    assert (found.phase, found.message) == (AnalysisPhase.INCONCLUSIVE, f"Job {job['metadata']['name']} was deleted")
 
 
 def test_a_job_that_the_server_refuses_is_an_error_that_names_the_field(lab: Lab) -> None:
@@ -139,7 +139,7 @@ def test_a_job_that_the_server_refuses_is_an_error_that_names_the_field(lab: Lab
     wanted = record(replace(metric(), query=json.dumps(query)))
     lab.measure(wanted)
     found = lab.result(wanted)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert "spec.template.spec.restartPolicy" in found.message
 
 
@@ -151,7 +151,7 @@ def test_a_job_of_that_name_that_is_somebody_elses_is_an_error_and_left_alone(la
     before = lab.scene.cluster.create(jobs(namespace), theirs)
     lab.measure(wanted)
     found = lab.result(wanted)
-    assert found.finding is AnalysisPhase.ERROR
+    assert found.phase is AnalysisPhase.ERROR
     assert f"Job {namespace}/{name} is somebody else's" in found.message
     assert lab.scene.cluster.get(f"{jobs(namespace)}/{name}")["metadata"]["uid"] == before["metadata"]["uid"]
 
@@ -199,7 +199,7 @@ def test_a_restarted_agent_finds_the_job_it_started(lab: Lab, others: Lab) -> No
     lab.wait_live(1)
     lab.scene.subject.stop()
     others.measure(wanted)
-    assert others.result(wanted).finding is AnalysisPhase.SUCCESSFUL
+    assert others.result(wanted).phase is AnalysisPhase.SUCCESSFUL
     assert lab.made() == 1
 
 
@@ -229,7 +229,7 @@ def test_two_agents_at_once_make_one_job(lab: Lab, others: Lab) -> None:
 
 @pytest.mark.parametrize(
     "after",
-    [Record(epoch="e1"), record(metric(FOR_EVER), finding=AnalysisPhase.FAILED), record(metric(FOR_EVER), attempt=2)],
+    [Record(epoch="e1"), record(metric(FOR_EVER), phase=AnalysisPhase.FAILED), record(metric(FOR_EVER), attempt=2)],
     ids=["the run is dropped", "the run is over", "the run is begun afresh"],
 )
 def test_a_job_that_nobody_waits_for_is_ended(lab: Lab, after: Record) -> None:
@@ -253,7 +253,7 @@ def test_so_many_ended_jobs_are_kept_as_measurements_are(lab: Lab) -> None:
         measured = lab.result(wanted)
         wanted = wanted.with_part(replace(wanted.analyses, runs=(take(wanted.analyses.runs[0], "e1", measured),)))
     lab.measure(wanted)
-    assert wanted.analyses.runs[0].finding is AnalysisPhase.SUCCESSFUL
+    assert wanted.analyses.runs[0].phase is AnalysisPhase.SUCCESSFUL
     two = ["1.pre.1.smoke.2", "1.pre.1.smoke.3"]
     eventually(lambda: kept_jobs(lab) == two, timeout=90, what="two Jobs are kept")
 
