@@ -85,6 +85,7 @@ class Agent:
         self._failures = Failures(self.cluster, self.metrics, retries, self._wake_later, clock)
         self.repository = Repository(settings.repository, clock=clock, sleep=self._pause)
         self.catalog = Catalog(self.repository, settings.namespaces, self._remembered_mains)
+        self.catalog.board.wake = self.wake_apps
         self.git = self._git_loop()
         composers = {HookType.ALERT: alert_composer(settings.repository.cluster)}
         self.hooks = HookCaller(secret_reader(self.cluster), self.queue.add, clock, composers)

@@ -27,6 +27,7 @@ from itertools import islice
 from types import TracebackType
 
 from gitops_bg.core.model.desired import LedgerMemory, Problem
+from gitops_bg.core.model.policies.facts import CommitFacts
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.repo.git.blobs import Blobs
 from gitops_bg.repo.git.errors import MirrorBroken
@@ -34,6 +35,7 @@ from gitops_bg.repo.git.mirror import Mirror
 from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.push import Pusher
 from gitops_bg.repo.read.app_index import AppIndex
+from gitops_bg.repo.read.commits import Around, CommitReader
 from gitops_bg.repo.read.files import Entry, File, Files
 from gitops_bg.repo.read.history import Committed, History
 from gitops_bg.repo.read.mainline import Mainline
@@ -78,6 +80,7 @@ class Repository:
         self._index = AppIndex(mirror, trees)
         self._details = details = Details(mirror)
         self._sources, self._landings = Sources(mirror, details), Sources(mirror, details, LANDINGS)
+        self._commits = CommitReader(mirror)
         self._mainline = Mainline(mirror)
         self._reverts = Reverts(mirror, self._mainline)
         self._poller = Poller(mirror, trees, self._index, (self._sources, self._landings))
@@ -210,6 +213,23 @@ class Repository:
         """All YAML files below another folder of the repository (``analysis``, ``policies``, ``groups``), by path."""
         with self._guarded():
             return self._files.below(folder, commit or self._poller.head())
+
+    def file_before(self, path: str, most: int = 20) -> Sequence[bytes]:
+        """What a file of main said before, newest first, up to ``most`` contents; what was no file is left out."""
+        with self._guarded():
+            head = self._poller.head()
+            found = contents(self._mirror, self._mainline, self._files, path, head)
+            return [content for _, content in islice(found, most) if content is not None]
+
+    def commit_facts(self, commits: Iterable[str]) -> Mapping[str, CommitFacts]:
+        """By whom commits are, and what they say, by their ids; those that are not here are left out."""
+        with self._guarded():
+            return self._commits.facts(commits)
+
+    def around(self, commit: str, paths: tuple[str, ...]) -> Around:
+        """A commit's first parent, and the ids of what was at these paths before it and with it."""
+        with self._guarded():
+            return self._commits.around(commit, paths)
 
     def misplaced(self, commit: str = "") -> tuple[Problem, ...]:
         """What stands under ``apps/`` and can be no app: bad names, links, submodules, stray files."""

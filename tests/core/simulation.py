@@ -31,6 +31,8 @@ from gitops_bg.core.model.observed import (
     Request,
     ServiceView,
 )
+from gitops_bg.core.model.policies.facts import Policing
+from gitops_bg.core.model.policies.rules import Policy, Span, Windows
 from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
 from gitops_bg.core.model.record import Event, LedgerEntry, Record
 from gitops_bg.core.model.spec import AppSpec, PromoteVia, Retry, Strategy, Suspension
@@ -132,6 +134,7 @@ class Simulation:
     bad_tags: set[str] = field(default_factory=set)
     history_rewritten: str = ""
     problems: tuple[Problem, ...] = ()
+    policies: tuple[Policy, ...] = ()
     in_git: bool = True
     ledger: list[LedgerEntry] = field(default_factory=list)
     moves: list[tuple[str, str]] = field(default_factory=list)
@@ -227,6 +230,11 @@ class Simulation:
     def suspend(self, until: datetime | None = None) -> None:
         self.spec = replace(self.spec, suspend=Suspension("incident", "ada", until))
 
+    def freeze(self, until: datetime | None = None) -> None:
+        """Somebody writes a policy that shuts every gate, for ever or until a moment; or removes it."""
+        window = Span(self.now.replace(tzinfo=None) - timedelta(days=1), until.replace(tzinfo=None) if until else None)
+        self.policies = () if self.policies else (Policy("freeze", (Windows(deny=(window,)),)),)
+
     def resume(self) -> None:
         self.spec = replace(self.spec, suspend=None)
 
@@ -288,6 +296,7 @@ class Simulation:
                 target,
                 primary,
                 problems=self.problems,
+                policing=Policing(self.policies) if self.policies else None,
                 history_rewritten=self.history_rewritten,
                 in_git=self.in_git,
                 looks=Looks("simulation", self.looks, self.looks),

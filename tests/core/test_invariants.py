@@ -171,6 +171,8 @@ EVENTS = st.one_of(
             lambda world: world.restart(60),
             toggle("budget_refuses"),
             Simulation.suspend,
+            Simulation.freeze,
+            lambda world: world.freeze(world.now + timedelta(minutes=10)),
             Simulation.resume,
             wipe_active,
             wipe_another,
@@ -265,7 +267,7 @@ def run(
 def calm_down(world: Simulation) -> None:
     """Git answers, nobody is suspended: now the world must come to rest."""
     world.reachable, world.protected, world.history_rewritten = True, False, ""
-    world.budget_refuses = False
+    world.budget_refuses, world.policies = False, ()
     world.resume()
     world.settle()
 

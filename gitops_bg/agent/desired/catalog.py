@@ -11,6 +11,8 @@ from typing import TypeVar
 from gitops_bg.agent.desired.askers import Askers
 from gitops_bg.agent.desired.lineage import LASTING_POLLS, Followed, Lineage
 from gitops_bg.agent.desired.lookout import LookCounter
+from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.policing import PolicingFacts
 from gitops_bg.agent.desired.provenance import Provenances, passed_of
 from gitops_bg.agent.desired.reader import Reader
 from gitops_bg.agent.desired.reading import Entry, Reading
@@ -61,6 +63,8 @@ class Catalog:
         self._reader = Reader(repository, self.cares_for)
         self._rewrite_reports = RewriteReports()
         self._provenances = Provenances(repository)
+        self.board = PeerBoard(self.apps)
+        self._policing = PolicingFacts(repository, self.board)
         self._positions: Mapping[AppKey, Position] = {}
         self._askers = Askers(repository)
         self._lookout = LookCounter()
@@ -164,7 +168,15 @@ class Catalog:
         )
         if entry is None or not followed.commit:
             return desired
-        return self._with_history(self._with_askers(desired, app, config.spec, record), entry, app, record)
+        desired = self._with_history(self._with_askers(desired, app, config.spec, record), entry, app, record)
+        return self._with_policing(desired, reading, app, config, record)
+
+    def _with_policing(
+        self, desired: Desired, reading: Reading, app: AppKey, config: AppConfig, record: Record
+    ) -> Desired:
+        """What policies say, and the facts that they ask for; nothing where none is for the app."""
+        policing = self._policing.of(reading.policies, app, config, desired, record)
+        return desired if policing is None else replace(desired, policing=policing)
 
     def _with_askers(self, desired: Desired, app: AppKey, spec: AppSpec | None, record: Record) -> Desired:
         """Who asked for what app.yaml asks for; only where that is news to the record."""
@@ -230,7 +242,10 @@ class Catalog:
         if not followed.lost:
             self._late |= self._reader.read()
             self._rewrite_reports.forget()
+        policies = self.reading.policies
         self.reading = replace(self._reader.reading(self.reading), followed=followed, look=look)
+        if policies is not self.reading.policies:
+            self.board.begin()
         self._late |= self._lineage.follow(followed) | self._lineage.asked(awaited)
         self._late.update(self._rewrite_reports.due(followed.polls, LASTING_POLLS))
         if before.standing != followed.standing:

@@ -4,13 +4,14 @@ Turns files into the core's types; decides nothing, writes nothing. What it foun
 once all of it is read (`reading`): what a failure interrupted is read again with the next poll.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from gitops_bg.agent.desired.policy_shelf import PolicyShelf
 from gitops_bg.agent.desired.reading import Entry, Reading, hides, unreadable
 from gitops_bg.agent.desired.shared_documents import SharedDocumentUsers
 from gitops_bg.agent.runtime.boundaries import log_bug, quietly
-from gitops_bg.core.errors import InternalError, guarded
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
 from gitops_bg.core.model.version import AppKey, ServicePorts, Source
@@ -22,6 +23,7 @@ from gitops_bg.spec.app.layout import (
     ALERTS_FOLDER,
     ANALYSIS_FOLDER,
     DEFAULT_TARGET_FILE,
+    POLICIES_FOLDER,
     PRIMARY_FILE,
     SETTINGS_FILE,
     app_file,
@@ -51,6 +53,7 @@ class Reader:
         self._broken: dict[AppKey, InternalError] = {}
         self._hidden: Mapping[str, Problem] = {}
         self._sharing = SharedDocumentUsers()
+        self._policies = PolicyShelf(self._said_before)
         self._settings = default_settings()
         self._settings_problems: tuple[Problem, ...] = ()
         self._good_settings: bytes | None = None
@@ -65,6 +68,7 @@ class Reader:
             settings=self._settings,
             settings_problems=self._settings_problems,
             alerting=self._sharing.alerting,
+            policies=self._policies.view,
             promotions=self._promotions,
             broken=dict(self._broken),
             hidden=self._hidden,
@@ -94,8 +98,22 @@ class Reader:
         self._hidden = poll.hidden
         changed |= (self._read_shared(poll) | self._broken.keys()) - removed
         self._read_apps(changed, removed)
+        all_look = self._read_policies(poll) or poll.settings_changed
         self._unread = _NO_POLL
-        return (changed | removed) | (set(self._entries) if poll.settings_changed else set())
+        return (changed | removed) | (set(self._entries) if all_look else set())
+
+    def _read_policies(self, poll: Poll) -> bool:
+        """Take over ``policies/``; whether something else holds now."""
+        if POLICIES_FOLDER not in poll.others_changed and not poll.settings_changed:
+            return False
+        return self._policies.take(self._files_below(POLICIES_FOLDER), self._settings.require or ())
+
+    def _said_before(self, path: str) -> Iterable[bytes]:
+        """What a file that is broken now said before; where that cannot be read, nothing is known of it."""
+        try:
+            return self._repository.file_before(path)
+        except GitopsBgError:
+            return ()
 
     def _read_settings(self) -> None:
         content = self._repository.settings_file()

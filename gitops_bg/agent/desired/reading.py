@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.agent.desired.lineage import Followed
+from gitops_bg.agent.desired.policy_shelf import PolicyView
 from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.observed import PromotionBranch
@@ -43,6 +44,8 @@ class Reading:
     settings: Settings = field(default_factory=default_settings)
     settings_problems: tuple[Problem, ...] = ()
     alerting: Alerting = field(default_factory=Alerting)
+    policies: PolicyView = field(default_factory=PolicyView)
+    """What holds of ``policies/`` now."""
     promotions: Mapping[AppKey, PromotionBranch] = field(default_factory=dict)
     hidden: Mapping[str, Problem] = field(default_factory=dict)
     """The namespaces of which nobody can tell what apps main has, and why; under the empty name: all of them."""

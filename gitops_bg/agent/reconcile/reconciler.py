@@ -23,11 +23,13 @@ from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
+from gitops_bg.core.checks.policies.peer import peer_of
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
-from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.decision import Decision, Phase
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.record import Record
+from gitops_bg.core.model.record import Event, Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
@@ -36,6 +38,10 @@ LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
+
+FORWARD = (Event.DEPLOYED, Event.PROMOTED)
+"""What a commit of ``primary.yaml`` is for that brings a version forward."""
+HEALTHY = "Healthy"
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long what another process contradicts is not said again: to begin with, and at most."""
@@ -103,10 +109,24 @@ class Reconciler:
         return self._act(facts, decision)
 
     def _decide(self, facts: Facts, started: datetime) -> Decision:
-        asked = perf_counter()
-        decision = facts.decide(started)
+        asked, board = perf_counter(), self._catalog.board
+        with board.turn(facts.desired.policing):
+            if facts.desired.policing:
+                policing = board.with_peers(facts.desired.policing, facts.app)
+                facts = replace(facts, desired=replace(facts.desired, policing=policing))
+            decision = facts.decide(started)
+            self._note_peer(facts, decision, started)
         self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
         return decision
+
+    def _note_peer(self, facts: Facts, decision: Decision, now: datetime) -> None:
+        """How the app stands, for the policies of others; nothing where none asks."""
+        if not self._catalog.reading.policies.asks_about_others or decision.look_again:
+            return
+        commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
+        since = self._cluster.since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
+        world = replace(facts, record=decision.record).world(now)
+        self._catalog.board.note(peer_of(world, commits=commits, labels=facts.config.labels, since=since))
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
         """A bug that struck the app, in the Git thread or in the pass before, is its condition until all is done."""
@@ -210,5 +230,6 @@ class Reconciler:
         self._beside.forget(app)
         self._git.submit(app, GitChange((), Record(), ""))
         self._metrics.forget(app)
+        self._catalog.board.forget(app)
         self._refused.pop(app, None)
         self._bugs.pop(app, None)

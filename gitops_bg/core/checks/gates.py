@@ -17,6 +17,7 @@ from gitops_bg.core.checks.gating.analyses import (
 from gitops_bg.core.checks.gating.hooks import confirm_promotion, confirm_rollout, confirm_switch, pods_checked
 from gitops_bg.core.checks.gating.people import approval, countdown
 from gitops_bg.core.checks.gating.pods import candidate_available, endpoints_ready, enough_available
+from gitops_bg.core.checks.gating.policies import policies, policies_of_first
 from gitops_bg.core.checks.gating.standing import (
     files_valid,
     folder_in_main,
@@ -56,6 +57,7 @@ STANDING: Chain = (
 
 FIRST_DEPLOYMENT: Chain = (
     candidate_available,  # nothing serves yet: nobody is asked, and nothing is compared
+    policies_of_first,  # but what holds for any version holds for the first, too
     *STANDING,
 )
 
@@ -70,7 +72,12 @@ BEFORE_COMMIT: Chain = (
     *STANDING,
 )
 
+BEFORE_OWN_COMMIT: Chain = (
+    policies,  # whether it may be promoted now; what is offered to people is offered regardless
+)
+
 SHOWN_BEFORE_COMMIT: Chain = (
+    *BEFORE_OWN_COMMIT,
     approval,  # who promotes it once all of that is open
 )
 
@@ -85,6 +92,7 @@ BEFORE_SWITCH: Mapping[SwitchKind, Chain] = {
         pods_checked,
         pre_promotion,
         live_version_not_being_measured,  # but somebody who merges may overrule a paused analysis
+        policies,  # time may have passed, and main may have other ones since
         confirm_switch,  # asked once more: the commit may be old
         *STANDING,  # no pause: who wrote primary.yaml has decided
     ),
@@ -111,6 +119,11 @@ def gates_before_commit(world: World, version: Version) -> tuple[GateResult, ...
     return _results(BEFORE_COMMIT, world, version)
 
 
+def gates_before_own_commit(world: World, version: Version) -> tuple[GateResult, ...]:
+    """What the agent waits for beyond that where it promotes by itself, and offers nothing to anybody."""
+    return _results(BEFORE_OWN_COMMIT, world, version)
+
+
 def gates_before_switch(world: World, version: Version) -> tuple[GateResult, ...]:
     """What must be open at the moment traffic would move to ``version``."""
     return _results(BEFORE_SWITCH[world.switch_kind], world, version)
@@ -128,7 +141,7 @@ def gates_before_first(world: World, version: Version) -> tuple[GateResult, ...]
 
 def shut_after_commit(world: World, version: Version) -> tuple[GateResult, ...]:
     """What traffic waits for even once a promotion is committed: all but the countdown, which a person cuts short."""
-    return _shut(_results(_without(BEFORE_COMMIT, countdown), world, version))
+    return _shut(_results((*_without(BEFORE_COMMIT, countdown), policies), world, version))
 
 
 def waits_only_for_hooks(world: World, version: Version) -> bool:

@@ -76,6 +76,7 @@ class GateKind(StrEnum):
     ANALYSIS = "analysis"
     PAUSE = "pause"
     APPROVAL = "approval"
+    POLICY = "policy"
     HOLD = "hold"
     SUSPENSION = "suspension"
     HISTORY = "history"

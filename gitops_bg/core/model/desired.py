@@ -7,6 +7,7 @@ from typing import Literal
 from gitops_bg.core.model.auxiliary import Autoscaler, AuxiliaryObject
 from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.main import Knowledge
+from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
@@ -165,14 +166,15 @@ class Desired:
     (``core.checks.reverts.asks_what_passed``)."""
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names what is no news (``transitions.git.reverts``)."""
+    policing: Policing | None = None
+    """What promotion policies say, and the facts that they ask for; None where none is for the app."""
 
     def unread(self) -> "Desired":
         """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
-        return replace(
-            nothing, auxiliary_objects=(), autoscaler=None, whole=False, ports=(), provenance=None, looks=NO_LOOKS
-        )
+        shared = replace(nothing, auxiliary_objects=(), autoscaler=None, whole=False, policing=None)
+        return replace(shared, ports=(), provenance=None, looks=NO_LOOKS)
 
     @property
     def seen(self) -> bool:

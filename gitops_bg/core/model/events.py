@@ -152,6 +152,12 @@ EVENTS: Mapping[Event, EventRow] = {
     ),
     Event.GATE_OPENED: EventRow(verb="gate opened", sentence="a gate was opened", reason="GateOpened"),
     Event.GATE_CLOSED: EventRow(verb="gate closed", sentence="a gate was closed", reason="GateClosed"),
+    Event.OVERRIDDEN: EventRow(
+        verb="overrode a policy for",
+        sentence="{to} is promoted in spite of a policy",
+        severity=ERROR,
+        reason="PolicyOverridden",
+    ),
     Event.HISTORY_REWRITTEN: EventRow(
         verb="history rewritten",
         sentence="main moved backwards",

@@ -52,6 +52,7 @@ class Event(StrEnum):
     HOOK_UNDELIVERED = "hook-undelivered"
     GATE_OPENED = "gate-opened"
     GATE_CLOSED = "gate-closed"
+    OVERRIDDEN = "overridden"
     HISTORY_REWRITTEN = "history-rewritten"
     HISTORY_ACCEPTED = "history-accepted"
 

@@ -1,7 +1,7 @@
 """Actions on Git: the commit of ``primary.yaml``, the promotion branch, the ledger (DESIGN §4.3, §4.5, §4.6)."""
 
 from gitops_bg.core.checks.availability import is_expired
-from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first
+from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.ports import services_of
 from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
 from gitops_bg.core.checks.versions import is_old_tag
@@ -75,11 +75,18 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
     if by_itself and _waits_its_turn(world):
         return None
     if by_itself and not is_old_tag(world, candidate):
-        return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
+        return _own_promotion(world, candidate, reason)
     if world.spec.promote_via is PromoteVia.COMMIT and not strategy.auto_promotion_enabled:
         return None
     ports = services_of(world, candidate)
     return OfferPromotion(candidate, Event.PROMOTED, *_origin(world.active), reason, services=ports)
+
+
+def _own_promotion(world: World, candidate: Version, reason: str) -> GitAction | None:
+    """Nobody else decides when: policies are asked before it is committed."""
+    if not all_open(gates_before_own_commit(world, candidate)):
+        return None
+    return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
 
 
 def _waits_its_turn(world: World) -> bool:

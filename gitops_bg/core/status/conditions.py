@@ -79,6 +79,7 @@ def conditions_of(
         _on_hold(world),
         _suspended(world),
         _invalid(world),
+        *_invalid_policy(world),
         _foreign(world),
         _refused(world),
         _diverged(world),
@@ -224,6 +225,16 @@ def _invalid(world: World) -> Condition:
     if not world.desired.problems:
         return Condition("InvalidSpec", False, "Valid", "every file of the app is valid")
     return Condition("InvalidSpec", True, "InvalidSpec", "; ".join(map(str, world.desired.problems)))
+
+
+def _invalid_policy(world: World) -> tuple[Condition, ...]:
+    """Only where there are policies: who has none is told nothing of them."""
+    policing = world.desired.policing
+    if policing is None:
+        return ()
+    if not policing.problems:
+        return (Condition("InvalidPolicy", False, "Valid", "every policy of the app is valid"),)
+    return (Condition("InvalidPolicy", True, "InvalidPolicy", "; ".join(policing.problems)),)
 
 
 def _foreign(world: World) -> Condition:

@@ -13,6 +13,7 @@ from gitops_bg.core.checks.draining import drained_at, former_moments, may_still
 from gitops_bg.core.checks.gates import gates_before_commit, standing_gates
 from gitops_bg.core.checks.gating.analyses import live_verdict
 from gitops_bg.core.checks.hook_timing import delivery_deadlines, query_deadlines
+from gitops_bg.core.checks.policies.facts import moments as policy_moments
 from gitops_bg.core.checks.restart import recheck_at
 from gitops_bg.core.checks.stabilization import stabilization_ends
 from gitops_bg.core.model.analysis_runs import moments
@@ -134,6 +135,8 @@ def _unseen(world: World) -> Iterator[Deadline]:
         yield Deadline(gate.kind, behind, gate.reason, gate.until, shown=False)
     yield from _calls(world)
     yield from _measurements(world)
+    for moment in policy_moments(world):
+        yield _hidden(GateKind.POLICY, "a policy says something else", moment)
     for moment in former_moments(world):
         yield _hidden(FORMER_SERVICE, "a Service that Git names no longer is not followed any more", moment)
 

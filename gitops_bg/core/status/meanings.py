@@ -136,6 +136,9 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Paused", "Suspended"): _SUSPENDED,
     ("Paused", "AwaitingConfirmation"): _CONFIRM,
     ("Paused", "AwaitingPromotion"): _PROMOTE,
+    ("Paused", "AwaitingPolicy"): Meaning(
+        _STAYS, NOBODY, "wait until the policy that is named opens, or change it in main", _EXPLAIN
+    ),
     ("Paused", "AutoPromotionCountdown"): Meaning(
         _STAYS, NOBODY, "wait for the countdown, or promote it at once", "gitops-bg promote {app}"
     ),
@@ -186,6 +189,13 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
     ("Suspended", "Suspended"): _SUSPENDED,
     ("InvalidSpec", "Valid"): CALM,
     ("InvalidSpec", "InvalidSpec"): _BROKEN,
+    ("InvalidPolicy", "Valid"): CALM,
+    ("InvalidPolicy", "InvalidPolicy"): Meaning(
+        _STAYS,
+        PLATFORM,
+        "correct the file of policies/ that is named, and push; what it said last holds until then",
+        "gitops-bg check",
+    ),
     ("Conflict", "NoConflict"): CALM,
     ("Conflict", "ClaimedTwice"): Meaning(
         "follows this repository; the other agent leaves it alone",

@@ -14,6 +14,7 @@ _PAUSES = {
     GateKind.PAUSE: "AutoPromotionCountdown",
     GateKind.MANUAL: "AwaitingConfirmation",
     GateKind.APPROVAL: "AwaitingPromotion",
+    GateKind.POLICY: "AwaitingPolicy",
 }
 """The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
 

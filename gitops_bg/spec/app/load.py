@@ -33,7 +33,7 @@ from gitops_bg.spec.manifests.objects import Applied, Object, ServiceObject, che
 from gitops_bg.spec.manifests.pod_metadata import check_pod_metadata
 from gitops_bg.spec.manifests.references import Named
 from gitops_bg.spec.manifests.service_ports import check_ports, check_service, is_external, ports_in_git
-from gitops_bg.spec.manifests.target import TargetFile, read_target, selected_labels
+from gitops_bg.spec.manifests.target import TargetFile, read_target, selected_labels, value_at
 from gitops_bg.spec.manifests.tracking import Tracked, track
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 from gitops_bg.spec.yaml.reader import Document, read, read_one
@@ -72,6 +72,10 @@ class AppConfig:
     """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
     auxiliary_objects: AuxiliaryObjects = NO_AUXILIARY_OBJECTS
     """What belongs to the app and not to a version."""
+
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the metadata of the target, sorted."""
+    annotations: tuple[tuple[str, str], ...] = ()
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
@@ -140,6 +144,8 @@ class _Folder:
             providers=self.providers,
             configuration=tuple(self.configuration.values()),
             auxiliary_objects=auxiliary_objects,
+            labels=_metadata_of(target_document, "labels"),
+            annotations=_metadata_of(target_document, "annotations"),
         )
 
     def _check_folder(self) -> None:
@@ -294,6 +300,12 @@ class _Folder:
 def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
     refs = (each.ref for each in tracked.configuration)
     return Target(with_configuration(target.snapshot, refs), target.replicas, source)
+
+
+def _metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str], ...]:
+    """The labels or annotations of a document, usable or not as a whole."""
+    found = value_at(document.value, ("metadata", field)) if document else None
+    return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
 
 
 def _model_of(written: Any) -> type[Applied]:

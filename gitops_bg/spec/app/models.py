@@ -398,6 +398,11 @@ class Settings(Model):
         20, description="Nothing is deleted when one commit removes more than this share of all apps, in percent."
     )
     commit_author: Author = Field(default_factory=Author)
+    require: list[DnsLabel] | None = Field(
+        None,
+        description="Policies without which nothing is promoted that they would be for: where one is missing or "
+        "broken, it is shut.",
+    )
     alerts: list[Alert] | None = Field(
         None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."
     )

@@ -1,6 +1,6 @@
 """The five fields of cron, to the core's type: what crontab(5) has, and nothing else. Pure."""
 
-from gitops_bg.core.model.policies import Cron
+from gitops_bg.core.model.policies.rules import Cron
 
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gitops_bg.core.checks.policies.values import VARIABLES
-from gitops_bg.core.model.policies import NoAnswer
+from gitops_bg.core.model.policies.rules import NoAnswer
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, value_of
 from gitops_bg.spec.analysis.expressions import NoAnswer as CelHasNone

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gitops_bg.core.model.desired import Problem
-from gitops_bg.core.model.policies import Policy
+from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.spec.app.layout import PEOPLE_FILE, POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
 from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.policies.models import People, PersonEntry, PromotionPolicy

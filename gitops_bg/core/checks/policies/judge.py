@@ -9,8 +9,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from gitops_bg.core.checks.policies import rules as of
+from gitops_bg.core.checks.policies.match import matches
 from gitops_bg.core.checks.policies.people import approvals, separation
-from gitops_bg.core.model.policies import (
+from gitops_bg.core.model.policies.facts import Facts, Overriding, Verdict
+from gitops_bg.core.model.policies.rules import (
     After,
     Approvals,
     Concurrency,
@@ -23,7 +25,6 @@ from gitops_bg.core.model.policies import (
     Soak,
     Windows,
 )
-from gitops_bg.core.model.policy_facts import Facts, Overriding, Verdict
 
 Judging = Callable[..., of.Answer]
 
@@ -75,10 +76,16 @@ def _of_policy(policy: Policy, facts: Facts, now: datetime) -> Iterator[Verdict]
 
 def _of_rule(policy: Policy, rule: Rule, facts: Facts, now: datetime) -> Verdict:
     name, judging = _JUDGES[type(rule)]
-    answer = judging(rule, facts, now)
+    answer = judging(rule, _counting(policy, facts) if isinstance(rule, Concurrency) else facts, now)
     return Verdict(
         policy.name, name, answer.open, answer.reason, answer.until, policy.mode, None, answer.remedy, answer.unknown
     )
+
+
+def _counting(policy: Policy, facts: Facts) -> Facts:
+    """Only apps that the policy is for take a place of one another."""
+    peers = {app: peer for app, peer in facts.peers.items() if matches(policy.match, app, peer.labels)}
+    return replace(facts, peers=peers)
 
 
 def _overriding(policy: Policy, facts: Facts) -> tuple[Overriding | None, str]:

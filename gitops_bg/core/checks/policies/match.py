@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from gitops_bg.core.model.policies import After, Concurrency, Expression, Match, Message, Policy, Scope
+from gitops_bg.core.model.policies.rules import After, Concurrency, Expression, Match, Message, Policy, Scope
 from gitops_bg.core.model.version import AppKey
 
 Labels = tuple[tuple[str, str], ...]

@@ -6,8 +6,8 @@ Until somebody tells who approved, they are shut, and say so (policies.md §4).
 from datetime import datetime
 
 from gitops_bg.core.checks.policies.rules import Answer
-from gitops_bg.core.model.policies import Approvals, Proof, Role, Separation
-from gitops_bg.core.model.policy_facts import Approval, Facts
+from gitops_bg.core.model.policies.facts import Approval, Facts
+from gitops_bg.core.model.policies.rules import Approvals, Proof, Role, Separation
 
 _STRENGTH = {Proof.MERGE: 0, Proof.FORGE: 1, Proof.SIGNED: 2}
 _NOBODY_TELLS = "nobody tells who approved: connect a forge, or sign approvals"

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 
 from gitops_bg.core.checks.policies.values import values_of
-from gitops_bg.core.checks.policies.windows import is_open, next_open, why_shut
-from gitops_bg.core.model.policies import (
+from gitops_bg.core.checks.policies.windows import is_open, next_open, next_shut, why_shut
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Peer
+from gitops_bg.core.model.policies.rules import (
     After,
     Concurrency,
     Expression,
@@ -20,7 +21,6 @@ from gitops_bg.core.model.policies import (
     Soak,
     Windows,
 )
-from gitops_bg.core.model.policy_facts import CommitFacts, Facts, Peer
 
 NEVER_BY_ITSELF = "push another version: this one will not pass by waiting"
 
@@ -32,6 +32,7 @@ class Answer:
     open: bool
     reason: str = ""
     until: datetime | None = None
+    """When time alone makes it another answer, where that is known."""
     remedy: str = ""
     unknown: bool = False
 
@@ -39,7 +40,7 @@ class Answer:
 def windows(rule: Windows, _: Facts, now: datetime) -> Answer:
     """Whether traffic may move now, and when it may next. The zone is always said."""
     if is_open(rule, now):
-        return Answer(True, f"open ({rule.zone_name})")
+        return Answer(True, f"open ({rule.zone_name})", next_shut(rule, now))
     until = next_open(rule, now)
     end = f"until {_wall(until, rule)}" if until else f"with no end within a year ({rule.zone_name})"
     return Answer(False, f"{why_shut(rule, now)}: shut {end}", until, "wait, or change the policy in main")

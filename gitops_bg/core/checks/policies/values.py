@@ -5,7 +5,7 @@ What is not known, or is not there yet, has no key: an expression that needs it 
 
 from datetime import datetime, tzinfo
 
-from gitops_bg.core.model.policy_facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Peer, VersionFacts
 
 VARIABLES = ("app", "from", "to", "promotion", "approvals", "preview", "history", "apps", "now", "local")
 """``from`` is a word of CEL's own in some dialects, not in ours."""

@@ -7,7 +7,7 @@ ends (policies.md §3). Only what lies around the moment asked about is worked o
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from gitops_bg.core.model.policies import Cron, Repeating, Span, Weekly, Window, Windows
+from gitops_bg.core.model.policies.rules import Cron, Repeating, Span, Weekly, Window, Windows
 
 DAY = timedelta(days=1)
 HORIZON = timedelta(days=366)
@@ -40,6 +40,13 @@ def next_open(windows: Windows, at: datetime) -> datetime | None:
             return None
         moment = following
     return None
+
+
+def next_shut(windows: Windows, at: datetime) -> datetime | None:
+    """When windows that are open at ``at`` may shut next; None where they do not within a year."""
+    starts = (_next_start(each, windows.zone, at) for each in windows.deny)
+    ends = [end for each in windows.allow if (end := _end_of(each, windows.zone, at))]
+    return min((each for each in (*starts, *ends[:1]) if each and each < _NEVER), default=None)
 
 
 def why_shut(windows: Windows, at: datetime) -> str:

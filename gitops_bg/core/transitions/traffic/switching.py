@@ -7,6 +7,7 @@ switch ends as exactly one ledger entry, whatever crashes in between (I4).
 from dataclasses import replace
 
 from gitops_bg.core.checks.gates import all_open, gates_before_first, gates_before_switch, gates_of_begun_switch
+from gitops_bg.core.checks.policies.facts import verdicts
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.record import Cause, Event, Record, Switch, SwitchKind
 from gitops_bg.core.model.stages import StageEvent, stage_after
@@ -178,7 +179,18 @@ def _with_switch(world: World, coming: Version) -> World:
         return _without_switch(world)
     commit, by, reason = _decided_by(world)
     switch = Switch(world.record.routing.traffic, coming.digest, world.switch_kind, world.now, commit, by, reason)
-    return world.with_part(replace(world.record.routing, switch=switch))
+    return _note_overridden(world, coming).with_part(replace(world.record.routing, switch=switch))
+
+
+def _note_overridden(world: World, coming: Version) -> World:
+    """The ledger has each policy in spite of which traffic moves: who, and why (policies.md §6)."""
+    if world.desired.policing is None or world.switch_kind is not SwitchKind.PROMOTION:
+        return world
+    told = {each.overriding: f"{each.policy} ({each.rule})" for each in verdicts(world, coming) if each.overriding}
+    for overriding, what in told.items():
+        said = f"{what}: {overriding.reason}"
+        world = world.noting(Event.OVERRIDDEN, to=coming, commit=overriding.commit, by=overriding.by, reason=said)
+    return world
 
 
 def _cause(world: World) -> Cause:

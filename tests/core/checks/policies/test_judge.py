@@ -9,7 +9,16 @@ import pytest
 
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.checks.policies.match import matches
-from gitops_bg.core.model.policies import (
+from gitops_bg.core.model.policies.facts import (
+    Approval,
+    CommitFacts,
+    Facts,
+    Peer,
+    Person,
+    Verdict,
+    VersionFacts,
+)
+from gitops_bg.core.model.policies.rules import (
     After,
     Approvals,
     BreakGlass,
@@ -30,15 +39,6 @@ from gitops_bg.core.model.policies import (
     Span,
     Weekly,
     Windows,
-)
-from gitops_bg.core.model.policy_facts import (
-    Approval,
-    CommitFacts,
-    Facts,
-    Peer,
-    Person,
-    Verdict,
-    VersionFacts,
 )
 from gitops_bg.core.model.version import AppKey
 

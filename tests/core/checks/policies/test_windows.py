@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gitops_bg.core.checks.policies.windows import ends_at, is_open, next_open, starts_at, why_shut
-from gitops_bg.core.model.policies import Repeating, Span, Weekly, Windows
+from gitops_bg.core.model.policies.rules import Repeating, Span, Weekly, Windows
 from gitops_bg.spec.policies.cron import read_cron
 
 MINUTE = timedelta(minutes=1)

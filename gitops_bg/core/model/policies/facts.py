@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gitops_bg.core.model.policies import Mode, Proof
+from gitops_bg.core.model.policies.rules import Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey
 
 
@@ -142,7 +142,7 @@ class Verdict:
     open: bool
     reason: str = ""
     until: datetime | None = None
-    """When it opens by itself, where that is known."""
+    """When time alone opens it, or, while it is open, may shut it; None where that is not known."""
     mode: Mode = Mode.ENFORCE
     overriding: Overriding | None = None
     """It is shut, and counts as open because of this."""
@@ -154,3 +154,33 @@ class Verdict:
     def holds(self) -> bool:
         """Whether it keeps traffic where it is."""
         return not self.open and self.mode is Mode.ENFORCE and self.overriding is None
+
+
+@dataclass(frozen=True, slots=True)
+class Policing:
+    """All that an app is told of policies: those that match it, and the facts that they ask for."""
+
+    policies: tuple[Policy, ...] = ()
+    """Of main's newest, by name."""
+    then: PoliciesThen | None = None
+    """Those that held when the version was promoted that traffic waits to move to; None where nobody asked."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with files of ``policies/`` that are for this app, or may be: they are as they were last."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Of the metadata of ``target.yaml``."""
+    annotations: tuple[tuple[str, str], ...] = ()
+    commits: tuple[CommitFacts, ...] = ()
+    """Those that rules ask about, as far as they could be read."""
+    peers: Mapping[AppKey, Peer] = field(default_factory=dict)
+    """The other apps that rules ask about, as far as this process has looked at them."""
+    not_looked_at: int = 0
+    """How many apps there are that it has not looked at yet, where a rule counts them."""
+    approvals: tuple[Approval, ...] | None = None
+    authors: frozenset[str] | None = None
+    merger: str | None = None
+
+    @property
+    def all_policies(self) -> tuple[Policy, ...]:
+        """Those of now, and those of then that said something else."""
+        before = self.then.policies if self.then else ()
+        return (*self.policies, *(each for each in before if each not in self.policies))

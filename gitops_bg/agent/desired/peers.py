@@ -1,0 +1,99 @@
+"""What this process knows of each app, for the policies of others; and who is to look again when that changes.
+
+Nothing is kept until some policy asks. A decision on an app that takes turns with others, and what it makes of the
+board, are one step: two workers never take the same place (`turn`).
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from gitops_bg.core.checks.policies.match import apps_asked_about, scopes_asked_about
+from gitops_bg.core.model.policies.facts import Peer, Policing
+from gitops_bg.core.model.version import AppKey
+
+FIRST_WOKEN = 50
+"""So many of those that wait for their turn look again when somebody else's is over; the others see it in time."""
+
+
+class PeerBoard:
+    """``apps`` gives all apps of main that are ours. Safe from any thread."""
+
+    def __init__(self, apps: Callable[[], Iterable[AppKey]]) -> None:
+        self._apps = apps
+        self._lock = threading.RLock()
+        self._peers: dict[AppKey, Peer] = {}
+        self._dependents: defaultdict[AppKey, set[AppKey]] = defaultdict(set)
+        self._waiting: set[AppKey] = set()
+        self._moving: set[AppKey] = set()
+        self._unseen: set[AppKey] | None = None
+        self.wake: Callable[[Iterable[AppKey]], None] = lambda _: None
+        """Told of the apps that are to look again."""
+
+    @contextmanager
+    def turn(self, policing: Policing | None) -> Iterator[None]:
+        """Hold the board while an app that takes turns is decided on."""
+        if policing is None or not scopes_asked_about(policing.all_policies):
+            yield
+            return
+        with self._lock:
+            yield
+
+    def begin(self) -> None:
+        """The policies are others now: which apps there are that nobody has looked at is asked again."""
+        with self._lock:
+            self._unseen = None
+
+    def with_peers(self, policing: Policing, app: AppKey) -> Policing:
+        """The same with what is known of the apps that its rules ask about; they wake ``app`` from now on."""
+        named = apps_asked_about(policing.all_policies, app)
+        counted = bool(scopes_asked_about(policing.all_policies))
+        with self._lock:
+            for other in named:
+                self._dependents[other].add(app)
+            (self._waiting.add if counted else self._waiting.discard)(app)
+            found = {other: self._peers[other] for other in named if other in self._peers}
+            if not counted:
+                return replace(policing, peers=found) if found else policing
+            found |= {other: self._peers[other] for other in self._moving}
+            return replace(policing, peers=found, not_looked_at=len(self._not_looked_at() - {app}))
+
+    def note(self, peer: Peer) -> None:
+        """An app was decided on; who asks about it looks again where it is another than before."""
+        with self._lock:
+            before = self._peers.get(peer.app)
+            self._peers[peer.app] = peer
+            counts = peer.moving or peer.queued is not None
+            (self._moving.add if counts else self._moving.discard)(peer.app)
+            woken = self._woken(before, peer)
+        self.wake(woken)
+
+    def forget(self, app: AppKey) -> None:
+        """The app is gone."""
+        with self._lock:
+            self._peers.pop(app, None)
+            self._moving.discard(app)
+            self._waiting.discard(app)
+            self._dependents.pop(app, None)
+
+    def _woken(self, before: Peer | None, after: Peer) -> set[AppKey]:
+        woken = set(self._dependents.get(after.app, ())) if before != after else set()
+        was = before is not None and (before.moving, before.queued) == (after.moving, after.queued)
+        last = self._unseen is not None and after.app in self._unseen
+        if self._unseen:
+            self._unseen.discard(after.app)
+        if (not was or last) and not (last and self._unseen):
+            woken |= set(self._first_of_waiting())
+        return woken - {after.app}
+
+    def _first_of_waiting(self) -> list[AppKey]:
+        last = (2**60, "")
+        key = {app: (peer.queued or last) if (peer := self._peers.get(app)) else last for app in self._waiting}
+        return sorted(key, key=lambda app: (key[app], app))[:FIRST_WOKEN]
+
+    def _not_looked_at(self) -> set[AppKey]:
+        if self._unseen is None:
+            self._unseen = set(self._apps()) - self._peers.keys()
+        return self._unseen

@@ -1,0 +1,126 @@
+"""The policies of main as they hold: good files as they are, broken ones as they were last, required ones or shut.
+
+One thread takes the folder over; what holds is a value that is replaced, never changed. Judges nothing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from gitops_bg.core.checks.policies.match import matches, matching, scopes_asked_about
+from gitops_bg.core.model.policies.rules import After, Expression, Policy
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.layout import PEOPLE_FILE, SETTINGS_FILE
+from gitops_bg.spec.policies.load import (
+    File,
+    PeopleFile,
+    PolicyFile,
+    is_policy_file,
+    load_people,
+    load_policy_file,
+)
+
+Earlier = Callable[[str], Iterable[bytes]]
+"""What a file of main said before, newest first; empty where it cannot be read."""
+
+Labels = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a file, and for whom it counts: those that its policies match; None: everybody."""
+
+    said: str
+    policies: tuple[Policy, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyView:
+    """What holds now."""
+
+    policies: tuple[Policy, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
+    asks_about_others: bool = field(default=False, compare=False)
+    """Whether a rule asks about other apps than the one it is for."""
+
+    def of(self, app: AppKey, labels: Labels) -> tuple[Policy, ...]:
+        """The policies that are for an app."""
+        return matching(self.policies, app, labels) if self.policies else ()
+
+    def troubles_of(self, app: AppKey, labels: Labels) -> tuple[str, ...]:
+        """What is wrong with files that are for an app, or may be."""
+        return tuple(each.said for each in self.troubles if _concerns(each, app, labels))
+
+
+def _concerns(trouble: Trouble, app: AppKey, labels: Labels) -> bool:
+    return trouble.policies is None or any(matches(each.match, app, labels) for each in trouble.policies)
+
+
+class PolicyShelf:
+    """Keeps the last good state of each file, as this process saw it, or, where it saw none, as main had it before."""
+
+    def __init__(self, earlier: Earlier) -> None:
+        self._earlier = earlier
+        self._good: dict[str, PolicyFile] = {}
+        self._people = PeopleFile()
+        self.view = PolicyView()
+
+    def take(self, files: Mapping[str, File], required: Iterable[str]) -> bool:
+        """Take over the folder, and what gitops-bg.yaml requires; whether something else holds now."""
+        people, written = self._people_of(files.get(PEOPLE_FILE)), load_people(files.get(PEOPLE_FILE))
+        paths = sorted(path for path in files if is_policy_file(path))
+        found = {path: load_policy_file(path, files[path], people) for path in paths}
+        self._good = {path: file for path, file in self._remembered(found, people) if not file.problems}
+        before, self.view = self.view, self._view(found, written, frozenset(required))
+        return before != self.view
+
+    def _people_of(self, content: File | None) -> PeopleFile:
+        people = load_people(content)
+        if people.problems:
+            said = (load_people(each) for each in self._earlier(PEOPLE_FILE)) if not self._people.people else ()
+            return next((each for each in said if not each.problems), self._people)
+        self._people = people
+        return people
+
+    def _remembered(self, found: Mapping[str, PolicyFile], people: PeopleFile) -> Iterator[tuple[str, PolicyFile]]:
+        for path, file in found.items():
+            if not file.problems:
+                yield path, file
+            elif path in self._good:
+                yield path, self._good[path]
+            else:
+                said = (load_policy_file(path, content, people) for content in self._earlier(path))
+                yield path, next((each for each in said if not each.problems), file)
+
+    def _view(self, found: Mapping[str, PolicyFile], people: PeopleFile, required: frozenset[str]) -> PolicyView:
+        policies: list[Policy] = []
+        troubles = [Trouble(str(problem)) for problem in people.problems]
+        for path, file in found.items():
+            if not file.problems:
+                policies += (each.policy for each in file.policies)
+                continue
+            kept = _kept(file, self._good.get(path), required)
+            policies += kept
+            troubles += (Trouble(str(problem), kept) for problem in file.problems)
+        policies += _missing(policies, required)
+        return PolicyView(tuple(policies), tuple(troubles), asks_about_others(policies))
+
+
+def _kept(file: PolicyFile, good: PolicyFile | None, required: frozenset[str]) -> tuple[Policy, ...]:
+    """What a broken file said last; shut where that is not known, or where it is required."""
+    why = f"{file.path} cannot be read: {file.problems[0]}"
+    if good is None:
+        return tuple(Policy(name, broken=why) for name in file.names or (file.path,))
+    policies = (each.policy for each in good.policies)
+    return tuple(replace(each, rules=(), broken=why) if each.name in required else each for each in policies)
+
+
+def _missing(policies: Iterable[Policy], required: frozenset[str]) -> list[Policy]:
+    missing = sorted(required - {policy.name for policy in policies})
+    return [Policy(name, broken=f"{SETTINGS_FILE} requires it, and policies/ does not have it") for name in missing]
+
+
+def asks_about_others(policies: Iterable[Policy]) -> bool:
+    """Whether a rule of these policies asks about other apps."""
+    policies = tuple(policies)
+    named = any(isinstance(rule, After | Expression) for policy in policies for rule in policy.rules)
+    return named or bool(scopes_asked_about(policies))

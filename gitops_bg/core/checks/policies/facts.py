@@ -1,0 +1,145 @@
+"""What a world says of a version, as the facts that policies are judged by; and what has to be asked beyond it.
+
+The core says what it needs to know, and only where a policy asks: an app without policies costs nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.checks.policies.match import asks_for_messages
+from gitops_bg.core.model.desired import Desired
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
+from gitops_bg.core.model.record import Cause, Record
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.text.foreign_json import read_json
+from gitops_bg.core.way_back import leads_back
+from gitops_bg.core.world import World, answered_once, resolve
+
+VERSION_LABEL = "app.kubernetes.io/version"
+LAST = 2**53
+"""The place in the queue of what nobody has merged yet: after all that somebody has."""
+_WENT_BACK = (Cause.ROLLED_BACK, Cause.ABORTED, Cause.ANALYSIS_FAILED, Cause.HOOK_REFUSED, Cause.PODS_FAILED)
+_NOTHING = Policing()
+
+
+def awaits_promotion(desired: Desired, record: Record) -> str:
+    """The commit of main that promotes what traffic waits to move to; empty where none does, or it is a way back."""
+    primary = desired.primary
+    if not primary or not record.routing.traffic or record.routing.override:
+        return ""
+    digest = resolve(record, primary.snapshot)
+    if digest == record.routing.traffic:
+        return ""
+    version = record.version(digest)
+    return "" if version is not None and leads_back(record, version) else primary.changed_by.commit
+
+
+def commits_asked_about(desired: Desired, record: Record, policing: Policing) -> tuple[str, ...]:
+    """The commits whose messages and authors rules ask for: of the target, and of the promotion that waits."""
+    policies, promotion = policing.all_policies, awaits_promotion(desired, record)
+    asked: list[str] = []
+    if promotion and (asks_for_messages(policies) or any(each.override for each in policies)):
+        asked.append(promotion)
+    if asks_for_messages(policies):
+        if promotion and desired.primary:
+            asked.append(desired.primary.source.commit)
+        if desired.target and resolve(record, desired.target.snapshot) != record.routing.traffic:
+            asked.append(desired.target.source.commit)
+    return tuple(dict.fromkeys(filter(None, asked)))
+
+
+@answered_once
+def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
+    """What every policy says of a version, those of now and, where its promotion waits, those of then."""
+    policing = world.desired.policing
+    if policing is None:
+        return ()
+    return judge(policing.all_policies, facts_of(world, version), world.now)
+
+
+def moments(world: World) -> tuple[datetime, ...]:
+    """When time alone makes a verdict on the version that is next another one."""
+    version = world.incoming or world.candidate
+    if world.desired.policing is None or version is None:
+        return ()
+    return tuple(verdict.until for verdict in verdicts(world, version) if verdict.until)
+
+
+def facts_of(world: World, version: Version) -> Facts:
+    """All that rules may ask about a version of the app."""
+    policing = world.desired.policing or _NOTHING
+    commits = {commit.commit: commit for commit in policing.commits}
+    primary, active = world.desired.primary, world.active
+    promoted = primary if primary and world.primary_digest == version.digest else None
+    return Facts(
+        app=world.spec.app,
+        to=_version(world, version, commits),
+        serving=_version(world, active, commits) if active else None,
+        labels=policing.labels,
+        annotations=policing.annotations,
+        available_since=version.available_since,
+        promoted=promoted is not None,
+        promotion=commits.get(promoted.changed_by.commit) if promoted else None,
+        queue=place_of(world, version),
+        peers=policing.peers,
+        not_looked_at=policing.not_looked_at,
+        promotions=_promotions(world.record),
+        rollbacks=_rollbacks(world.record),
+        approvals=policing.approvals,
+        authors=policing.authors,
+        merger=policing.merger,
+    )
+
+
+def place_of(world: World, version: Version) -> tuple[int, str]:
+    """Its place among those that wait for their turn: by the place of its merge in main; less is first."""
+    primary = world.desired.primary
+    if primary and world.primary_digest == version.digest and primary.changed_by.landed is not None:
+        return primary.changed_by.landed, str(world.spec.app)
+    return LAST, f"{version.rollout_started_at.isoformat()} {world.spec.app}"
+
+
+def _version(world: World, version: Version, commits: Mapping[str, CommitFacts]) -> VersionFacts:
+    text, source = world.snapshot(version).text, version.source.commit
+    images, label = _template(text) if text else (None, "")
+    return VersionFacts(version.digest, version.number, label, images, commits.get(source), source)
+
+
+@lru_cache(maxsize=256)
+def _template(text: str) -> tuple[tuple[str, ...] | None, str]:
+    """The images of a pod template, and what it calls its version. It never changes."""
+    template: Any = read_json(text)
+    spec = template.get("spec") or {}
+    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    images = tuple(str(each.get("image") or "") for each in containers)
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    return images, str(labels.get(VERSION_LABEL) or _tag(images))
+
+
+def _tag(images: tuple[str, ...]) -> str:
+    name, at, digest = images[0].partition("@") if images else ("", "", "")
+    _, colon, tag = name.rpartition(":")
+    return tag if colon and "/" not in tag else (digest if at else "")
+
+
+def _promotions(record: Record) -> tuple[PastMove, ...]:
+    moved = [PastMove(each.switched_at, each.digest) for each in record.rollouts if each.switched_at]
+    return _newest_first(moved)
+
+
+def _rollbacks(record: Record) -> tuple[PastMove, ...]:
+    """Each left a hold on what it left; that it was bad stays known until that served again (decision 16)."""
+    holds = (*record.holds, *record.past_holds)
+    served = set(record.routing.activations)
+    return _newest_first(
+        PastMove(each.since, each.digest, each.reason)
+        for each in holds
+        if each.cause in _WENT_BACK and each.digest in served
+    )
+
+
+def _newest_first(moves: Iterable[PastMove]) -> tuple[PastMove, ...]:
+    return tuple(sorted(moves, key=lambda move: move.at, reverse=True))

@@ -1,0 +1,68 @@
+"""How an app looks to the policies of others: whether it is healthy, on the move, or waits for its turn only.
+
+Worked out after a decision, and only where some policy asks about other apps.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_switch
+from gitops_bg.core.checks.phase import phase_of
+from gitops_bg.core.checks.policies.facts import facts_of, place_of, verdicts
+from gitops_bg.core.model.decision import GateKind, GateResult, Phase
+from gitops_bg.core.model.metrics import AnalysisStage
+from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.record import SwitchKind
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.world import World
+
+CONCURRENCY = "concurrency"
+
+
+def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...], since: datetime | None) -> Peer:
+    """The app as it is after a decision. ``commits``: main is about to get its promotion.
+
+    ``since`` is when it became healthy, where that is known; else it counts from now.
+    """
+    phase, active = phase_of(world), world.active
+    moving = commits or is_moving(world)
+    peer = Peer(
+        app=world.spec.app,
+        labels=labels,
+        healthy_since=(since or world.now) if phase is Phase.HEALTHY else None,
+        phase=phase.value,
+        moving=moving,
+        queued=None if moving else _queued(world),
+    )
+    if active is None:
+        return peer
+    serving = facts_of(world, active).to
+    return replace(peer, digest=serving.digest, number=serving.number, label=serving.label)
+
+
+def is_moving(world: World) -> bool:
+    """Whether traffic is about to move forward, or has and the endpoints or the analysis are not through."""
+    switch, active, run = world.record.routing.switch, world.active, world.record.run(AnalysisStage.POST)
+    if switch is not None and switch.switch_kind is not SwitchKind.ROLLBACK:
+        return True
+    if active is None:
+        return False
+    judged = run is not None and run.digest == active.digest and (run.running or run.paused)
+    return judged or active.routed_at is None
+
+
+def _queued(world: World) -> tuple[int, str] | None:
+    """Its place, where nothing but its turn is in the way: who waits for pods as well holds up nobody."""
+    version = world.incoming or world.candidate
+    if version is None or (world.switch_kind is SwitchKind.ROLLBACK and world.incoming):
+        return None
+    others = tuple(gate for gate in _gates(world, version) if gate.kind != GateKind.POLICY)
+    shut = {verdict.rule for verdict in verdicts(world, version) if verdict.holds}
+    waits = shut == {CONCURRENCY} and all_open(others)
+    return place_of(world, version) if waits else None
+
+
+def _gates(world: World, version: Version) -> tuple[GateResult, ...]:
+    if world.incoming:
+        return gates_before_switch(world, version)
+    return gates_before_commit(world, version) if world.active else gates_before_first(world, version)

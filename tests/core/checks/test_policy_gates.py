@@ -1,0 +1,271 @@
+"""Policies as gates: what they stop, what they never stop, what is shown, and when the engine looks again."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.checks.gates import BEFORE_SWITCH
+from gitops_bg.core.checks.gating.policies import policies
+from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about, facts_of
+from gitops_bg.core.model.decision import Decision, GateKind
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.observed import GitView, PromotionBranch
+from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
+from gitops_bg.core.model.policies.rules import (
+    BreakGlass,
+    Images,
+    Message,
+    Mode,
+    PoliciesThen,
+    Policy,
+    Rule,
+    Soak,
+    Span,
+    Windows,
+)
+from gitops_bg.core.model.record import Cause, Hold, Override, Switch, SwitchKind
+from gitops_bg.core.world import World
+from tests.core.simulation import automatic, manual
+from tests.core.worlds import (
+    EARLIER,
+    NOW,
+    SECOND,
+    active,
+    candidate,
+    decided,
+    digest,
+    legacy,
+    primary,
+    service,
+    source,
+    world,
+)
+
+HOUR = timedelta(hours=1)
+END = NOW + HOUR
+FROZEN = Windows(deny=(Span(EARLIER.replace(tzinfo=None), END.replace(tzinfo=None), "INC-4711"),))
+FREEZE = Policy("freeze", (FROZEN,))
+
+
+def by(*of: Policy, **changes: Any) -> dict[str, Any]:
+    return {"policing": Policing(of, **changes)}
+
+
+def is_committed(decision: Decision) -> bool:
+    return any("commit primary.yaml" in str(action) for action in decision.actions)
+
+
+def is_offered(decision: Decision) -> bool:
+    return any("offer" in str(action) for action in decision.actions)
+
+
+def is_switched(decision: Decision) -> bool:
+    return decision.record.routing.switch is not None
+
+
+def shown(decision: Decision) -> list[tuple[bool, str]]:
+    return [(gate.open, gate.reason) for gate in decision.gates if gate.kind == GateKind.POLICY]
+
+
+REFUSED = {"git": GitView(main_refused="protected branch", promotion=PromotionBranch(digest(1), ""))}
+STOPPED = {
+    "the agent's own commit": (world(active(1), candidate(2), spec=automatic()), is_committed),
+    "a promotion that main names": (world(active(1), candidate(2), names_=2), is_switched),
+    "the commit of a first deployment": (world(candidate(1)), is_committed),
+    "a first deployment that main refuses": (world(candidate(1), observed=REFUSED), is_switched),
+}
+
+
+def under(state: World, *of: Policy, **changes: Any) -> World:
+    return replace(state, desired=replace(state.desired, **by(*of, **changes)))
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_shut_policy_stops_until_it_opens_and_the_engine_looks_again_then(name: str) -> None:
+    state, happened = STOPPED[name]
+    assert happened(decided(state))
+    frozen = decided(under(state, FREEZE))
+    assert not happened(frozen)
+    assert shown(frozen) == [(False, "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC")]
+    assert frozen.wake_at == END
+    assert [wait.until for wait in frozen.waits if wait.gate == GateKind.POLICY] == [END]
+    assert happened(decided(replace(under(state, FREEZE), now=END)))
+
+
+@pytest.mark.parametrize("name", STOPPED)
+def test_a_policy_that_warns_stops_nothing_and_is_shown(name: str) -> None:
+    state, happened = STOPPED[name]
+    warned = decided(under(state, replace(FREEZE, mode=Mode.WARN)))
+    assert happened(warned)
+    assert shown(warned) == [(True, "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC (it only warns)")]
+    assert warned.wake_at is not None, "what is shown is another thing then"
+
+
+def test_what_people_merge_is_offered_whatever_policies_say() -> None:
+    state = world(active(1), candidate(2), spec=manual())
+    decision = decided(under(state, FREEZE))
+    assert is_offered(decision)
+    assert shown(decision) == [(False, "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC")]
+
+
+BROKEN = Policy("broken", broken="policies/p.yaml cannot be read")
+HELD = Hold(digest(2), "bad", EARLIER, Cause.ROLLED_BACK)
+WAYS_BACK = {
+    "an abort, a failed analysis, pods that fail": world(
+        legacy(1), active(2), names_=2, record={"override": Override(digest(2), digest(1), "because", "ada", NOW)}
+    ),
+    "the revert of a promotion": world(legacy(1), active(2), names_=1, wants=2),
+}
+
+
+@pytest.mark.parametrize("name", WAYS_BACK)
+@pytest.mark.parametrize("policy", [FREEZE, BROKEN, Policy("images", (Images(("nowhere/*",)),))])
+def test_nothing_of_policies_stands_in_the_way_back(name: str, policy: Policy) -> None:
+    """I6."""
+    then = PoliciesThen("a" * 40, (policy,), changed_with_it=True, unread="the remote is away")
+    decision = decided(under(WAYS_BACK[name], policy, then=then))
+    assert is_switched(decision)
+    assert not shown(decision)
+
+
+def test_no_chain_but_that_of_a_promotion_asks_policies() -> None:
+    assert [kind for kind, chain in BEFORE_SWITCH.items() if policies in chain] == [SwitchKind.PROMOTION]
+
+
+def test_the_first_commit_of_what_serves_already_is_written_whatever_policies_say() -> None:
+    state = world(active(1), names_=0)
+    assert is_committed(decided(under(state, FREEZE)))
+
+
+def test_an_app_without_policies_is_told_nothing_of_them() -> None:
+    state = world(active(1), candidate(2), names_=2)
+    decision = decided(state)
+    assert not shown(decision)
+    assert "InvalidPolicy" not in [each.type for each in decision.conditions]
+
+
+@pytest.mark.parametrize(("problems", "status"), [((), False), (("policies/a.yaml:3: is no glob",), True)])
+def test_a_broken_file_is_a_condition(problems: tuple[str, ...], status: bool) -> None:
+    decision = decided(under(world(active(1)), problems=problems))
+    (condition,) = [each for each in decision.conditions if each.type == "InvalidPolicy"]
+    assert condition.status is status
+    assert not problems or condition.message == problems[0]
+
+
+def named(**changes: Any) -> World:
+    return under(world(active(1), candidate(2), names_=2), **changes)
+
+
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        (PoliciesThen("c" * 40, (FREEZE,)), "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC"),
+        (
+            PoliciesThen("c" * 40, changed_with_it=True),
+            "cccccccccc promotes it and changes its own policy: policies/ is another with it",
+        ),
+        (
+            PoliciesThen("c" * 40, unread="the remote is away"),
+            "nobody can tell what policies said before cccccccccc: the remote is away",
+        ),
+    ],
+)
+def test_nobody_loosens_a_policy_and_promotes_in_one(then: PoliciesThen, says: str) -> None:
+    decision = decided(named(then=then))
+    assert not is_switched(decision)
+    assert (False, says) in shown(decision)
+
+
+def test_a_policy_that_says_the_same_then_and_now_is_judged_once() -> None:
+    state = under(world(active(1), candidate(2), names_=2), FREEZE, then=PoliciesThen("c" * 40, (FREEZE,)))
+    assert len(shown(decided(state))) == 1
+
+
+def test_a_switch_that_has_begun_is_not_stopped() -> None:
+    """Of several Services one has moved: it goes through, whatever a window says meanwhile."""
+    switch = Switch(digest(1), digest(2), SwitchKind.PROMOTION, EARLIER)
+    begun = world(
+        active(1),
+        candidate(2),
+        names_=2,
+        spec=manual(more_active_services=("web-grpc",)),
+        observed={"more_active_services": (service("web-grpc", 2),)},
+        record={"switch": switch},
+    )
+    assert decided(under(begun, FREEZE)).record.routing.switch == switch
+
+
+ADA = Person("Ada", "ada@example.com")
+
+
+def test_who_breaks_the_glass_is_in_the_ledger() -> None:
+    promotion = primary(2).changed_by.commit
+    commit = CommitFacts(promotion, ADA, ADA, NOW, "", (("Bg-Override", "freeze"), ("Bg-Reason", "INC-4711")))
+    lets = replace(FREEZE, override=BreakGlass(("ada",), frozenset(["ada@example.com"])))
+    decision = decided(under(world(active(1), candidate(2), names_=2), lets, commits=(commit,)))
+    assert is_switched(decision)
+    (entry,) = [each for each in decision.record.ledger if each.event == "overridden"]
+    assert (entry.by, entry.reason, entry.commit) == (
+        "Ada <ada@example.com>",
+        "freeze (windows): INC-4711",
+        promotion,
+    )
+    assert not is_switched(decided(under(world(active(1), candidate(2), names_=2), lets)))
+
+
+@pytest.mark.parametrize(
+    ("state", "asked"),
+    [
+        (world(active(1), candidate(2), names_=2), primary(2).changed_by.commit),
+        (world(active(1), candidate(2)), ""),
+        (world(legacy(1), active(2), names_=1, wants=2), ""),
+        (world(candidate(1)), ""),
+    ],
+)
+def test_what_policies_said_before_is_asked_only_where_a_promotion_waits(state: World, asked: str) -> None:
+    assert awaits_promotion(state.desired, state.record) == asked
+
+
+@pytest.mark.parametrize(
+    ("rule", "names_", "asked"),
+    [
+        (Soak(HOUR), 2, ()),
+        (Message(trailer="Ticket"), 1, (source(2).commit,)),
+        (Message(trailer="Ticket"), 2, (primary(2).changed_by.commit, source(2).commit)),
+    ],
+)
+def test_commits_are_read_only_where_a_rule_asks_for_them(rule: Rule, names_: int, asked: tuple[str, ...]) -> None:
+    state = world(active(1), candidate(2), names_=names_)
+    found = commits_asked_about(state.desired, state.record, Policing((Policy("p", (rule,)),)))
+    assert found == asked
+
+
+def test_the_facts_are_those_of_the_version_and_of_what_serves() -> None:
+    record = {"holds": (replace(HELD, digest=digest(1)),)}
+    state = world(active(1), candidate(2), names_=2, record=record)
+    version = state.record.version(digest(2))
+    assert version is not None
+    facts = facts_of(state, version)
+    assert (facts.to.number, facts.to.label, facts.promoted) == (2, "2", True)
+    assert facts.to.images == ("web:2",)
+    assert facts.serving is not None
+    assert facts.serving.number == 1
+    assert facts.available_since == EARLIER
+    assert [each.at for each in facts.rollbacks] == [EARLIER]
+    assert facts.queue == (5, "shop/web")
+
+
+def test_without_a_primary_nothing_is_asked_about_it() -> None:
+    state = world(candidate(1), desired={"primary": Missing.ABSENT})
+    assert commits_asked_about(state.desired, state.record, Policing((Policy("p", (Message(trailer="T"),)),)))
+
+
+def test_soak_is_over_once_the_version_was_available_for_so_long() -> None:
+    soak = Policy("soak", (Soak(2 * HOUR),))
+    state = under(world(active(1), candidate(2), names_=2), soak)
+    assert decided(state).wake_at == EARLIER + 2 * HOUR
+    assert not is_switched(decided(state))
+    assert is_switched(decided(replace(state, now=EARLIER + 2 * HOUR)))
+    assert not is_switched(decided(replace(state, now=EARLIER + 2 * HOUR - SECOND)))
