@@ -1,6 +1,6 @@
 """What Git says about one app at one commit of main, and what the ledger remembers of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Literal
 
@@ -10,6 +10,7 @@ from gitops_bg.core.model.main import Knowledge
 from gitops_bg.core.model.policies.facts import Policing
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
+from gitops_bg.core.model.stored import NOT_STORED
 from gitops_bg.core.model.version import ServicePorts, Snapshot, Source
 from gitops_bg.core.text.printable import printable
 
@@ -166,7 +167,7 @@ class Desired:
     (``core.checks.reverts.asks_what_passed``)."""
     provenance: Provenance | None = None
     """None where nobody asked: it counts only where the target names what is no news (``transitions.git.reverts``)."""
-    policing: Policing | None = None
+    policing: Policing | None = field(default=None, metadata=NOT_STORED)
     """What promotion policies say, and the facts that they ask for; None where none is for the app."""
 
     def unread(self) -> "Desired":

@@ -110,6 +110,7 @@ def test_what_people_merge_is_offered_whatever_policies_say() -> None:
     assert shown(decision) == [(False, "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC")]
 
 
+NOWHERE = Images(("nowhere/*",))
 BROKEN = Policy("broken", broken="policies/p.yaml cannot be read")
 HELD = Hold(digest(2), "bad", EARLIER, Cause.ROLLED_BACK)
 WAYS_BACK = {
@@ -161,7 +162,7 @@ def named(**changes: Any) -> World:
 @pytest.mark.parametrize(
     ("then", "says"),
     [
-        (PoliciesThen("c" * 40, (FREEZE,)), "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC"),
+        (PoliciesThen("c" * 40, (Policy("images", (NOWHERE,)),)), "images: web:2 is none of nowhere/*"),
         (
             PoliciesThen("c" * 40, changed_with_it=True),
             "cccccccccc promotes it and changes its own policy: policies/ is another with it",
@@ -179,8 +180,20 @@ def test_nobody_loosens_a_policy_and_promotes_in_one(then: PoliciesThen, says: s
 
 
 def test_a_policy_that_says_the_same_then_and_now_is_judged_once() -> None:
-    state = under(world(active(1), candidate(2), names_=2), FREEZE, then=PoliciesThen("c" * 40, (FREEZE,)))
-    assert len(shown(decided(state))) == 1
+    both = Policy("both", (FROZEN, NOWHERE))
+    state = named(then=PoliciesThen("c" * 40, (both,)))
+    assert len(shown(decided(under(state, both, then=PoliciesThen("c" * 40, (both,)))))) == 2
+
+
+def test_who_removes_a_freeze_lets_go_on_what_was_merged_meanwhile() -> None:
+    """When traffic may move is for the newest policies to say; what may be promoted, also for those of then."""
+    assert is_switched(decided(named(then=PoliciesThen("c" * 40, (FREEZE,)))))
+
+
+def test_a_policy_that_only_warns_now_still_asks_what_it_asked_then() -> None:
+    images = Policy("images", (NOWHERE,))
+    state = under(named(), replace(images, mode=Mode.WARN), then=PoliciesThen("c" * 40, (images,)))
+    assert not is_switched(decided(state))
 
 
 def test_a_switch_that_has_begun_is_not_stopped() -> None:

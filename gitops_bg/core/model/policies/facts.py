@@ -4,10 +4,10 @@ The core makes these of a world; tests and replays write them down.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from gitops_bg.core.model.policies.rules import Mode, PoliciesThen, Policy, Proof
+from gitops_bg.core.model.policies.rules import OF_THE_VERSION, Mode, PoliciesThen, Policy, Proof
 from gitops_bg.core.model.version import AppKey
 
 
@@ -156,6 +156,13 @@ class Verdict:
         return not self.open and self.mode is Mode.ENFORCE and self.overriding is None
 
 
+def _left_of(then: Policy, now: Policy | None) -> Policy:
+    """What a policy asked of the version and does not ask any more."""
+    asked = now.rules if now and now.mode is then.mode else ()
+    rules = tuple(each for each in then.rules if isinstance(each, OF_THE_VERSION) and each not in asked)
+    return replace(then, rules=rules)
+
+
 @dataclass(frozen=True, slots=True)
 class Policing:
     """All that an app is told of policies: those that match it, and the facts that they ask for."""
@@ -181,6 +188,13 @@ class Policing:
 
     @property
     def all_policies(self) -> tuple[Policy, ...]:
-        """Those of now, and those of then that said something else."""
-        before = self.then.policies if self.then else ()
-        return (*self.policies, *(each for each in before if each not in self.policies))
+        """Those of now; and of those of then what they asked of the version, where nothing asks for it now.
+
+        So loosening counts for what is committed after it. When traffic may move is for those of now alone to say:
+        who removes a freeze lets go on what was merged meanwhile (decision 33).
+        """
+        if self.then is None:
+            return self.policies
+        now = {each.name: each for each in self.policies}
+        before = (_left_of(each, now.get(each.name)) for each in self.then.policies)
+        return (*self.policies, *(each for each in before if each.rules or each.broken))

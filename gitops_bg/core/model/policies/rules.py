@@ -215,6 +215,10 @@ class Separation:
 Rule = Windows | Soak | Images | Message | Concurrency | After | Expression | Approvals | Separation
 
 
+OF_THE_VERSION = (Images, Message, Expression, Approvals, Separation)
+"""The rules on what is promoted, and by whom. The others say when traffic moves: only those of now count there."""
+
+
 @dataclass(frozen=True, slots=True)
 class BreakGlass:
     """Who may promote in spite of a policy: people by the e-mail addresses that their commits are by."""

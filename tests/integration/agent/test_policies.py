@@ -1,0 +1,68 @@
+"""Promotion policies, told by a user's verbs: what a shut one holds up, what it never does, what breaks one."""
+
+from tests.fixtures.repos.texts import policy
+from tests.support.scenario import App
+
+CLOSED = '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}'
+FILE = "policies/freeze.yaml"
+
+
+def publish(web: App, message: str, **files: str | None) -> str:
+    return web.scenario.publish(message, {name.replace("__", "/") + ".yaml": text for name, text in files.items()})
+
+
+def policy_gates(web: App) -> list[str]:
+    return [gate["reason"] for gate in web.status.get("gates", []) if gate["kind"] == "policy" and not gate["open"]]
+
+
+def wait_shut(web: App, said: str) -> None:
+    web.wait(lambda: any(said in reason for reason in policy_gates(web)), f"a policy says {said}")
+
+
+def test_a_shut_window_holds_a_merged_promotion_and_the_rollback_passes_through_it(web: App) -> None:
+    promotion = web.promote("v2")
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    web.push_image("v3")
+    merged = web.merge_promotion("v3")
+    wait_shut(web, "freeze: INC-4711: shut with no end within a year (UTC)")
+    web.scenario.wait_idle()
+    assert (web.live_tag(), web.primary_digest()) == ("v2", web.digest("v3"))
+    assert any(wait["gate"] == "policy" for wait in web.status["waits"])
+
+    web.revert(merged, promotion)
+    web.wait_live("v1")
+
+
+def test_a_promotion_goes_through_once_the_freeze_is_over(web: App) -> None:
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    web.push_image("v2")
+    web.merge_promotion("v2")
+    wait_shut(web, "INC-4711")
+    publish(web, "Go on", policies__freeze=None)
+    web.wait_live("v2")
+
+
+def test_a_required_policy_that_is_broken_shuts_and_a_broken_one_keeps_what_it_said(web: App) -> None:
+    head = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
+    publish(web, "Calm", policies__calm=policy("calm", "- soak: {for: 1s}"))
+    publish(web, "Break it", policies__calm=policy("calm", "- soak: {for: soon}"))
+    assert "policies/calm.yaml:6" in web.wait_condition("InvalidPolicy")["message"]
+    web.promote("v2")
+
+    web.scenario.publish("Require it", {"gitops-bg.yaml": head + "require: [calm]\n"})
+    web.push_image("v3")
+    web.merge_promotion("v3")
+    wait_shut(web, "calm: policies/calm.yaml cannot be read")
+    assert web.live_tag() == "v2"
+
+
+def test_a_commit_that_changes_its_own_policy_waits(web: App) -> None:
+    publish(web, "Stop the line", policies__freeze=policy("freeze", CLOSED))
+    web.push_image("v2")
+    web.wait_offered("v2")
+    remote = web.scenario.remote
+    web.scenario.pull()
+    offered = remote.show(web.promotion_branch, f"{web.folder}/primary.yaml")
+    web.scenario.publish("Loosen and promote", {FILE: None, f"{web.folder}/primary.yaml": offered})
+    wait_shut(web, "promotes it and changes its own policy")
+    assert web.live_tag() == "v1"
