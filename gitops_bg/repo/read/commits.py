@@ -57,7 +57,7 @@ class CommitReader:
     def _read(self, commits: list[str]) -> Iterator[CommitFacts]:
         asked = "".join(f"{commit}\n" for commit in commits).encode()
         walk = ("log", "-z", "--encoding=UTF-8", "--no-walk=unsorted", _FORMAT, "--stdin")
-        told = list(map(text, self._mirror.told(*walk, stdin=asked, longest=_LONGEST)))
+        told = list(map(text, self._mirror.stream(*walk, stdin=asked, longest=_LONGEST)))
         for at in range(0, len(told) - _PARTS + 1, _PARTS):
             commit, author, author_mail, committer, mail, seconds, message, trailers = told[at : at + _PARTS - 1]
             yield CommitFacts(
