@@ -8,7 +8,7 @@ from cachetools import LRUCache
 
 from gitops_bg.core.model.policies.facts import CommitFacts, Person
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.output import lines_of, text
 from gitops_bg.repo.layout import is_commit_id
 from gitops_bg.repo.write.messages import one_line
 
@@ -71,7 +71,7 @@ class CommitReader:
 
 
 def _trailers(lines: str) -> Iterator[tuple[str, str]]:
-    for line in lines.splitlines():
+    for line in lines_of(lines):
         name, colon, value = line.partition(":")
         if colon:
             yield name.strip(), value.strip()
