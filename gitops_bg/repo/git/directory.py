@@ -58,6 +58,13 @@ class MirrorDirectory:
         except GitFailed as error:
             raise MirrorBroken(str(error)) from error
 
+    def ref(self, name: str) -> str:
+        """What the file of a ref holds, which is a commit's id where git wrote it last; empty where it has none."""
+        try:
+            return (self.mirror / name).read_text(encoding="ascii").removesuffix("\n")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
     def wipe(self) -> None:
         """Delete the mirror, whatever is there. Raises ``DiskProblem``."""
         try:

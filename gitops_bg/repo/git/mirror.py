@@ -4,12 +4,13 @@ It knows commits, branches and blobs, not apps. Nothing but `fetch` and `fetch_b
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from types import TracebackType
 
 from cachetools import LRUCache
 
 from gitops_bg.core.names import PROMOTION_PREFIX
+from gitops_bg.repo.git.commit_objects import CommitObjects
 from gitops_bg.repo.git.directory import MirrorDirectory
 from gitops_bg.repo.git.errors import (
     AuthenticationFailed,
@@ -20,7 +21,7 @@ from gitops_bg.repo.git.errors import (
 )
 from gitops_bg.repo.git.git_config import PARTIAL, configuration
 from gitops_bg.repo.git.objects import Header, Objects
-from gitops_bg.repo.git.output import lines, text
+from gitops_bg.repo.git.output import Commit, lines, text
 from gitops_bg.repo.git.runner import LONGEST_PART, Finished, Git, GitFailed
 from gitops_bg.repo.git.transport import transport_for
 from gitops_bg.repo.layout import (
@@ -61,7 +62,7 @@ class Mirror:
         except BaseException:
             self._directory.release()
             raise
-        self._objects = Objects(self.git)
+        self._read_objects()
 
     def __enter__(self) -> "Mirror":
         return self
@@ -84,7 +85,11 @@ class Mirror:
         self._objects.close()
         self._directory.wipe()
         self.git = self._opened()
+        self._read_objects()
+
+    def _read_objects(self) -> None:
         self._objects = Objects(self.git)
+        self._commits = CommitObjects(self._objects)
 
     def _opened(self) -> Git:
         self._directory.prepare(configuration(self.settings, self._transport.url))
@@ -135,6 +140,15 @@ class Mirror:
             self._tracked = self._read_tracked()
         return dict(self._tracked)
 
+    def _track(self, branches: Iterable[str]) -> None:
+        """Take over where git has put these; where it does not say it in a file of each, all are read anew."""
+        for name in branches if self._tracked is not None else ():
+            commit = self._directory.ref(TRACKING_PREFIX + name)
+            if self._tracked is None or not is_commit_id(commit):
+                self._tracked = None
+                return
+            self._tracked[name] = commit
+
     def _read_tracked(self) -> dict[str, str]:
         output = self.local("for-each-ref", "--format=%(objectname) %(refname)", TRACKING_PREFIX)
         refs = (line.partition(b" ") for line in lines(output))
@@ -152,8 +166,10 @@ class Mirror:
 
     def fetch(self, branches: Iterable[str]) -> None:
         """Fetch these branches, all history, no blobs."""
-        self._tracked = None
-        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in branches))
+        wanted, before, self._tracked = list(branches), self._tracked, None
+        self._fetched("".join(f"+{_HEADS}{name}:{TRACKING_PREFIX}{name}\n" for name in wanted))
+        self._tracked = before
+        self._track(wanted)
 
     def fetch_blobs(self, blobs: Iterable[str]) -> None:
         """Fetch these objects in one exchange."""
@@ -161,10 +177,13 @@ class Mirror:
 
     def forget(self, branches: Iterable[str]) -> None:
         """Stop tracking branches that the remote no longer has."""
-        deletions = "".join(f"delete {TRACKING_PREFIX}{name}\n" for name in branches)
-        if deletions:
-            self._tracked = None
-            self.local("update-ref", "--stdin", stdin=deletions.encode())
+        gone = list(branches)
+        if gone:
+            before, self._tracked = self._tracked, None
+            self.local(
+                "update-ref", "--stdin", stdin="".join(f"delete {TRACKING_PREFIX}{name}\n" for name in gone).encode()
+            )
+            self._tracked = {name: commit for name, commit in before.items() if name not in gone} if before else None
 
     def _fetched(self, wanted: str, *options: str) -> None:
         finished = self.git.attempt(*PARTIAL, *options, *_FETCH, "origin", "--stdin", stdin=wanted.encode())
@@ -179,10 +198,14 @@ class Mirror:
 
     # What is pushed.
 
-    def push(self, leases: Iterable[str], refspecs: Iterable[str]) -> Finished:
-        """Push to the remote; what it took is tracked as if it had been fetched."""
-        self._tracked = None
-        return self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
+    def push(self, leases: Iterable[str], refspecs: Iterable[str], branches: Iterable[str]) -> Finished:
+        """Push to the remote; what it took of ``branches`` is tracked as if it had been fetched."""
+        before, self._tracked = self._tracked, None
+        finished = self.git.attempt("push", "--porcelain", "--no-verify", *leases, "origin", *refspecs)
+        if finished.status == 0:
+            self._tracked = before
+            self._track(branches)
+        return finished
 
     # What is here.
 
@@ -215,6 +238,31 @@ class Mirror:
         except GitFailed as error:
             raise self.broken(error) from error
 
+    def commits(self, ids: Iterable[str]) -> dict[str, Commit]:
+        """Those of these commits that are here, small and ordinary; of the others git itself is to be asked."""
+        try:
+            return self._commits.read(ids)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def first_parents(self, head: str, known: Container[str]) -> list[tuple[str, Commit]] | None:
+        """The line of first parents from ``head`` down to what is ``known``; None where that is far."""
+        try:
+            return self._commits.first_parents(head, known)
+        except GitFailed as error:
+            raise self.broken(error) from error
+
+    def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]]:
+        """The commits that ``head`` contains and ``before`` does not, with their parents. Raises as `local` does."""
+        try:
+            near = self._commits.between(before, head)
+        except GitFailed as error:
+            raise self.broken(error) from error
+        if near is not None:
+            return near
+        printed = lines(self.local("rev-list", "--parents", f"^{before}", head, "--"))
+        return {commit: tuple(parents) for commit, *parents in (text(line).split(" ") for line in printed)}
+
     def broken(self, error: GitFailed) -> Exception:
         """What a failed local command means."""
         return self._directory.trouble() or MirrorBroken(str(error))
@@ -242,7 +290,16 @@ class Mirror:
         if not is_commit_id(ancestor) or not is_commit_id(descendant):
             return False
         known = self._ancestry.get((ancestor, descendant))
+        if known is None and self._is_near(ancestor, descendant):
+            known = self._ancestry[ancestor, descendant] = True
         return self._asked_ancestry(ancestor, descendant) if known is None else known
+
+    def _is_near(self, ancestor: str, descendant: str) -> bool:
+        """Whether a few steps lead from one to the other: then git need not be asked."""
+        try:
+            return self._commits.between(ancestor, descendant) is not None
+        except GitFailed:
+            return False
 
     def _asked_ancestry(self, ancestor: str, descendant: str) -> bool:
         """What git answers never changes: it reads both commits for that, with all that they say."""

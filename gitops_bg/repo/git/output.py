@@ -4,8 +4,29 @@ Never by what people can type: ``str.splitlines`` takes U+2028, U+0085 and five 
 name may hold them; a commit message may hold anything but NUL.
 """
 
+import re
 import stat
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_COMMIT = re.compile(
+    rb"tree [0-9a-f]+\n((?:parent [0-9a-f]+\n)*)"
+    rb"author (?:([^ <>\n\0](?:[^<>\n\0]*[^ <>\n\0])?) )?<([^\s<>\0]*)> (\d{1,15}) [+-]\d{4}\n"
+    rb"committer [^\n\0]*\n"
+    rb"(?:gpgsig(?:-sha256)? [^\n\0]*\n(?: [^\n\0]*\n)*)?"
+    rb"\n([^\0]*)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a raw commit says, word for word. ``seconds`` are those of its author, since 1970."""
+
+    parents: tuple[str, ...]
+    author: str
+    mail: str
+    seconds: str
+    message: str
 
 
 def lines(output: bytes) -> list[bytes]:
@@ -69,6 +90,44 @@ def root_of(commit: bytes) -> str:
     '4b82'
     """
     return text(commit.partition(b"\n")[0].removeprefix(b"tree "))
+
+
+def commit_in(raw: bytes) -> Commit | None:
+    """What a raw commit says, where it is as git writes commits today; None for every other: git knows how to read it.
+
+    >>> commit_in(b"tree 4b\\nparent 1f\\nauthor Ada L <a@example.com> 12 +0000\\ncommitter C <c> 13 +0000\\n\\nWhy\\n")
+    Commit(parents=('1f',), author='Ada L', mail='a@example.com', seconds='12', message='Why\\n')
+    >>> commit_in(b"tree 4b\\nauthor Ada <a> 12 +0000\\ncommitter C <c> 13 +0000\\nencoding latin1\\n\\ncaf\\xe9")
+    """
+    found = _COMMIT.fullmatch(raw)
+    if found is None:
+        return None
+    try:
+        author, mail, message = ((found[group] or b"").decode() for group in (2, 3, 5))
+    except UnicodeDecodeError:
+        return None
+    parents = tuple(text(line.removeprefix(b"parent ")) for line in lines(found[1]))
+    return Commit(parents, author, mail, text(found[4]), message)
+
+
+def subject_of(message: str) -> str:
+    """The first paragraph of a commit message on one line, as git's ``%s`` has it.
+
+    >>> subject_of("\\n  \\nOne \\ntwo\\n\\nthree")
+    'One two'
+    """
+    paragraph: list[str] = []
+    for line in lines_of(message):
+        stripped = line.rstrip(_BLANK)
+        if stripped:
+            paragraph.append(stripped)
+        elif paragraph:
+            break
+    return " ".join(paragraph)
+
+
+_BLANK = " \t\n\r"
+"""What git's ``isspace`` takes for blank: far less than Python's."""
 
 
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:

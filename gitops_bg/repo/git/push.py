@@ -124,7 +124,7 @@ class Pusher:
     def _pushed(self, updates: Sequence[Update]) -> Answer:
         leases = [f"--force-with-lease=refs/heads/{update.branch}:{update.expected or ''}" for update in updates]
         refspecs = [f"{update.commit or ''}:refs/heads/{update.branch}" for update in updates]
-        finished = self._mirror.push(leases, refspecs)
+        finished = self._mirror.push(leases, refspecs, [update.branch for update in updates])
         if finished.status == 0:
             return Answer({update.branch: Verdict.TAKEN for update in updates})
         if finished.timed_out:

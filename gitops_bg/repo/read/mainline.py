@@ -4,10 +4,10 @@ Dates say nothing of it: rebase and cherry-pick keep an author's, and clocks dif
 parents: what main was is the second of them then. It knows ids only, and reads no files.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.output import subject_of, text
 
 _WALK = ("log", "-z", "--first-parent", "--format=%H%x00%P%x00%s%x00")
 _LONGEST = 4096
@@ -79,7 +79,11 @@ class Mainline:
                 break
         return found, tip if tip in self._places else ""
 
-    def _walked(self, tip: str, known: str) -> Iterator[tuple[str, list[str], str]]:
+    def _walked(self, tip: str, known: str) -> Iterator[tuple[str, Sequence[str], str]]:
+        near = self._mirror.first_parents(tip, self._places) if known else None
+        if near is not None:
+            yield from ((commit, one.parents, subject_of(one.message)) for commit, one in near)
+            return
         without = (f"^{known}",) if known else ()
         told = map(text, self._mirror.stream(*_WALK, tip, *without, longest=_LONGEST))
         for commit, parents, subject, _ in zip(told, told, told, told, strict=True):

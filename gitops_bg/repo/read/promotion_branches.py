@@ -88,11 +88,13 @@ class PromotionBranches:
 
     def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
         """What the commits of branches ask for, by commit."""
-        wanted = "".join(f"{offer.commit}\n" for offer in offers)
+        commits = [offer.commit for offer in offers]
+        found = {commit: event_in(one.message) for commit, one in self._mirror.commits(commits).items()}
+        wanted = "".join(f"{commit}\n" for commit in commits if commit not in found)
         if not wanted:
-            return {}
+            return found
         told = map(text, self._mirror.stream(*_MESSAGES, stdin=wanted.encode(), longest=_LONGEST))
-        return {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
+        return found | {commit: event_in(message) for commit, message, _ in zip(told, told, told, strict=True)}
 
     def _looked_up(self, heads: Mapping[AppKey, str], main: str) -> dict[AppKey, OfferedBlobs]:
         if not heads:

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from gitops_bg.core.model.version import Source
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import text
+from gitops_bg.repo.git.output import subject_of, text
 from gitops_bg.repo.git.runner import GitFailed
 from gitops_bg.repo.write.messages import one_line
 
@@ -48,8 +48,15 @@ class Details:
         return found
 
     def _read(self, commits: Collection[str]) -> dict[str, Source]:
-        if not commits:
-            return {}
+        small = self._mirror.commits(commits)
+        found = {
+            id_: _source(id_, one.author, one.mail, one.seconds, subject_of(one.message)) for id_, one in small.items()
+        }
+        rest = [commit for commit in commits if commit not in found]
+        return (found | self._asked(rest)) if rest else found
+
+    def _asked(self, commits: Collection[str]) -> dict[str, Source]:
+        """By a git of its own: what is long, or written in another way."""
         walked = self._mirror.stream(
             "log",
             "-z",

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.repo.git.mirror import Mirror
-from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.read.app_index import Moved, moved_between
 from gitops_bg.repo.read.trees import Change, Pair, Trees
 from gitops_bg.spec.app.layout import PRIMARY_FILE
@@ -40,8 +39,7 @@ def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[t
 
     A merge changes an app only where it makes it another one than all of its parents have.
     """
-    told = lines(mirror.local("rev-list", "--parents", f"^{before}", head, "--"))
-    family = {commit: parents for commit, *parents in (text(line).split(" ") for line in told)}
+    family = mirror.between(before, head)
     roots = trees.roots((*family, *(parent for parents in family.values() for parent in parents)))
     pairs = {
         commit: [(roots[parent], roots[commit]) for parent in parents] or [("", roots[commit])]

@@ -1,0 +1,67 @@
+"""Commits read from the git that stays, and short ways between two of them, without a process of their own.
+
+Only what is small and as git writes commits today; whatever else there is, its caller asks git about. What is said of a
+commit by its id never changes. Not thread-safe, as `Objects` is not.
+"""
+
+from collections.abc import Container, Iterable, Mapping
+
+from cachetools import LRUCache
+
+from gitops_bg.repo.git.objects import Objects
+from gitops_bg.repo.git.output import Commit, commit_in
+
+_SMALL_BYTES = 16 * 1024
+"""Of one commit; a larger one is read by a git that ends, and holds none of it."""
+_REMEMBERED_BYTES = 2 * 1024 * 1024
+_NEAR = 16
+"""So many commits are looked at on the way from one to another."""
+
+
+class CommitObjects:
+    """The commits of one mirror. Every method raises ``GitFailed`` where git cannot be asked."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._known: LRUCache[str, tuple[Commit, int]] = LRUCache(_REMEMBERED_BYTES, getsizeof=lambda one: one[1])
+
+    def read(self, ids: Iterable[str]) -> dict[str, Commit]:
+        """Those of these commits that are here, small and ordinary."""
+        wanted = dict.fromkeys(ids)
+        found = {one: self._known[one][0] for one in wanted if one in self._known}
+        unknown = [one for one in wanted if one not in found]
+        headers = zip(unknown, self._objects.headers(unknown), strict=True) if unknown else ()
+        small = [one for one, header in headers if header and header.kind == "commit" and header.size <= _SMALL_BYTES]
+        for one, (_, content) in zip(small, self._objects.contents(small), strict=True):
+            commit = commit_in(content)
+            if commit is not None:
+                found[one] = commit
+                self._known[one] = commit, len(content)
+        return found
+
+    def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
+        """The commits that ``head`` contains and ``before`` does not, with their parents; None where that is not near.
+
+        It is exact: only where every line of parents from ``head`` ends at ``before`` is there an answer.
+        """
+        family: dict[str, tuple[str, ...]] = {}
+        tips = [head]
+        while tips := [tip for tip in dict.fromkeys(tips) if tip != before and tip not in family]:
+            read = self.read(tips) if len(family) + len(tips) <= _NEAR else {}
+            if not all(tip in read and read[tip].parents for tip in tips):
+                return None
+            family |= {tip: read[tip].parents for tip in tips}
+            tips = [parent for tip in tips for parent in family[tip]]
+        return family
+
+    def first_parents(self, head: str, known: Container[str]) -> list[tuple[str, Commit]] | None:
+        """``head`` and its first parents, newest first, down to the first that is ``known``; None where that is far."""
+        line: list[tuple[str, Commit]] = []
+        at = head
+        while at not in known:
+            commit = self.read([at]).get(at)
+            if commit is None or not commit.parents or len(line) == _NEAR:
+                return None
+            line.append((at, commit))
+            at = commit.parents[0]
+        return line
