@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_bg.core.model.decision import GateResult
+from gitops_bg.core.model.looks import NO_LOOKS, Looks
 from gitops_bg.core.model.version import AppKey, Source
 
 
@@ -50,13 +51,16 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class PullSettings:
     """What the repository's settings want every pull request to have."""
 
     labels: tuple[str, ...] = ()
     reviewers: tuple[str, ...] = ()
     assignees: tuple[str, ...] = ()
     comment: bool = False
+    """Whether it is to have one comment, edited, for those who want a notification."""
+    max_open: int = 50
+    """How many may be open at a time; the rest stays a branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +71,7 @@ class Wish:
     """None: nothing is to be offered."""
     declined: bool = False
     """Somebody closed it, and it is on hold for that: its pull request stays as it is."""
+    looks: Looks = NO_LOOKS
+    """Which look at main it comes from."""
     settled: bool = True
     """Whether Git's branch is as decided: while it is about to be pushed or deleted, nothing is concluded."""

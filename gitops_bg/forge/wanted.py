@@ -9,7 +9,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.forge.markdown import block, code, cut, plain
 from gitops_bg.forge.marker import Marker, hashed, without_marker
-from gitops_bg.forge.offer import Looks, Offer, Side
+from gitops_bg.forge.offer import Offer, PullSettings, Side
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull
 from gitops_bg.spec.manifests.differences import differences
 
@@ -30,16 +30,16 @@ class Wanted:
     """The one comment it should have; empty: none."""
 
 
-def wanted(offer: Offer, looks: Looks, limits: Limits) -> Wanted:
+def wanted(offer: Offer, settings: PullSettings, limits: Limits) -> Wanted:
     """What should be, within the forge's limits."""
     title = title_of(offer)
     text = _body(offer, limits.body)
-    people = hashed(*looks.reviewers, "/", *looks.assignees)
-    marker = Marker(str(offer.app), offer.cluster, offer.id, hashed(title, text, *looks.labels), people)
+    people = hashed(*settings.reviewers, "/", *settings.assignees)
+    marker = Marker(str(offer.app), offer.cluster, offer.id, hashed(title, text, *settings.labels), people)
     body = f"{marker.line()}\n{text}"
-    draft = Draft(offer.branch, offer.base, title, body, looks.labels, looks.reviewers, looks.assignees)
+    draft = Draft(offer.branch, offer.base, title, body, settings.labels, settings.reviewers, settings.assignees)
     status = status_of(offer)
-    said = f"{status.state}: {status.description}" if looks.comment else ""
+    said = f"{status.state}: {status.description}" if settings.comment else ""
     return Wanted(draft, replace(status, description=cut(status.description, limits.description)), marker, said)
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.version import AppKey, Source
-from gitops_bg.forge.offer import Looks, Offer, Side
+from gitops_bg.forge.offer import Offer, PullSettings, Side
 from gitops_bg.forge.port import Draft, Limits, Pull, PullState, User
 from gitops_bg.forge.wanted import Wanted, wanted
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LIMITS = Limits(body=65_536, description=140)
-NO_LOOKS = Looks()
+NO_SETTINGS = PullSettings()
 APPROVAL = GateResult(GateKind.APPROVAL, False, "waiting for the promotion branch to be merged")
 AVAILABLE = GateResult(GateKind.AVAILABILITY, True, "v8 is available")
 BOT = User("1", "gitops-bg")
@@ -45,8 +45,8 @@ def offer(number: int = 5, app: str = "web", **changes: Any) -> Offer:
     return replace(made, **changes)
 
 
-def want(made: Offer | None = None, looks: Looks = NO_LOOKS, limits: Limits = LIMITS) -> Wanted:
-    return wanted(made or offer(), looks, limits)
+def want(made: Offer | None = None, settings: PullSettings = NO_SETTINGS, limits: Limits = LIMITS) -> Wanted:
+    return wanted(made or offer(), settings, limits)
 
 
 def pull_of(draft: Draft, number: int = 7, **changes: Any) -> Pull:

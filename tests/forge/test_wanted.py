@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.forge.markdown import code
 from gitops_bg.forge.marker import Marker, marker_in, without_marker
-from gitops_bg.forge.offer import Looks
+from gitops_bg.forge.offer import PullSettings
 from gitops_bg.forge.port import CheckState, Limits
 from gitops_bg.forge.wanted import LONGEST_TITLE, title_of, withdrawn
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, pull_of, side, template, want
@@ -179,17 +179,17 @@ def test_a_title_is_cut_and_keeps_app_and_cluster() -> None:
 
 def test_equal_texts_have_one_hash_and_other_ones_have_others() -> None:
     hashes = {
-        want(each, looks).marker.text
-        for each, looks in [
-            (offer(), Looks()),
-            (offer(), Looks(labels=("a",))),
-            (offer(gates=()), Looks()),
-            (offer(to=side(5, "web:2")), Looks()),
+        want(each, settings).marker.text
+        for each, settings in [
+            (offer(), PullSettings()),
+            (offer(), PullSettings(labels=("a",))),
+            (offer(gates=()), PullSettings()),
+            (offer(to=side(5, "web:2")), PullSettings()),
         ]
     }
     assert len(hashes) == 4
     assert want(offer(head="e" * 40)).draft.body == want(offer()).draft.body, "a new head alone edits nothing"
-    assert want(offer(), Looks(reviewers=("ada",))).marker.people != want().marker.people
+    assert want(offer(), PullSettings(reviewers=("ada",))).marker.people != want().marker.people
 
 
 def test_what_is_withdrawn_says_so_and_offers_nothing() -> None:

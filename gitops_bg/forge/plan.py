@@ -1,0 +1,192 @@
+"""What is to be written to the forge, as the difference between what should be and what is known to be. Pure.
+
+Made anew before each write: the newest wish counts, whatever was wished before. Create comes before status before body
+before close before comment; within each the oldest first (forges.md §2).
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
+from gitops_bg.forge.known import Known
+from gitops_bg.forge.marker import Marker, marker_in
+from gitops_bg.forge.offer import Offer, PullSettings, Wish
+from gitops_bg.forge.port import CheckStatus, Draft, Limits, Pull, PullState
+from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
+
+BETWEEN_EDITS = timedelta(seconds=30)
+"""How long a body stays as it is, at least."""
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+Render = Callable[[AppKey, Offer], Wanted]
+
+
+class Kind(IntEnum):
+    """What is written, in the order in which it matters."""
+
+    CREATE = 0
+    STATUS = 1
+    BODY = 2
+    CLOSE = 3
+    COMMENT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to write."""
+
+    kind: Kind
+    app: AppKey
+    branch: str
+    since: datetime
+    """How old what it is for is."""
+    due: datetime
+    """Not before."""
+    draft: Draft | None = None
+    pull: Pull | None = None
+    status: CheckStatus | None = None
+    comment: str = ""
+
+    @property
+    def requests(self) -> int:
+        """How many requests it takes, at most."""
+        if self.draft is None or self.kind is not Kind.CREATE:
+            return 1
+        return 1 + bool(self.draft.labels or self.draft.assignees) + bool(self.draft.reviewers)
+
+    @property
+    def creating(self) -> int:
+        """How many of them make something new."""
+        return self.requests if self.kind in (Kind.CREATE, Kind.STATUS, Kind.COMMENT) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be written, in order; what is to be read first; who has to wait for others."""
+
+    steps: tuple[Step, ...] = ()
+    missing: Mapping[str, datetime] = field(default_factory=dict)
+    """The branches whose last ended pull request nobody has asked for, and since when their offer is on its way."""
+    queued: Mapping[AppKey, int] = field(default_factory=dict)
+    """Those beyond ``maxOpenPullRequests``, by their place."""
+
+
+def plan(
+    wishes: Mapping[AppKey, Wish], known: Known, settings: PullSettings, limits: Limits, render: Render, now: datetime
+) -> Plan:
+    """What is to be done now. Nothing before the open ones were listed once."""
+    if not known.listed_once:
+        return Plan()
+    planner = _Planner(known, limits, render, now)
+    for app, wish in wishes.items():
+        planner.look_at(app, wish)
+    planner.steps += planner.creations(settings.max_open)
+    steps = sorted(planner.steps, key=lambda step: (step.kind, step.since, step.app))
+    return Plan(tuple(steps), planner.missing, planner.queued)
+
+
+class _Planner:
+    """One run of `plan`."""
+
+    def __init__(self, known: Known, limits: Limits, render: Render, now: datetime) -> None:
+        self._known = known
+        self._limits = limits
+        self._render = render
+        self._now = now
+        self._new: list[tuple[datetime, AppKey, Offer]] = []
+        self.steps: list[Step] = []
+        self.missing: dict[str, datetime] = {}
+        self.queued: dict[AppKey, int] = {}
+
+    def look_at(self, app: AppKey, wish: Wish) -> None:
+        """What one app's wish asks for."""
+        if wish.declined or not wish.settled:
+            return
+        if wish.offer is None:
+            self.steps += self._farewell(app)
+        elif wish.offer.branch in self._known.open:
+            self.steps += self._differences(app, wish.offer, self._known.open[wish.offer.branch])
+        elif wish.offer.branch not in self._known.asked:
+            self.missing[wish.offer.branch] = wish.offer.since
+        elif self._may_open(wish, wish.offer):
+            self._new.append((wish.offer.since, app, wish.offer))
+
+    def creations(self, most: int) -> Iterator[Step]:
+        """The oldest, as many as there is room for; the others have a place in the queue."""
+        room = max(0, most - len(self._known.open))
+        for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: each[:2])):
+            if place < room:
+                draft = self._render(app, offer).draft
+                yield Step(Kind.CREATE, app, offer.branch, since, self._now, draft=draft)
+            else:
+                self.queued[app] = place - room + 1
+
+    def _may_open(self, wish: Wish, offer: Offer) -> bool:
+        """Not what somebody closed. Nor what was merged, before main was looked at: Git says what came of that."""
+        ended = self._known.ended.get(offer.branch)
+        if ended is None or ended.offer != offer.id:
+            return True
+        if ended.pull.state is PullState.MERGED:
+            return ended.seen_at.is_over(wish.looks)
+        return not self._known.is_no(offer.branch, offer.id)
+
+    def _differences(self, app: AppKey, offer: Offer, pull: Pull) -> Iterator[Step]:
+        made, marker = self._render(app, offer), marker_in(pull.body)
+        if self._known.statuses.get(offer.head) != made.status:
+            yield Step(Kind.STATUS, app, offer.branch, offer.since, self._now, status=made.status)
+        if _is_ours_to_write(marker, made.marker) and not _says(pull, marker, made):
+            draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
+            yield self._edit(app, offer.since, pull, draft if marker else made.draft)
+        if made.comment and self._known.comments.get(offer.branch) != made.comment:
+            yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
+
+    def _farewell(self, app: AppKey) -> Iterator[Step]:
+        """A pull request of ours that nothing asks for any more: it says so, and is closed."""
+        branch = promotion_branch(app)
+        ended = self._known.ended.get(branch)
+        pull = self._known.open.get(branch) or (ended.pull if ended else None)
+        marker = marker_in(pull.body) if pull else None
+        if pull is None or marker is None or pull.state is PullState.MERGED or not self._is_mine(app, marker):
+            return
+        if marker.offer:
+            draft = withdrawn(pull, marker, self._limits)
+            yield replace(self._edit(app, _LONG_AGO, pull, draft), due=self._now)
+        elif pull.state is PullState.OPEN:
+            yield Step(Kind.CLOSE, app, branch, _LONG_AGO, self._now, pull=pull)
+
+    def _is_mine(self, app: AppKey, marker: Marker) -> bool:
+        return marker.app == str(app) and marker.cluster == self._known.cluster
+
+    def _edit(self, app: AppKey, since: datetime, pull: Pull, draft: Draft) -> Step:
+        last = self._known.written.get(pull.branch)
+        due = max(self._now, last + BETWEEN_EDITS) if last else self._now
+        return Step(Kind.BODY, app, pull.branch, since, due, draft=draft, pull=pull)
+
+
+def _is_ours_to_write(marker: Marker | None, made: Marker) -> bool:
+    """Of two clusters with one branch, whose text is there goes on writing it, as long as it is of what is offered."""
+    return marker is None or marker.cluster == made.cluster or marker.offer != made.offer
+
+
+def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
+    """Whether it says what it should. Who was asked, and labels that people added, are theirs from then on."""
+    if marker is None or pull.title != made.draft.title:
+        return False
+    written = (marker.offer, marker.text, marker.people)
+    return written == (made.marker.offer, made.marker.text, made.marker.people)
+
+
+def renderer(settings: PullSettings, limits: Limits) -> Render:
+    """`wanted`, made once for each offer of an app."""
+    made: dict[AppKey, tuple[Offer, Wanted]] = {}
+
+    def render(app: AppKey, offer: Offer) -> Wanted:
+        known = made.get(app)
+        if known is None or known[0] != offer:
+            known = made[app] = (offer, wanted(offer, settings, limits))
+        return known[1]
+
+    return render

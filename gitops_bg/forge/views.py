@@ -1,0 +1,60 @@
+"""What each app is told of its pull request, from what is known of the forge: plain data for the core. Pure."""
+
+from collections.abc import Iterator, Mapping
+
+from gitops_bg.core.model.looks import Awaited
+from gitops_bg.core.model.pulls import PullRequest, PullView
+from gitops_bg.core.model.pulls import PullState as State
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.names import promotion_branch
+from gitops_bg.forge.known import Known
+from gitops_bg.forge.marker import marker_in
+from gitops_bg.forge.offer import Wish
+from gitops_bg.forge.port import PullState
+
+NOTHING = PullView()
+_EXACT = 5
+_ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
+
+
+def views(
+    wishes: Mapping[AppKey, Wish], known: Known, queued: Mapping[AppKey, int], troubles: Mapping[str, str], most: int
+) -> Iterator[tuple[AppKey, PullView]]:
+    """Of each app of which something is known; who is not named knows what it knew. ``troubles``: by branch."""
+    for app, wish in wishes.items():
+        branch = promotion_branch(app)
+        trouble = troubles.get(branch, troubles.get("", "")) if wish.offer else ""
+        if known.listed_once and _is_asked(known, branch, wish):
+            place = place_said(queued[app], most) if app in queued else ""
+            yield app, PullView(_pull(known, branch), place, trouble)
+        elif trouble:
+            yield app, PullView(None, "", trouble)
+
+
+def _is_asked(known: Known, branch: str, wish: Wish) -> bool:
+    return branch in known.asked or (wish.offer is None and not wish.declined)
+
+
+def _pull(known: Known, branch: str) -> PullRequest | None:
+    opened = known.open.get(branch)
+    if opened is not None:
+        marker = marker_in(opened.body)
+        return PullRequest(opened.number, opened.url, State.OPEN, marker.offer if marker else "", seen_at=Awaited())
+    ended = known.ended.get(branch)
+    if ended is None or ended.pull.state is not PullState.CLOSED or not known.is_no(branch, ended.offer):
+        return None
+    pull, by = ended.pull, ended.pull.closed_by
+    return PullRequest(pull.number, pull.url, State.CLOSED, ended.offer, by.login if by else "", ended.seen_at)
+
+
+def place_said(place: int, most: int) -> str:
+    """Where in the queue it is: exactly near its head, else in round numbers, or each merge would be news to all.
+
+    >>> place_said(2, 50)
+    'place 2 in the queue: 50 pull requests are open already (forge.maxOpenPullRequests); its branch can be merged'
+    >>> place_said(173, 50)[:28]
+    'more than 100 are before it '
+    """
+    rough = next((each for each in _ROUNDED if place > each), _EXACT)
+    where = f"place {place} in the queue" if place <= _EXACT else f"more than {rough} are before it in the queue"
+    return f"{where}: {most} pull requests are open already (forge.maxOpenPullRequests); its branch can be merged"
