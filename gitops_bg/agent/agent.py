@@ -22,6 +22,8 @@ from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.closed_refs import ClosedRefs
 from gitops_bg.agent.desired.git_loop import GitLoop, Listener
 from gitops_bg.agent.desired.lineage import main_of
+from gitops_bg.agent.forge.connection import connect_with
+from gitops_bg.agent.forge.thread import ForgeThread, Wiring
 from gitops_bg.agent.observability.logs import mask
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.alert_composer import alert_composer
@@ -97,6 +99,7 @@ class Agent:
             clock=clock,
             threads=settings.measuring_threads,
         )
+        self.forge = self._forge_thread()
         self._reconciler = self._wired_reconciler()
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
 
@@ -134,8 +137,26 @@ class Agent:
             git=self.git,
             timers=self._timers,
             metrics=self.metrics,
-            beside=Background(self.measurements, self.hooks),
+            beside=Background(self.measurements, self.hooks, self.forge),
             clock=self._clock,
+        )
+
+    def _forge_thread(self) -> ForgeThread:
+        repository = self.settings.repository
+        return ForgeThread(
+            Wiring(
+                catalog=self.catalog,
+                metrics=self.metrics,
+                connect=connect_with(repository, self.settings.forge, self._clock),
+                cluster=repository.cluster,
+                base=repository.branch,
+                interval=self.settings.poll_seconds,
+                clock=self._clock,
+                may_write=lambda: self.leadership.holds,
+                wake=self.wake_apps,
+                poll_soon=self.git.poll_soon,
+                crashed=self._crashed,
+            )
         )
 
     # --- life -------------------------------------------------------------------------------------------------
@@ -153,6 +174,7 @@ class Agent:
         self._scheduler.add_job(self._resync, "interval", seconds=self.settings.resync_seconds, id="resync")
         self._scheduler.add_job(self._tidy, "interval", weeks=1, id="tidy")
         self.git.start()
+        self.forge.start()
         self.git.poll_soon()
         self.leadership.start()
         if self.settings.lease is None:
@@ -165,12 +187,14 @@ class Agent:
         """
         self._workers.begin()
         self.git.poll_soon()
+        self.forge.look_soon()
         self._resync()
 
     def stand_by(self) -> None:
         """Begin no look and no write any more, and forget what waits to be; watching goes on. Returns at once."""
         self._workers.end()
         self.git.stand_by()
+        self.forge.stand_by()
 
     def stop(self, timeout: float = 4.0) -> None:
         """Begin nothing new, finish what is being done, write to Git what waits: within ``timeout`` seconds."""
@@ -183,6 +207,7 @@ class Agent:
         self._workers.join(lambda: self._left(until))
         if self.git.alive:
             self.git.stop(self._left(until))
+        self.forge.stop(self._left(until))
         if self._scheduler.running:
             self._scheduler.shutdown(wait=True)
         self.hooks.stop()
@@ -234,6 +259,7 @@ class Agent:
         """Look at Git now: a webhook, or somebody who asked."""
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
+        self.forge.look_soon()
 
     def _on_change(self, app: AppKey) -> None:
         """An app is different in the cluster; where somebody asked for a look at it (`reconcile`), Git is read too."""
@@ -242,6 +268,7 @@ class Agent:
         if asked and asked != self._asked.get(app):
             self._asked[app] = asked
             self.git.try_again()
+            self.forge.look_soon()
         self.queue.add(app)
 
     def wake_apps(self, apps: Iterable[AppKey]) -> None:
@@ -257,6 +284,7 @@ class Agent:
 
     def _polled(self, backoff_seconds: float | None) -> None:
         """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""
+        self.forge.main_was_read()
         stood, self._stood = self._stood, self.catalog.standing
         if not self.catalog.seen or stood != self._stood:
             self._resync()
@@ -319,6 +347,8 @@ class Agent:
         reasons = self._workers.problems()
         if not self.git.alive:
             reasons.append("the Git thread ended")
+        if not self.forge.alive:
+            reasons.append("the forge's thread ended")
         if not self.leadership.alive:
             reasons.append("the lease thread ended")
         if not self.cluster.alive:

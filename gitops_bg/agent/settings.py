@@ -9,6 +9,17 @@ from gitops_bg.repo.settings import RepositorySettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgeAccess:
+    """Who asks the forge. Without any of it: the token for Git, where the remote is https."""
+
+    token_file: Path | None = None
+    app_id: str = ""
+    """Of a GitHub App; with ``app_key_file``."""
+    app_key_file: Path | None = None
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
     """Times in seconds. ``namespaces`` empty means all."""
 
@@ -20,6 +31,7 @@ class AgentSettings:
     workers: int = 4
     measuring_threads: int = 8
     """How many measurements over HTTP are taken at a time; at most half of them for one app."""
+    forge: ForgeAccess = ForgeAccess()
     webhook_secret_file: Path | None = None
     lease: LeaseSettings | None = None
     """None: no other agent is expected, and none is waited for."""

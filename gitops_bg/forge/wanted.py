@@ -144,6 +144,8 @@ def _head(offer: Offer) -> str:
     named = label(offer.to.number, offer.to.digest)
     if offer.goes_back:
         said = f"**{named} serves already**: {where} went back to it, and main is to say so. Merge this."
+    elif offer.before is None:
+        said = f"**{named}** is the first version: {where} needs no merge for it, but main is to say what serves."
     else:
         said = f"Merging this promotes **{named}**: {where} moves to it as soon as every gate is open."
     refused = f"> **Do not merge:** {code(offer.refused)}" if offer.refused else ""

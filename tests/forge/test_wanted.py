@@ -61,6 +61,13 @@ def test_the_body_says_who_what_and_how_to_go_back() -> None:
     assert "close this" in body
 
 
+def test_a_first_version_and_a_way_back_say_that_traffic_is_there() -> None:
+    assert "is the first version" in want(offer(before=None)).draft.body
+    back = want(offer(goes_back=True)).draft.body
+    assert "serves already" in back
+    assert "close this" not in back
+
+
 def test_what_was_on_hold_before_is_said() -> None:
     body = unescape(want(offer(bad_before="its analysis failed")).draft.body)
     assert "| Was on hold before | – | <code>its analysis failed</code> |" in body

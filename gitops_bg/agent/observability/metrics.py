@@ -150,6 +150,23 @@ class Metrics:
         for kind in ("main", "ledger", "offer"):
             self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
 
+    def forge_asked(self, call: str, outcome: str) -> None:
+        """One call of the forge came to this: ``ok``, or the reason of its error."""
+        self._process.forge_requests.labels(call, outcome).inc()
+
+    def forge_waits(self, count: int, oldest_seconds: float) -> None:
+        """So many writes to the forge wait, the oldest for so long."""
+        self._process.forge_queue.set(count)
+        self._process.forge_oldest.set(oldest_seconds)
+
+    def forge_remaining(self, count: int) -> None:
+        """So many requests the forge takes until its limit is counted anew."""
+        self._process.forge_remaining.set(count)
+
+    def pulls_open(self, count: int) -> None:
+        """So many pull requests of promotion branches are open."""
+        self._process.pulls_open.set(count)
+
     def clock_skew(self, seconds: float) -> None:
         """The API server's clock is ahead of ours by at least this (behind: negative)."""
         self._process.clock_skew.set(seconds)
@@ -277,6 +294,11 @@ class _ProcessSeries:
             ["kind"],
             registry=registry,
         )
+        self.forge_requests = counter("forge_requests", "Calls of the forge, by how each ended.", "call", "outcome")
+        self.forge_queue = gauge("forge_queue_depth", "Writes to the forge that wait.")
+        self.forge_oldest = gauge("forge_oldest_wait_seconds", "For how long the oldest of them has waited.")
+        self.forge_remaining = gauge("forge_requests_remaining", "Requests that the forge takes until its limit ends.")
+        self.pulls_open = gauge("forge_pull_requests_open", "Pull requests of promotion branches that are open.")
         self.requests = counter("kubernetes_requests", "Requests to the API server.", "verb", "code")
         self.decision_seconds = seconds("decision", "Time to decide about one app.", _FAST)
         self.poll_seconds = seconds("git_poll", "Time to poll Git, by outcome.", _CALL, "outcome")

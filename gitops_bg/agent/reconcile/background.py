@@ -1,8 +1,9 @@
-"""What goes on beside the reconciling: measurements and hooks. Passes begin with results and end with orders."""
+"""What goes on beside it: measurements, hooks, pull requests. Passes begin with results and end with orders."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gitops_bg.agent.forge.thread import ForgeThread
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.reconcile.measurements import MeasurementRunner
 from gitops_bg.core.model.decision import Decision
@@ -12,10 +13,11 @@ from gitops_bg.hooks.caller import HookCaller
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """The two, for all apps."""
+    """All of it, for all apps."""
 
     measurements: MeasurementRunner
     hooks: HookCaller
+    forge: ForgeThread
 
     def with_results(self, facts: Facts, now: datetime) -> Facts:
         """The facts with all that came out and is in no saved record."""
@@ -27,8 +29,10 @@ class Background:
         """Begin what is due by the record that was just saved; what it does not ask for is over."""
         self.measurements.take(facts.app, decision.record, decision.measurements, now)
         self.hooks.take(facts.app, decision.calls)
+        self.forge.take(facts, decision, now)
 
     def forget(self, app: AppKey) -> None:
         """The app is gone."""
         self.measurements.forget(app)
         self.hooks.take(app, ())
+        self.forge.wish(app, None)

@@ -381,6 +381,28 @@ class Author(Model):
     email: Text = "gitops-bg@localhost"
 
 
+class ForgeSettings(Model):
+    """``forge:`` of gitops-bg.yaml: promotion branches get pull requests. Everything in it may be left out."""
+
+    type: Literal["github", "gitlab", "gitea", "forgejo"] | None = Field(
+        None, description="Which forge. Default: what the repository's URL says, else what the server answers."
+    )
+    url: Text | None = Field(
+        None, description="The repository's address on the forge. Default: that of the repository itself."
+    )
+    labels: list[Text] = Field(default_factory=list, description="Labels that each pull request gets.")
+    reviewers: list[Text] = Field(
+        default_factory=list, description="Who is asked to review it: logins, or team:NAME for a team."
+    )
+    assignees: list[Text] = Field(default_factory=list, description="To whom it is assigned.")
+    comment: bool = Field(
+        False, description="Keep one comment up to date with the status, for those who want a notification."
+    )
+    max_open_pull_requests: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        50, description="How many may be open at a time, the oldest first; the rest stays a branch that can be merged."
+    )
+
+
 class Settings(Model):
     """``gitops-bg.yaml``: what holds for the whole repository. Everything in it may be left out."""
 
@@ -402,6 +424,9 @@ class Settings(Model):
         None,
         description="Policies without which nothing is promoted that they would be for: where one is missing or "
         "broken, it is shut.",
+    )
+    forge: ForgeSettings | None = Field(
+        None, description="Open a pull request for each promotion branch. Without it a promotion is a branch only."
     )
     alerts: list[Alert] | None = Field(
         None, description="Who is told what happens to every app that has no spec.analysis.alerts of its own."

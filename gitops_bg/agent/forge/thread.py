@@ -1,0 +1,267 @@
+"""The thread that talks to the forge. Nothing waits for it: Git carries every promotion (decision 32).
+
+It takes wishes from workers, hands them to `forge.worker`, and puts what that sees where gathering finds it. Which
+forge there is, the settings of the repository say; until they say one, it does nothing at all.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitops_bg.agent.desired.catalog import Catalog
+from gitops_bg.agent.forge.wishes import awaits_look, wish_of
+from gitops_bg.agent.observability.metrics import Metrics
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.agent.runtime.boundaries import log_bug
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
+from gitops_bg.core.model.decision import Decision
+from gitops_bg.core.model.looks import Awaited, awaited
+from gitops_bg.core.model.pulls import PullView
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.forge.offer import PullSettings, Wish
+from gitops_bg.forge.port import Forge
+from gitops_bg.forge.worker import PullRequests, Surroundings
+from gitops_bg.spec.app.models import ForgeSettings
+
+LOGGER = logging.getLogger(__name__)
+
+CONNECT_AGAIN = timedelta(seconds=60)
+"""After so long a forge that could not be connected to is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A forge that can be asked."""
+
+    forge: Forge
+    close: Callable[[], None]
+    remaining: Callable[[], int | None] = lambda: None
+    """How many requests the forge takes until its limit is over; None where it does not say."""
+
+
+Connect = Callable[[ForgeSettings], Connection]
+"""Raises the errors of ``core.errors``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What the agent gives the thread. Every function returns at once."""
+
+    catalog: Catalog
+    metrics: Metrics
+    connect: Connect
+    cluster: str
+    base: str
+    """The branch that promotions are merged into."""
+    interval: float
+    clock: Callable[[], datetime]
+    may_write: Callable[[], bool]
+    wake: Callable[[Iterable[AppKey]], None]
+    """These apps have something new to look at."""
+    poll_soon: Callable[[], None]
+    """Look at main as soon as possible."""
+    crashed: Callable[[BaseException], None]
+
+
+class ForgeThread:
+    """Start it, wish, stop it."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._changed = threading.Condition()
+        self._wishes: dict[AppKey, Wish] = {}
+        self._due: datetime | None = None
+        self._stopping = False
+        self._look = self._forgotten = False
+        self._wanted: ForgeSettings | None = None
+        self._connection: Connection | None = None
+        self._worker: PullRequests | None = None
+        self._trouble = ""
+        wiring.catalog.pull_view = self.view
+        self._thread = threading.Thread(target=self._run, name="forge", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Begin no request any more; what is being asked may end within ``timeout`` seconds."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
+        if self._thread.is_alive():
+            self._thread.join(timeout)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread runs."""
+        return self._thread.is_alive()
+
+    def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
+        """A look at an app is finished. Where there is no forge, nothing is worked out."""
+        if self._wiring.catalog.reading.settings.forge is None:
+            return
+        if awaits_look(facts) and self._wiring.catalog.waits_for_look(facts.app):
+            self._wiring.poll_soon()
+        world = facts.world(now).with_record(decision.record)
+        wish = wish_of(facts, decision, world, self._wiring.cluster, self._wiring.base)
+        if wish is not None:
+            self.wish(facts.app, wish)
+
+    def wish(self, app: AppKey, wish: Wish | None) -> None:
+        """What the newest look at an app wants, in place of what an older one wanted; None: the app is gone."""
+        with self._changed:
+            before = self._wishes.get(app)
+            if before == wish:
+                return
+            self._wishes[app] = wish or Wish()
+            if self._worker is not None and self._worker.wish(app, wish):
+                self._due = None
+                self._changed.notify_all()
+
+    def stand_by(self) -> None:
+        """This agent no longer leads: forget what was wished."""
+        with self._changed:
+            self._wishes = {}
+            self._forgotten = True
+            self._changed.notify_all()
+
+    def look_soon(self) -> None:
+        """Something may be different there: a webhook came, or somebody asked."""
+        with self._changed:
+            self._look, self._due = True, None
+            self._changed.notify_all()
+
+    def main_was_read(self) -> None:
+        """The repository's settings may name another forge."""
+        with self._changed:
+            if self._wiring.catalog.reading.settings.forge != self._wanted:
+                self._due = None
+                self._changed.notify_all()
+
+    def view(self, app: AppKey) -> PullView | None:
+        """What the forge shows of an app; None where nobody has asked it."""
+        if self._trouble and self._worker is None:
+            wish = self._wishes.get(app)
+            return PullView(trouble=self._trouble) if wish and wish.offer else None
+        worker = self._worker
+        return worker.view.get(app) if worker else None
+
+    # --- the thread -------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while self._wait():
+                self._turn()
+        except BaseException as error:
+            self._wiring.crashed(error)
+        finally:
+            self._disconnect()
+
+    def _wait(self) -> bool:
+        """Until something is due; False to end."""
+        with self._changed:
+            while not self._stopping and not self._is_due():
+                self._changed.wait(self._patience())
+            return not self._stopping
+
+    def _is_due(self) -> bool:
+        return self._due is None or self._due <= self._wiring.clock()
+
+    def _patience(self) -> float:
+        return max(0.0, (self._due - self._wiring.clock()).total_seconds()) if self._due else 0.0
+
+    def _turn(self) -> None:
+        now = self._wiring.clock()
+        with self._changed:
+            self._due = now + timedelta(days=1)  # Whoever has news from here on sets it back.
+            look, self._look = self._look, False
+            forgotten, self._forgotten = self._forgotten, False
+        self._follow_settings()
+        worker = self._worker
+        if worker is None:
+            self._next(now + CONNECT_AGAIN if self._trouble else None)
+            return
+        if forgotten:
+            worker.stand_by()
+        if look:
+            worker.look_soon()
+        try:
+            with guarded("working with the forge"):
+                self._next(worker.turn(now))
+        except InternalError as error:
+            log_bug(error)
+            self._next(now + CONNECT_AGAIN)
+        self._measure()
+
+    def _next(self, moment: datetime | None) -> None:
+        with self._changed:
+            if moment is not None and self._due is not None:
+                self._due = min(self._due, moment)
+
+    # --- which forge ------------------------------------------------------------------------------------------
+
+    def _follow_settings(self) -> None:
+        """Connect to the forge that the settings name, where they name another than before."""
+        wanted = self._wiring.catalog.reading.settings.forge
+        if wanted == self._wanted and (self._worker is not None or not self._trouble):
+            return
+        self._disconnect()
+        self._wanted = wanted
+        before, self._trouble = self._trouble, ""
+        if wanted is not None:
+            self._connect(wanted, before)
+        if self._trouble != before:
+            self._wiring.wake([app for app, wish in self._wishes.items() if wish.offer])
+
+    def _connect(self, wanted: ForgeSettings, before: str) -> None:
+        try:
+            with guarded("connecting to the forge"):
+                connection = self._wiring.connect(wanted)
+        except GitopsBgError as error:
+            self._trouble = str(error)
+            if self._trouble != before:
+                LOGGER.warning("there are no pull requests: %s", error)
+            return
+        around = Surroundings(self._wiring.cluster, self._seen_now, self._told, self._wiring.may_write)
+        settings = PullSettings(
+            tuple(wanted.labels),
+            tuple(wanted.reviewers),
+            tuple(wanted.assignees),
+            wanted.comment,
+            wanted.max_open_pull_requests,
+        )
+        worker = PullRequests(connection.forge, settings, around, self._wiring.metrics, self._wiring.interval)
+        with self._changed:
+            for app, wish in self._wishes.items():
+                worker.wish(app, wish)
+            self._connection, self._worker = connection, worker
+        LOGGER.info("pull requests are looked after")
+
+    def _disconnect(self) -> None:
+        with self._changed:
+            connection, worker = self._connection, self._worker
+            self._connection = self._worker = None
+        if connection is not None:
+            connection.close()
+        if worker is not None:
+            self._wiring.wake(app for app, view in worker.view.items() if view != PullView())
+
+    # --- what it hears ----------------------------------------------------------------------------------------
+
+    def _seen_now(self, app: AppKey) -> Awaited:
+        """Whatever main says after the next look was there when this was seen, or is newer."""
+        seen_at = awaited(self._wiring.catalog.looks())
+        self._wiring.catalog.waits_for_look(app)
+        self._wiring.poll_soon()
+        return seen_at
+
+    def _told(self, news: Mapping[AppKey, PullView]) -> None:
+        self._wiring.wake(news)
+
+    def _measure(self) -> None:
+        remaining = self._connection.remaining() if self._connection else None
+        if remaining is not None:
+            self._wiring.metrics.forge_remaining(remaining)

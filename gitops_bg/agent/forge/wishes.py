@@ -1,0 +1,118 @@
+"""What a finished look at an app wants of the forge: from facts and decision to plain data. Reads and writes nothing.
+
+What the branch holds is offered only where it is what the agent itself offers: what a person put there is theirs.
+"""
+
+from collections.abc import Iterator
+
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.checks.pulls import is_held_by_closing
+from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion
+from gitops_bg.core.model.decision import Decision, GateResult
+from gitops_bg.core.model.pulls import PullState, offer_of
+from gitops_bg.core.model.spec import PromoteVia
+from gitops_bg.core.model.version import Version
+from gitops_bg.core.names import promotion_branch
+from gitops_bg.core.world import World
+from gitops_bg.forge.offer import Offer, Side, Wish
+from gitops_bg.spec.manifests.configuration import find
+from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
+
+_ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
+
+
+def wish_of(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> Wish | None:
+    """None where nothing is to be concluded: nobody knows what main says, or another agent knows more.
+
+    ``world`` has the record that was decided; ``base`` is the branch that promotions are merged into.
+    """
+    if decision.silent or not facts.desired.seen or not world.main_counts:
+        return None
+    branch, looks = facts.observed.git.promotion, facts.desired.looks
+    if is_held_by_closing(world, world.target_digest):
+        return Wish(declined=True, looks=looks)
+    if branch is None:
+        is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
+        return Wish(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
+    version = world.record.version(branch.digest)
+    if version is None or not branch.commit or not _is_offered_by_us(world, version):
+        return Wish(looks=looks, settled=False)
+    return Wish(_offer(facts, decision, world, version, cluster, base), looks=looks)
+
+
+def awaits_look(facts: Facts) -> bool:
+    """Whether a closing waits for the first look at main that begins after it was seen; a look may be under way."""
+    pull = facts.observed.git.pull
+    if pull is None or pull.seen_at is None or pull.state is not PullState.CLOSED:
+        return False
+    return not pull.seen_at.is_over(facts.desired.looks)
+
+
+def _is_offered_by_us(world: World, version: Version) -> bool:
+    """Whether it is what the agent wants merged: the candidate, or the version that serves where main says another."""
+    is_first = version.digest == world.record.routing.traffic and not world.record.git.primary
+    if is_first or _goes_back(world, version):
+        return True
+    candidate, git = world.candidate, world.record.git
+    by_pull_request = world.spec.promote_via is PromoteVia.PULL_REQUEST or git.offered == version.digest
+    return candidate is not None and candidate.digest == version.digest and by_pull_request
+
+
+def _goes_back(world: World, version: Version) -> bool:
+    return world.record.routing.override is not None and version.digest == world.record.routing.traffic
+
+
+def _offer(facts: Facts, decision: Decision, world: World, to: Version, cluster: str, base: str) -> Offer:
+    branch, back = facts.observed.git.promotion, _goes_back(world, to)
+    assert branch is not None
+    before = world.record.version(world.primary_digest) if back else world.active
+    held, objection = world.record.held(to.digest), world.record.objection(to.digest)
+    return Offer(
+        app=facts.app,
+        cluster=cluster,
+        id=offer_of(to, world.spec),
+        branch=promotion_branch(facts.app),
+        base=base,
+        head=branch.commit,
+        since=to.rollout_started_at,
+        to=_side(world, to),
+        before=_side(world, before) if before and before.digest != to.digest else None,
+        goes_back=back,
+        gates=() if back else _gates(world, decision, to),
+        refused="" if back else _refused(world, to),
+        bad_before=objection.reason if objection and not held else "",
+        configuration=tuple(_configuration(facts, before, to)) if before else (),
+    )
+
+
+def _side(world: World, version: Version) -> Side:
+    return Side(version.number, version.digest, version.source, world.snapshot(version).text)
+
+
+def _gates(world: World, decision: Decision, version: Version) -> tuple[GateResult, ...]:
+    """Those that the decision shows, where they are of this version."""
+    shown = world.incoming or world.record.version(world.target_digest)
+    return decision.gates if shown is not None and shown.digest == version.digest else ()
+
+
+def _refused(world: World, version: Version) -> str:
+    hold = world.record.held(version.digest)
+    return f"on hold: {hold.reason}" if hold else version.failure
+
+
+def _configuration(facts: Facts, before: Version, to: Version) -> Iterator[str]:
+    """A line for each ConfigMap and Secret that differs, as commits have it; where a content is lost, that it does."""
+    sides = [[find(facts.config.configuration, ref) for ref in each.snapshot.configuration] for each in (before, to)]
+    old, new = (tuple(filter(None, side)) for side in sides)
+    if len(old) == len(sides[0]) and len(new) == len(sides[1]):
+        yield from map(str, configuration_changes(old, new))
+        return
+    yield from map(str, _by_digest(before, to))
+
+
+def _by_digest(before: Version, to: Version) -> Iterator[ConfigurationChange]:
+    old, new = ({(ref.kind, ref.name): ref.digest for ref in each.snapshot.configuration} for each in (before, to))
+    for kind, name in sorted(old.keys() | new.keys()):
+        if old.get((kind, name)) != new.get((kind, name)):
+            whole = "changed" if (kind, name) in old and (kind, name) in new else "added"
+            yield ConfigurationChange(kind, name, whole=whole if (kind, name) in new else "removed")

@@ -1,0 +1,1 @@
+"""An agent, Git and a forge together."""

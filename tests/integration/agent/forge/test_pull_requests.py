@@ -1,0 +1,190 @@
+"""A real agent with real Git, and a forge of plain values: pull requests follow promotions, and never hold one up."""
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gitops_bg.agent.forge.thread import Connection
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.forge.errors import ForgeDown
+from gitops_bg.forge.port import CheckState, Pull
+from tests.forge.fake import FakeForge
+from tests.support.git.remote import GitRemote
+from tests.support.scenario import App, Scenario
+from tests.support.waiting import eventually
+
+SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\nforge: {type: gitea, labels: [promotion]}\n"
+DOWN = ForgeDown("https://forge.example.com did not answer in time")
+
+
+class ForgeOfRemote(FakeForge):
+    """Its branches are those of a real remote: a pull request whose branch is deleted is closed, as forges do it."""
+
+    remote: GitRemote
+
+    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+        for each in self.opened:
+            head = self.remote.head(each.branch)
+            if head is None:
+                self.closes(each.number)
+            else:
+                self.pulls[each.number] = replace(each, head=head)
+        return super().open_pulls(prefix)
+
+
+@pytest.fixture
+def forge(world: Scenario, monkeypatch: pytest.MonkeyPatch) -> Iterator[ForgeOfRemote]:
+    made = ForgeOfRemote()
+    made.remote = world.remote
+    monkeypatch.setattr("gitops_bg.agent.agent.connect_with", lambda *_: lambda wanted: Connection(made, lambda: None))
+    return made
+
+
+@pytest.fixture
+def web(world: Scenario, forge: ForgeOfRemote) -> App:
+    """The app `web`, its v1 live; the agent runs, and the repository names a forge."""
+    world.publish("settings", {"gitops-bg.yaml": SETTINGS})
+    world.start()
+    return world.app().deploy("v1")
+
+
+def offered(web: App, forge: ForgeOfRemote, tag: str = "v2") -> Pull:
+    """A new image is pushed, and its pull request open, with its status."""
+    web.push_image(tag)
+    web.wait_offered(tag)
+    eventually(lambda: forge.opened, what="a pull request")
+    eventually(lambda: status_of(web, forge), what="its status")
+    return forge.opened[0]
+
+
+def status_of(web: App, forge: ForgeOfRemote) -> str:
+    head = web.scenario.remote.head(web.promotion_branch) or ""
+    said = forge.statuses.get((head, "gitops-bg/test"))
+    return said[-1].state if said else ""
+
+
+def look(web: App) -> None:
+    web.scenario.wake()
+
+
+def test_a_promotion_is_a_pull_request_until_main_has_it_by_whatever_method(web: App, forge: ForgeOfRemote) -> None:
+    pull = offered(web, forge)
+    assert pull.title == f"{web.key}: v1 → v2 [test]"
+    assert status_of(web, forge) == CheckState.SUCCESS
+    assert "registry.example/web:v1 → registry.example/web:v2" in pull.body
+    web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull.url, "the status names it")
+    text = web.scenario.remote.show(web.promotion_branch, f"{web.folder}/primary.yaml")
+    web.scenario.publish("squashed by hand", {f"{web.folder}/primary.yaml": text})
+    web.wait_live("v2")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    look(web)
+    web.wait(lambda: "pullRequest" not in web.status, "nothing more is told of it")
+    assert web.record.holds == ()
+    assert len(forge.pulls) == 1
+
+
+def test_closing_it_holds_the_version_and_reopening_lifts_that(web: App, forge: ForgeOfRemote) -> None:
+    pull = offered(web, forge)
+    forge.closes(pull.number)
+    look(web)
+    web.wait_condition("OnHold")
+    assert "ada closed pull request #1" in web.condition("OnHold")["message"]
+    web.wait(lambda: web.condition("PullRequest")["reason"] == "Closed", "it is told")
+    assert web.offered()
+    assert web.ledger_events()[-1] == "held" or eventually(lambda: web.ledger_events()[-1] == "held")
+    writes = len(forge.writes())
+    web.scenario.restart()
+    web.scenario.wait_idle()
+    look(web)
+    eventually(lambda: [call for _, call in forge.calls].count("open_pulls") > 3)
+    assert len(forge.writes()) == writes, "neither reopened, nor another one opened, nor written again"
+    forge.reopens(pull.number)
+    look(web)
+    web.wait_condition("OnHold", "False")
+    web.merge_promotion("v2")
+    web.wait_live("v2")
+
+
+def test_a_newer_image_edits_it_and_a_cancelled_one_is_closed_without_a_hold(web: App, forge: ForgeOfRemote) -> None:
+    offered(web, forge)
+    web.push_image("v3")
+    web.wait_offered("v3")
+    eventually(lambda: forge.opened[0].title == f"{web.key}: v1 → v3 [test]", what="the title")
+    web.push_image("v1")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    eventually(lambda: not forge.opened, what="it is closed")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    eventually(lambda: forge.opened, what="another one")
+    assert web.record.holds == ()
+    assert len(forge.pulls) == 2
+
+
+def test_a_forge_that_is_down_holds_up_nothing(web: App, forge: ForgeOfRemote) -> None:
+    def fail(call: str) -> GitopsBgError:
+        return DOWN
+
+    forge.fails = fail
+    web.promote("v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    for _ in range(4):
+        web.scenario.advance(1000)
+        web.scenario.agent.forge.look_soon()
+        before = len(forge.calls)
+        eventually(lambda before=before: len(forge.calls) > before, what="it is asked again")
+    web.wait(lambda: web.condition("PullRequest")["reason"] == "Trouble", "it is told")
+    assert web.condition("PullRequest")["message"] == str(DOWN)
+    forge.fails = lambda call: None
+    web.scenario.advance(1000)
+    web.scenario.agent.forge.look_soon()
+    eventually(lambda: forge.opened, what="its pull request, late")
+    web.wait(lambda: web.condition("PullRequest")["reason"] == "Open", "it is told")
+
+
+def test_a_forge_that_hangs_holds_up_neither_a_promotion_nor_the_end(web: App, forge: ForgeOfRemote) -> None:
+    hanging, end = threading.Event(), threading.Event()
+
+    def hang(call: str) -> None:
+        hanging.set()
+        end.wait(60)
+
+    forge.fails = hang
+    try:
+        web.push_image("v2")
+        assert hanging.wait(30)
+        web.merge_promotion("v2")
+        web.wait_live("v2")
+        begun = time.monotonic()
+        web.scenario.stop()
+        assert time.monotonic() - begun < 8
+    finally:
+        end.set()
+
+
+def test_where_main_refuses_the_agent_every_offer_is_a_pull_request(world: Scenario, forge: ForgeOfRemote) -> None:
+    world.publish("settings", {"gitops-bg.yaml": SETTINGS})
+    world.remote.protect()
+    world.start()
+    web = world.app()
+    web.strategy["autoPromotionEnabled"] = True
+    web.add("v1")
+    web.wait_live("v1")
+    eventually(lambda: forge.opened, what="the first primary.yaml is offered")
+    assert forge.opened[0].title == f"{web.key}: v1 [test]"
+
+
+def test_who_names_no_forge_sees_nothing_of_it(world: Scenario, forge: ForgeOfRemote) -> None:
+    world.start()
+    web = world.app().deploy("v1")
+    web.push_image("v2")
+    web.wait_offered("v2")
+    world.wait_idle()
+    assert forge.calls == []
+    assert "pullRequest" not in web.status
+    assert web.condition("PullRequest")["reason"] == ""
+    world.publish("settings", {"gitops-bg.yaml": SETTINGS})
+    eventually(lambda: forge.opened, what="a pull request, as soon as the settings name a forge")
