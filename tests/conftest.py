@@ -6,6 +6,7 @@ seconds); each test has a namespace of its own.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,17 +14,19 @@ import pytest
 
 from tests.support.cluster.clusters import ControlPlaneCluster, SandboxCluster, TestCluster
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
+from tests.support.forges import gitea
 from tests.support.git.remote import GitRemote
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the real control plane where the machine has none, with the way to get it."""
-    if assets() is not None:
-        return
-    skip = pytest.mark.skip(reason=HOW_TO_GET_THEM)
-    for item in items:
-        if item.get_closest_marker("control_plane"):
-            item.add_marker(skip)
+    """Skip what needs the real control plane, or forge, where the machine has none, with the way to get it."""
+    needs = {"control_plane": (assets(), HOW_TO_GET_THEM), "real_forge": (gitea.assets(), gitea.HOW_TO_GET_IT)}
+    for marker, (found, how_to_get_it) in needs.items():
+        if found is None:
+            skip = pytest.mark.skip(reason=how_to_get_it)
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
@@ -58,6 +61,18 @@ def _control_plane(folder: Path) -> Iterator[ControlPlaneCluster]:
         pytest.skip(HOW_TO_GET_THEM)
     with ControlPlaneCluster.run(binaries, folder) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def real_forge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[gitea.Gitea]:
+    """A real Gitea that the tests of a worker share, each with a repository of its own (mark `real_forge`)."""
+    binaries = gitea.assets()
+    if binaries is None:
+        pytest.skip(gitea.HOW_TO_GET_IT)
+    folder = tmp_path_factory.mktemp("forge")
+    everybody = tmp_path_factory.getbasetemp().parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    with gitea.running(binaries, everybody / "forge-template", folder / "server") as server:
+        yield server
 
 
 @pytest.fixture(params=["sandbox", pytest.param("control-plane", marks=pytest.mark.control_plane)])

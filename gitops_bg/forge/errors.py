@@ -64,12 +64,23 @@ class MergeRefused(Refused):
 
 
 class HeadMoved(WorldChanged):
-    """The head of the pull request is another one than the one that was to be merged."""
+    """The pull request is no longer what was to be merged: another head, or another base beneath it."""
 
     reason = "ForgeHeadMoved"
 
-    def __init__(self, place: str, number: int, head: str) -> None:
-        super().__init__(f"{place}: the head of pull request {number} is no longer {head[:10]}; it is looked at again")
+    def __init__(self, place: str, number: int, head: str, words: str = "") -> None:
+        super().__init__(
+            f"{place}: pull request {number} moved on from {head[:10]}{_said(words)}. It is looked at again, at once"
+        )
+
+
+class StillChecking(Transient):
+    """The forge does not know yet whether it can be merged: the head or the base is new to it."""
+
+    reason = "ForgeStillChecking"
+
+    def __init__(self, place: str, number: int) -> None:
+        super().__init__(f"{place} is still checking whether pull request {number} can be merged; it is asked again")
 
 
 class RateLimited(Transient):

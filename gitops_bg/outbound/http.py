@@ -34,7 +34,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question. ``timeout`` is in seconds and holds for the whole of it."""
+    """One question. ``timeout`` is in seconds and holds for the whole of it; ``most`` is the bytes of an answer."""
 
     url: str
     method: str = "GET"
@@ -42,6 +42,9 @@ class Request:
     body: bytes | None = None
     timeout: float = 10.0
     trust: Trust = Trust()
+    most: int = MAX_BODY
+    writes: bool = False
+    """It changes something: a redirect that would make another question of it (a GET of a POST) is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Answer:
     place: str
     status: int
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in small letters."""
 
     def json(self) -> Any:
         """The body as JSON; raises ``MeasuringFailed`` where it is none, or where the status is none of 2xx."""
@@ -68,9 +73,14 @@ class Answer:
 
 def ask(request: Request) -> Answer:
     """Send a request. Raises ``MeasuringFailed`` where no answer comes back in time and size."""
-    until = time.monotonic() + request.timeout
-    with _border(_place(request.url)), _client(request) as client:
-        return _follow(client, request, until)
+    with _border(_place(request.url)), client_for(request.trust, request.timeout) as client:
+        return _follow(client, request, time.monotonic() + request.timeout)
+
+
+def exchange(client: httpx.Client, request: Request) -> Answer:
+    """As `ask`, over the kept connections of a client; its own trust counts, not the request's."""
+    with _border(_place(request.url)):
+        return _follow(client, request, time.monotonic() + request.timeout)
 
 
 def excerpt(body: bytes) -> str:
@@ -83,8 +93,9 @@ def excerpt(body: bytes) -> str:
     return "".join(char for char in text if char.isprintable()) or "(empty)"
 
 
-def _client(request: Request) -> httpx.Client:
-    return httpx.Client(verify=tls_context(request.trust), timeout=request.timeout)
+def client_for(trust: Trust, timeout: float) -> httpx.Client:
+    """A client that keeps its connections until it is closed. ``timeout`` in seconds is for each step of a question."""
+    return httpx.Client(verify=tls_context(trust), timeout=timeout)
 
 
 def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
@@ -96,7 +107,8 @@ def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
         response = client.send(sent, stream=True, follow_redirects=False)
         try:
             if response.next_request is None:
-                return Answer(_place(str(sent.url)), response.status_code, _body(response, until))
+                body = _body(response, until, request.most)
+                return Answer(_place(str(sent.url)), response.status_code, body, _headers(response))
             following = response.next_request
         finally:
             response.close()
@@ -105,21 +117,29 @@ def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
             raise MeasuringFailed(
                 f"{_place(str(sent.url))} redirects to {target}, which is not followed: name it itself"
             )
+        if request.writes and following.method != sent.method:
+            raise MeasuringFailed(
+                f"{_place(str(sent.url))} has moved to {_place(str(following.url))}: name that itself"
+            )
         sent = following
     raise MeasuringFailed(f"{_place(request.url)} redirects more than {MAX_REDIRECTS} times")
 
 
-def _body(response: httpx.Response, until: float) -> bytes:
+def _headers(response: httpx.Response) -> dict[str, str]:
+    return {name.lower(): value for name, value in response.headers.items()}
+
+
+def _body(response: httpx.Response, until: float, most: int) -> bytes:
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise MeasuringFailed(f"{_place(str(response.url))} compresses its answer though it was not asked to")
-    body = b""
+    body = bytearray()
     for chunk in response.iter_raw():
         body += chunk
-        if len(body) > MAX_BODY:
-            raise MeasuringFailed(f"{_place(str(response.url))} answered with more than {MAX_BODY:,} bytes")
+        if len(body) > most:
+            raise MeasuringFailed(f"{_place(str(response.url))} answered with more than {most:,} bytes")
         if time.monotonic() > until:
             raise MeasuringFailed(f"{_place(str(response.url))} did not end its answer in time")
-    return body
+    return bytes(body)
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:

@@ -1,0 +1,166 @@
+"""The API of one forge: each answer becomes a `Shape` or one of `forge.errors`, with what was being done.
+
+What a status means is decided here once for all forges; an adapter names the few that mean something else to it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
+from gitops_bg.core.text.printable import printable
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.errors import ForgeDown, Nonsense, NoRight, NotAccepted, NotFound, RateLimited, TokenRefused
+from gitops_bg.outbound.errors import NoAnswer
+from gitops_bg.outbound.http import Answer, excerpt
+from gitops_bg.outbound.limits import LONGEST_WAIT, Rate, rate_of
+from gitops_bg.outbound.rest import RestClient
+
+Now = Callable[[], datetime]
+"""The time, with its zone."""
+
+WAIT_WHEN_NOT_TOLD = timedelta(minutes=1)
+"""What GitHub asks for where a limit names no time; it doubles with each one that follows (forges.md §2)."""
+_LONGEST_WORDS = 300
+_SIGNS_OF_A_LIMIT = ("rate limit", "rate-limit", "abuse detection")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A status that the adapter wanted to judge itself, and the forge's words."""
+
+    status: int
+    words: str
+
+
+class Api:
+    """Belongs to one thread, as its client does."""
+
+    def __init__(self, client: RestClient, now: Now, refused: Callable[[], None] = lambda: None) -> None:
+        """``refused`` is told of each 401: what was cached of the credential is worth nothing then."""
+        self.place = client.place
+        self.rate = Rate()
+        """What the last answer said."""
+        self._client = client
+        self._now = now
+        self._refused = refused
+        self._limited = 0
+        """How many limits without a time came one after the other."""
+
+    def get(self, path: str, doing: str, **query: str) -> Shape:
+        """One object or list."""
+        return self._shape(self._good(self._ask("GET", path, query), doing))
+
+    def find(self, path: str, doing: str, also: tuple[int, ...] = (), **query: str) -> Shape | None:
+        """One object, or None where the forge says 404, 422 (GitHub, of an unknown commit), or a status of ``also``."""
+        answer = self._ask("GET", path, query)
+        return None if answer.status in (404, 422, *also) else self._shape(self._good(answer, doing))
+
+    def each(self, path: str, doing: str, **query: str) -> Iterator[Shape]:
+        """Every item of a list, page after page; a page is asked for when its first item is."""
+        with_pages = self._client.pages(path, query)
+        while True:
+            try:
+                answer = next(with_pages, None)
+            except NoAnswer as error:
+                raise ForgeDown(str(error)) from None
+            if answer is None:
+                return
+            self._look_at(answer)
+            yield from self._shape(self._good(answer, doing)).items()
+
+    def write(self, method: str, path: str, doing: str, body: Mapping[str, Any] | None = None) -> Shape:
+        """Change something; what the forge answers."""
+        return self._shape(self._good(self._ask(method, path, body=body), doing))
+
+    def attempt(
+        self, method: str, path: str, doing: str, body: Mapping[str, Any], judged: tuple[int, ...]
+    ) -> Refusal | None:
+        """Change something; None, or the refusal with one of the statuses that the caller judges."""
+        answer = self._ask(method, path, body=body)
+        if answer.status in judged and not _is_limit(answer, self.rate):
+            return Refusal(answer.status, _words(answer))
+        self._good(answer, doing)
+        return None
+
+    def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Mapping[str, Any] | None = None
+    ) -> Answer:
+        try:
+            answer = self._client.ask(method, path, query, body)
+        except NoAnswer as error:
+            raise ForgeDown(str(error)) from None
+        self._look_at(answer)
+        return answer
+
+    def _look_at(self, answer: Answer) -> None:
+        self.rate = rate_of(answer.headers, self._now())
+        if _is_limit(answer, self.rate):
+            raise self._rate_limited()
+        self._limited = 0
+        if answer.status == 401:
+            self._refused()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._client.close()
+
+    def _rate_limited(self) -> RateLimited:
+        now = self._now()
+        wait = self.rate.wait(now)
+        if wait is None:
+            wait = min(WAIT_WHEN_NOT_TOLD * 2**self._limited, LONGEST_WAIT)
+            self._limited = min(self._limited + 1, 10)
+        return RateLimited(self.place, now + wait, wait.total_seconds())
+
+    def _good(self, answer: Answer, doing: str) -> Answer:
+        if 200 <= answer.status < 300:
+            return answer
+        raise trouble(answer, self.place, doing, self.rate)
+
+    def _shape(self, answer: Answer) -> Shape:
+        if not answer.body.strip():
+            return Shape(None, self.place)
+        try:
+            return Shape(read_objects(answer.body), self.place)
+        except NotJson:
+            raise Nonsense(self.place, f"{answer.place} gave no JSON but {_short(excerpt(answer.body))}") from None
+
+
+def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError:
+    """What an answer that is no success, and no limit, means."""
+    words = _words(answer)
+    if answer.status == 401:
+        return TokenRefused(place, words)
+    if answer.status == 403:
+        return NoRight(place, doing, words)
+    if answer.status == 404:
+        return NotFound(place, doing)
+    if answer.status >= 500 or answer.status == 408:
+        return ForgeDown(f"{place} answered {answer.status} when asked to {doing}: {words}", rate.retry_after)
+    if 400 <= answer.status < 500:
+        return NotAccepted(place, doing, words)
+    return Nonsense(place, f"status {answer.status} when asked to {doing}")
+
+
+def _is_limit(answer: Answer, rate: Rate) -> bool:
+    """429 always; 403 where a header or the words say so: GitHub has both for both kinds of limits (forges.md §2)."""
+    if answer.status != 403:
+        return answer.status == 429
+    told = rate.retry_after is not None or rate.remaining == 0
+    return told or any(sign in _words(answer).lower() for sign in _SIGNS_OF_A_LIMIT)
+
+
+def _words(answer: Answer) -> str:
+    """What the forge said, in JSON or not, on one line and short."""
+    try:
+        return _short(Shape(read_json(answer.body), answer.place).words())
+    except NotJson:
+        return _short(excerpt(answer.body))
+
+
+def _short(text: str) -> str:
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= _LONGEST_WORDS else f"{line[: _LONGEST_WORDS - 1]}…"

@@ -1,0 +1,173 @@
+"""Gitea, and Forgejo, which is a Gitea with another name: REST, v1 (forges.md §3)."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from gitops_bg.forge.adapters.issue_forge import IssueForge
+from gitops_bg.forge.adapters.rest_forge import NOBODY, described, last_words, missing
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.errors import HeadMoved, MergeRefused, StillChecking
+from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
+
+HEADERS = (("Accept", "application/json"),)
+_COLOUR = "#0e8a16"
+_METHODS = (
+    ("merge", "allow_merge_commits"),
+    ("rebase-merge", "allow_rebase_explicit"),
+    ("squash", "allow_squash_merge"),
+    ("rebase", "allow_rebase"),
+    ("fast-forward-only", "allow_fast_forward_only_merge"),
+)
+"""In the order in which they are taken: a merge commit names who merged."""
+_STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
+_VERDICTS = {"APPROVED": Verdict.APPROVED, "REQUEST_CHANGES": Verdict.CHANGES_REQUESTED}
+
+
+class Gitea(IssueForge):
+    """One repository there."""
+
+    page: ClassVar = {"limit": "50"}
+    limits = Limits(body=65_536, description=255)
+
+    def pull(self, number: int) -> Pull:
+        """See `Forge.pull`. Who closed it stands in the timeline of its issue only."""
+        found = self._api.get(f"{self._path}/pulls/{number}", f"look at pull request {number}")
+        return _pull(found, self._closed_by(number) if _state(found) is PullState.CLOSED else None)
+
+    def _closed_by(self, number: int) -> User | None:
+        doing = f"see who closed pull request {number}"
+        events = self._api.each(f"{self._path}/issues/{number}/timeline", doing, **self.page)
+        closings = [_user(event["user"]) for event in events if event and event["type"].text() == "close"]
+        return closings[-1] if closings else None
+
+    def _labels_as_asked(self, names: list[str]) -> list[int]:
+        """By their ids, made where they are missing. A name that is not known would be left out silently (measured)."""
+        known = {label["name"].text(): label["id"].number() for label in self._labels()}
+        for name in missing(names, known):
+            body = {"name": name, "color": _COLOUR}
+            made = self._api.write("POST", f"{self._path}/labels", f"make the label {name}", body)
+            known[name] = made["id"].number()
+        ids = {name.casefold(): number for name, number in known.items()}
+        return [ids[name.casefold()] for name in names]
+
+    def _labels(self) -> Iterator[Shape]:
+        """Those of the owner first, where that is an organization and the token may see it; ours take their place."""
+        found = self._api.find(f"/orgs/{self._owner}/labels", "list labels", also=(403,), **self.page)
+        if found is not None:
+            yield from found.items()
+        yield from self._api.each(f"{self._path}/labels", "list labels", **self.page)
+
+    def close(self, pull: Pull) -> None:
+        """See `Forge.close`. A merged one cannot be closed: 412."""
+        doing = f"close pull request {pull.number}"
+        path = f"{self._path}/pulls/{pull.number}"
+        refusal = self._api.attempt("PATCH", path, doing, {"state": "closed"}, (412,))
+        if refusal is not None and self.pull(pull.number).state is PullState.OPEN:
+            raise MergeRefused(self._api.place, pull.number, refusal.words)
+
+    def report(self, status: CheckStatus) -> None:
+        """See `Forge.report`."""
+        body = {
+            "state": _STATES[status.state],
+            "context": status.context,
+            "description": described(status, self.limits),
+            "target_url": status.url,
+        }
+        self._api.write("POST", f"{self._path}/statuses/{status.commit}", f"write status {status.context}", body)
+
+    def reviews(self, pull: Pull) -> tuple[Review, ...]:
+        """See `Forge.reviews`. Reviews by teams have no user, and are only requests."""
+        return last_words(
+            Review(_user(item["user"]), verdict, item["submitted_at"].time(), commit, stale)
+            for item in self._reviews(pull.number)
+            if item["user"] and (verdict := _verdict(item))
+            for commit, stale in [(item["commit_id"].text(""), item["stale"].flag())]
+        )
+
+    def merged(self, commit: str) -> Pull | None:
+        """See `Forge.merged`."""
+        found = self._api.find(f"{self._path}/commits/{commit}/pull", f"find the pull request of commit {commit[:10]}")
+        return _pull(found) if found is not None and _state(found) is PullState.MERGED else None
+
+    def merge(self, pull: Pull, head: str) -> None:
+        """See `Forge.merge`."""
+        refused = "the repository allows no way of merging"
+        for method in self._methods():
+            doing = f"merge pull request {pull.number}"
+            body = {"Do": method, "head_commit_id": head}
+            refusal = self._api.attempt("POST", f"{self._path}/pulls/{pull.number}/merge", doing, body, (405, 409))
+            if refusal is None:
+                return
+            refused = refusal.words
+            if refusal.status == 409:
+                raise HeadMoved(self._api.place, pull.number, head, refused)
+            if "try again later" in refused.lower():
+                raise StillChecking(self._api.place, pull.number)
+            if "merge style" not in refused.lower():
+                break
+        raise MergeRefused(self._api.place, pull.number, refused)
+
+    def _methods(self) -> list[str]:
+        repository = self._api.get(self._path, "see how it merges")
+        return [method for method, key in _METHODS if repository[key].flag()]
+
+    def _find(self, branch: str, base: str) -> Pull | None:
+        """By the list: asked by base and head, it gives the oldest, also where that is closed (measured)."""
+        listed = self._list(state="open", sort="newest")
+        return next((pull for pull in listed if (pull.branch, pull.base) == (branch, base)), None)
+
+    def _open(self) -> Iterator[Pull]:
+        return self._list(state="open", sort="oldest")
+
+    def _closed(self) -> Iterator[Pull]:
+        return self._list(state="closed", sort="recentupdate")
+
+    def _read(self, found: Shape) -> Pull:
+        return _pull(found)
+
+
+def _verdict(review: Shape) -> Verdict | None:
+    """What was dismissed keeps its state."""
+    verdict = _VERDICTS.get(review["state"].text())
+    return Verdict.WITHDRAWN if verdict and review["dismissed"].flag() else verdict
+
+
+def _state(found: Shape) -> PullState:
+    if found["merged"].flag():
+        return PullState.MERGED
+    return PullState.OPEN if found["state"].text() == "open" else PullState.CLOSED
+
+
+def _user(found: Shape) -> User:
+    """Gitea does not say who is a bot; an account that is gone has an id below one."""
+    return User(str(found["id"].number()), found["login"].text()) if found and found["id"].number() > 0 else NOBODY
+
+
+def _pull(found: Shape, closed_by: User | None = None) -> Pull:
+    """The label of a head is its branch also when that is gone; ``ref`` is ``refs/pull/…`` then (measured)."""
+    state = _state(found)
+    teams = [f"team:{team['name'].text()}" for team in _list_or_none(found["requested_reviewers_teams"])]
+    people = [user["login"].text() for user in _list_or_none(found["requested_reviewers"])]
+    return Pull(
+        number=found["number"].number(),
+        branch=found["head"]["label"].text(),
+        head=found["head"]["sha"].text(),
+        base=found["base"]["ref"].text(),
+        state=state,
+        title=found["title"].text(),
+        body=found["body"].text(""),
+        url=found["html_url"].text(),
+        author=_user(found["user"]),
+        updated_at=found["updated_at"].time(),
+        labels=tuple(label["name"].text() for label in _list_or_none(found["labels"])),
+        reviewers=(*people, *teams),
+        assignees=tuple(user["login"].text() for user in _list_or_none(found["assignees"])),
+        closed_by=closed_by,
+        merged_by=_user(found["merged_by"]) if found["merged_by"] else None,
+        merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
+    )
+
+
+def _list_or_none(found: Shape) -> Iterator[Shape]:
+    """Gitea writes null for an empty list."""
+    return found.items() if found else iter(())

@@ -1,0 +1,146 @@
+"""GitHub, and GitHub Enterprise Server: REST, version 2022-11-28 (forges.md §3)."""
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar
+
+from gitops_bg.forge.adapters.issue_forge import IssueForge
+from gitops_bg.forge.adapters.rest_forge import NOBODY, described, last_words
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.errors import HeadMoved, MergeRefused
+from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
+
+HEADERS = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
+_METHODS = (("merge", "allow_merge_commit"), ("squash", "allow_squash_merge"), ("rebase", "allow_rebase_merge"))
+"""In the order in which they are taken: a merge commit names who merged."""
+_METHOD_REFUSED = re.compile(r"(merge commits|squash merges|rebase merges) are not allowed", re.IGNORECASE)
+_STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failure"}
+_VERDICTS = {
+    "APPROVED": Verdict.APPROVED,
+    "CHANGES_REQUESTED": Verdict.CHANGES_REQUESTED,
+    "DISMISSED": Verdict.WITHDRAWN,
+}
+
+
+class GitHub(IssueForge):
+    """One repository there."""
+
+    page: ClassVar = {"per_page": "100"}
+    limits = Limits(body=65_536, description=140)
+
+    def pull(self, number: int) -> Pull:
+        """See `Forge.pull`. Only the issue behind it says who closed it."""
+        found = self._api.get(f"{self._path}/pulls/{number}", f"look at pull request {number}")
+        closed_by = None
+        if _state(found) is PullState.CLOSED:
+            issue = self._api.get(f"{self._path}/issues/{number}", f"see who closed pull request {number}")
+            closed_by = _user(issue["closed_by"]) if issue["closed_by"] else None
+        return _pull(found, closed_by)
+
+    def close(self, pull: Pull) -> None:
+        """See `Forge.close`."""
+        doing = f"close pull request {pull.number}"
+        self._api.write("PATCH", f"{self._path}/pulls/{pull.number}", doing, {"state": "closed"})
+
+    def report(self, status: CheckStatus) -> None:
+        """See `Forge.report`."""
+        body = {
+            "state": _STATES[status.state],
+            "context": status.context,
+            "description": described(status, self.limits),
+            **({"target_url": status.url} if status.url else {}),
+        }
+        self._api.write("POST", f"{self._path}/statuses/{status.commit}", f"write status {status.context}", body)
+
+    def reviews(self, pull: Pull) -> tuple[Review, ...]:
+        """See `Forge.reviews`. A comment after an approval does not take it back (forges.md §3)."""
+        return last_words(
+            Review(_user(item["user"]), verdict, item["submitted_at"].time(), commit, commit != pull.head)
+            for item in self._reviews(pull.number)
+            if item["user"] and (verdict := _VERDICTS.get(item["state"].text()))
+            for commit in [item["commit_id"].text("")]
+        )
+
+    def merged(self, commit: str) -> Pull | None:
+        """See `Forge.merged`. The list has pull requests that only hold the commit, too."""
+        doing = f"find the pull request of commit {commit[:10]}"
+        listed = self._api.find(f"{self._path}/commits/{commit}/pulls", doing)
+        found = [_pull(item) for item in listed.items()] if listed is not None else []
+        merged = [pull for pull in found if pull.state is PullState.MERGED]
+        merged.sort(key=lambda pull: pull.merge_commit != commit)
+        return self.pull(merged[0].number) if merged else None
+
+    def merge(self, pull: Pull, head: str) -> None:
+        """See `Forge.merge`. A protected branch may refuse a method that the repository allows: then the next one."""
+        refused = ""
+        for method in self._methods():
+            doing = f"merge pull request {pull.number}"
+            body = {"sha": head, "merge_method": method}
+            refusal = self._api.attempt("PUT", f"{self._path}/pulls/{pull.number}/merge", doing, body, (405, 409))
+            if refusal is None:
+                return
+            refused = refusal.words
+            if refusal.status == 409 or "was modified" in refused:
+                raise HeadMoved(self._api.place, pull.number, head, refused)
+            if not _METHOD_REFUSED.search(refused):
+                break
+        raise MergeRefused(self._api.place, pull.number, refused)
+
+    def _methods(self) -> list[str]:
+        """Those the repository allows; where the token may not see that, all of them are tried."""
+        repository = self._api.get(self._path, "see how it merges")
+        return [method for method, key in _METHODS if repository[key].flag(True)]
+
+    def _find(self, branch: str, base: str) -> Pull | None:
+        found = [p for p in self._list(state="open", head=f"{self._owner}:{branch}", base=base) if p.branch == branch]
+        return found[0] if found else None
+
+    def _open(self) -> Iterator[Pull]:
+        """The oldest first: a new one changes the last page only, the others are 304."""
+        return self._list(state="open", sort="created", direction="asc")
+
+    def _closed(self) -> Iterator[Pull]:
+        return self._list(state="closed", sort="updated", direction="desc")
+
+    def _read(self, found: Shape) -> Pull:
+        return _pull(found)
+
+    def _labels_as_asked(self, names: list[str]) -> list[str]:
+        return names
+
+
+def _state(found: Shape) -> PullState:
+    if found["merged_at"]:
+        return PullState.MERGED
+    return PullState.OPEN if found["state"].text() == "open" else PullState.CLOSED
+
+
+def _user(found: Shape) -> User:
+    """An account that is gone is null."""
+    if not found:
+        return NOBODY
+    login = found["login"].text()
+    return User(str(found["id"].number()), login, found["type"].text("") == "Bot" or login.endswith("[bot]"))
+
+
+def _pull(found: Shape, closed_by: User | None = None) -> Pull:
+    state = _state(found)
+    teams = [f"team:{team['slug'].text()}" for team in found["requested_teams"].items()]
+    return Pull(
+        number=found["number"].number(),
+        branch=found["head"]["ref"].text(),
+        head=found["head"]["sha"].text(),
+        base=found["base"]["ref"].text(),
+        state=state,
+        title=found["title"].text(),
+        body=found["body"].text(""),
+        url=found["html_url"].text(),
+        author=_user(found["user"]),
+        updated_at=found["updated_at"].time(),
+        labels=tuple(label["name"].text() for label in found["labels"].items()),
+        reviewers=(*(user["login"].text() for user in found["requested_reviewers"].items()), *teams),
+        assignees=tuple(user["login"].text() for user in found["assignees"].items()),
+        closed_by=closed_by,
+        merged_by=_user(found["merged_by"]) if found["merged_by"] else None,
+        merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
+    )

@@ -1,0 +1,206 @@
+"""GitLab, of gitlab.com or one's own: REST, v4 (forges.md §3). A pull request is a merge request there."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from gitops_bg.core.errors import Refused
+from gitops_bg.forge.adapters.api import Api
+from gitops_bg.forge.adapters.gitlab_reviews import Reviews, person
+from gitops_bg.forge.adapters.rest_forge import RestForge, described, missing, people_and_teams
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.errors import HeadMoved, MergeRefused, NotAccepted, StillChecking
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState, Review
+
+HEADERS = (("Accept", "application/json"),)
+_PAGE = {"per_page": "100"}
+_STATES = {CheckState.PENDING: "pending", CheckState.SUCCESS: "success", CheckState.FAILURE: "failed"}
+_PULL_STATES = {"merged": PullState.MERGED, "closed": PullState.CLOSED}
+_CHECKING = ("unchecked", "checking", "preparing", "approvals_syncing", "cannot_be_merged_recheck")
+
+
+class GitLab(RestForge):
+    """One project there."""
+
+    limits = Limits(body=1_048_576, description=255)
+
+    def __init__(self, api: Api, owner: str, name: str) -> None:
+        super().__init__(api, owner, name)
+        self._path = f"/projects/{quote(f'{owner}/{name}', safe='')}"
+        self._reviews = Reviews(api, self._path)
+
+    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+        """See `Forge.open_pulls`."""
+        listed = self._list(state="opened", order_by="created_at", sort="asc")
+        return tuple(pull for pull in listed if pull.branch.startswith(prefix))
+
+    def pull(self, number: int) -> Pull:
+        """See `Forge.pull`."""
+        return _pull(self._one(number))
+
+    def _one(self, number: int) -> Shape:
+        return self._api.get(self._mr(number), f"look at merge request {number}")
+
+    def _mr(self, number: int) -> str:
+        return f"{self._path}/merge_requests/{number}"
+
+    def edit(self, pull: Pull, draft: Draft) -> None:
+        """See `Forge.edit`. What may be refused for one wrong name comes last."""
+        wanted = {
+            "title": (pull.title, draft.title),
+            "description": (pull.body, draft.body),
+            "target_branch": (pull.base, draft.base),
+        }
+        changed = {key: new for key, (old, new) in wanted.items() if old != new}
+        if labels := missing(draft.labels, pull.labels):
+            changed["add_labels"] = ",".join(labels)
+        if changed:
+            self._api.write("PUT", self._mr(pull.number), f"edit merge request {pull.number}", changed)
+        self._edit_people(pull, draft)
+
+    def _edit_people(self, pull: Pull, draft: Draft) -> None:
+        """Without a licence one reviewer and one assignee are all that GitLab keeps, so each is asked for once."""
+        reviewers = self._not_asked(pull.number, "review", missing(draft.reviewers, pull.reviewers))
+        assignees = self._not_asked(pull.number, "assign", missing(draft.assignees, pull.assignees))
+        if not reviewers and not assignees:
+            return
+        people, teams = people_and_teams(reviewers)
+        doing = f"ask {', '.join((*people, *assignees))} about merge request {pull.number}"
+        if people or assignees:
+            there = self._one(pull.number)
+            body = {
+                "reviewer_ids": [*_ids(there["reviewers"]), *map(self._id_of, people)],
+                "assignee_ids": [*_ids(there["assignees"]), *map(self._id_of, assignees)],
+            }
+            self._api.write("PUT", self._mr(pull.number), doing, body)
+        self._asked(pull.number, "review", reviewers)
+        self._asked(pull.number, "assign", assignees)
+        if teams:
+            words = "GitLab takes people only, no groups; name them, or use code owners"
+            raise NotAccepted(self._api.place, f"ask the group {', '.join(teams)} for a review", words)
+
+    def _id_of(self, login: str) -> int:
+        found = [user["id"].number() for user in self._api.get("/users", "find a user", username=login).items()]
+        if not found:
+            raise NotAccepted(self._api.place, f"find the user {login}", "nobody has this name there")
+        return found[0]
+
+    def close(self, pull: Pull) -> None:
+        """See `Forge.close`."""
+        doing = f"close merge request {pull.number}"
+        refusal = self._api.attempt("PUT", self._mr(pull.number), doing, {"state_event": "close"}, (400, 409, 422))
+        if refusal is not None and self.pull(pull.number).state is PullState.OPEN:
+            raise NotAccepted(self._api.place, doing, refusal.words)
+
+    def report(self, status: CheckStatus) -> None:
+        """See `Forge.report`. The same state again is a 400 there, and changes nothing: the older words stay."""
+        body = {
+            "state": _STATES[status.state],
+            "name": status.context,
+            "description": described(status, self.limits),
+            **({"target_url": status.url} if status.url else {}),
+        }
+        doing = f"write status {status.context}"
+        refusal = self._api.attempt("POST", f"{self._path}/statuses/{status.commit}", doing, body, (400,))
+        if refusal is not None and "cannot transition" not in refusal.words.lower():
+            raise NotAccepted(self._api.place, doing, refusal.words)
+
+    def reviews(self, pull: Pull) -> tuple[Review, ...]:
+        """See `Forge.reviews`."""
+        return self._reviews.of(pull)
+
+    def merged(self, commit: str) -> Pull | None:
+        """See `Forge.merged`."""
+        doing = f"find the merge request of commit {commit[:10]}"
+        listed = self._api.find(f"{self._path}/repository/commits/{commit}/merge_requests", doing)
+        found = [_pull(item) for item in listed.items()] if listed is not None else []
+        merged = [pull for pull in found if pull.state is PullState.MERGED]
+        merged.sort(key=lambda pull: pull.merge_commit != commit)
+        return self.pull(merged[0].number) if merged else None
+
+    def merge(self, pull: Pull, head: str) -> None:
+        """See `Forge.merge`. The project has one way of merging; whether to squash is asked where it must be."""
+        project = self._api.get(self._path, "see how it merges")
+        body = {"sha": head, "squash": project["squash_option"].text("") == "always"}
+        doing = f"merge merge request {pull.number}"
+        judged = (401, 405, 406, 409, 422)
+        refusal = self._api.attempt("PUT", f"{self._mr(pull.number)}/merge", doing, body, judged)
+        if refusal is None:
+            return
+        if refusal.status == 409:
+            raise HeadMoved(self._api.place, pull.number, head, refusal.words)
+        raise self._why_not(pull.number, refusal.status, refusal.words)
+
+    def _why_not(self, number: int, status: int, words: str) -> Refused | StillChecking:
+        """Its own words are those of the status (`405 Method Not Allowed`); why stands in the merge request."""
+        why = self._one(number)["detailed_merge_status"].text("")
+        if why in _CHECKING:
+            return StillChecking(self._api.place, number)
+        if status == 401:
+            words = "the token's user may not merge into this branch"
+        return MergeRefused(self._api.place, number, f"{words} ({why.replace('_', ' ')})" if why else words)
+
+    def _create(self, draft: Draft) -> Pull:
+        body = {
+            "source_branch": draft.branch,
+            "target_branch": draft.base,
+            "title": draft.title,
+            "description": draft.body,
+            "labels": ",".join(draft.labels),
+        }
+        doing = f"open a merge request for {draft.branch}"
+        return _pull(self._api.write("POST", f"{self._path}/merge_requests", doing, body))
+
+    def _find(self, branch: str, base: str) -> Pull | None:
+        return next(self._list(state="opened", source_branch=branch, target_branch=base), None)
+
+    def _closed(self) -> Iterator[Pull]:
+        return self._list(state="all", order_by="updated_at", sort="desc")
+
+    def _list(self, **query: str) -> Iterator[Pull]:
+        """Those from this project: a fork's branch may have the name of one of ours, and is nothing of ours."""
+        for item in self._api.each(f"{self._path}/merge_requests", "list merge requests", **query, **_PAGE):
+            if item["target_project_id"].number() == item["source_project_id"].number(0):
+                yield _pull(item)
+
+    def _each(self, number: int, what: str, **query: str) -> Iterator[Shape]:
+        doing = f"read the {what} of merge request {number}"
+        return self._api.each(f"{self._mr(number)}/{what}", doing, **query, **_PAGE)
+
+    def _comments(self, number: int) -> Iterator[Shape]:
+        return self._each(number, "notes", sort="asc", order_by="created_at")
+
+    def _edit_comment(self, number: int, comment: int, body: str) -> None:
+        doing = f"edit the comment on merge request {number}"
+        self._api.write("PUT", f"{self._mr(number)}/notes/{comment}", doing, {"body": body})
+
+    def _add_comment(self, number: int, body: str) -> None:
+        self._api.write("POST", f"{self._mr(number)}/notes", f"comment on merge request {number}", {"body": body})
+
+
+def _ids(people: Shape) -> list[int]:
+    return [person["id"].number() for person in people.items()]
+
+
+def _pull(found: Shape) -> Pull:
+    """After a squash, or fast-forward, the merge commit is empty and another field has it (forges.md §3)."""
+    state = _PULL_STATES.get(found["state"].text(), PullState.OPEN)
+    commits = [found[key].text("") for key in ("merge_commit_sha", "squash_commit_sha", "sha")]
+    merger = found["merge_user"] or found["merged_by"]
+    return Pull(
+        number=found["iid"].number(),
+        branch=found["source_branch"].text(),
+        head=found["sha"].text(""),
+        base=found["target_branch"].text(),
+        state=state,
+        title=found["title"].text(),
+        body=found["description"].text(""),
+        url=found["web_url"].text(),
+        author=person(found["author"]),
+        updated_at=found["updated_at"].time(),
+        labels=tuple(label.text() for label in found["labels"].items()),
+        reviewers=tuple(user["username"].text() for user in found["reviewers"].items()),
+        assignees=tuple(user["username"].text() for user in found["assignees"].items()),
+        closed_by=person(found["closed_by"]) if state is PullState.CLOSED and found["closed_by"] else None,
+        merged_by=person(merger) if state is PullState.MERGED and merger else None,
+        merge_commit=next(filter(None, commits), "") if state is PullState.MERGED else "",
+    )

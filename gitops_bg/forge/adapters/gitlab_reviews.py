@@ -1,0 +1,104 @@
+"""Who approved a merge request of GitLab, or asks for changes, and what they had seen (forges.md §3, §4).
+
+GitLab names no commit for an approval: the version of the merge request that was the newest at that time is taken, and
+where no time is known the oldest one, so that an approval never counts for more than was there to be seen.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gitops_bg.forge.adapters.api import Api
+from gitops_bg.forge.adapters.rest_forge import NOBODY, last_words
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.port import Pull, Review, User, Verdict
+
+_PAGE = {"per_page": "100"}
+_BOT = re.compile(r"(project|group)_\d+_bot(_\w+)?|service_account_\w+|ghost\d*|alert-bot|support-bot")
+"""Names of the accounts of tokens and services, where the server does not say who is a bot."""
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+_OBJECTIONS = {"requested_changes": Verdict.CHANGES_REQUESTED, "unapproved": Verdict.WITHDRAWN}
+
+
+def person(found: Shape) -> User:
+    """Somebody in a list, which says by the name only who is a bot; an account that is gone is null."""
+    if not found:
+        return NOBODY
+    login = found["username"].text()
+    return User(str(found["id"].number()), login, _BOT.fullmatch(login) is not None)
+
+
+class Reviews:
+    """Of the merge requests of one project. ``path`` is that of the project."""
+
+    def __init__(self, api: Api, path: str) -> None:
+        self._api, self._path = api, path
+        self._bots: dict[int, bool] = {}
+
+    def of(self, pull: Pull) -> tuple[Review, ...]:
+        """The last word of each person. A GitLab without approvals (403, 404) has none."""
+        versions = _Versions.read(self._each(pull.number, "versions"), pull.head)
+        objections = [
+            versions.review(self._user(item["user"]), verdict, item["updated_at"], item["created_at"])
+            for item in self._optional(pull.number, "reviewers")
+            if (verdict := _OBJECTIONS.get(item["state"].text("")))
+        ]
+        return last_words([*objections, *self._approvals(pull.number, versions)])
+
+    def _approvals(self, number: int, versions: "_Versions") -> list[Review]:
+        doing = f"read the approvals of merge request {number}"
+        found = self._api.find(f"{self._path}/merge_requests/{number}/approvals", doing, also=(403,))
+        approvals = list(found["approved_by"].items()) if found is not None else []
+        times = self._times(number) if any(not item["approved_at"] for item in approvals) else {}
+        users = [(self._user(item["user"]), item["approved_at"]) for item in approvals]
+        return [versions.review(user, Verdict.APPROVED, at, times.get(user.id)) for user, at in users]
+
+    def _times(self, number: int) -> dict[str, Shape]:
+        """When each person approved last, by the notes of the system: older servers say it nowhere else."""
+        notes = self._each(number, "notes", sort="asc", order_by="created_at")
+        return {str(note["author"]["id"].number()): note["created_at"] for note in notes if _is_approval(note)}
+
+    def _user(self, found: Shape) -> User:
+        """A list does not say who is a bot, the account does; asked once for each."""
+        user = person(found)
+        if not user.id:
+            return user
+        number = int(user.id)
+        if number not in self._bots:
+            account = self._api.find(f"/users/{number}", f"look at the account {user.login}", also=(403,))
+            self._bots[number] = user.bot or (account is not None and account["bot"].flag())
+        return User(user.id, user.login, self._bots[number])
+
+    def _each(self, number: int, what: str, **query: str) -> Iterator[Shape]:
+        doing = f"read the {what} of merge request {number}"
+        return self._api.each(f"{self._path}/merge_requests/{number}/{what}", doing, **query, **_PAGE)
+
+    def _optional(self, number: int, what: str) -> Iterator[Shape]:
+        """A list that older and smaller editions do not have."""
+        doing = f"read the {what} of merge request {number}"
+        found = self._api.find(f"{self._path}/merge_requests/{number}/{what}", doing, also=(403,))
+        return found.items() if found is not None else iter(())
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    """The heads a merge request had, the oldest first, each with the time since when."""
+
+    heads: tuple[tuple[datetime, str], ...]
+    head: str
+
+    @classmethod
+    def read(cls, listed: Iterator[Shape], head: str) -> "_Versions":
+        return cls(tuple(sorted((v["created_at"].time(), v["head_commit_sha"].text()) for v in listed)), head)
+
+    def review(self, user: User, verdict: Verdict, *times: Shape | None) -> Review:
+        """A review at the first of these times that is known."""
+        known = next((time.time() for time in times if time), None)
+        seen = [head for since, head in self.heads if known is not None and since <= known]
+        commit = seen[-1] if seen else next((head for _, head in self.heads), "")
+        return Review(user, verdict, known or _LONG_AGO, commit, stale=commit != self.head)
+
+
+def _is_approval(note: Shape) -> bool:
+    return note["system"].flag() and note["body"].text("").startswith("approved this merge request")

@@ -1,0 +1,92 @@
+"""What GitHub and Gitea have in common: a pull request is an issue, with its comments, and has reviews with a state."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
+from gitops_bg.forge.adapters.rest_forge import RestForge, missing, people_and_teams
+from gitops_bg.forge.adapters.shape import Shape
+from gitops_bg.forge.port import Draft, Pull
+
+
+class IssueForge(RestForge):
+    """One repository on such a forge."""
+
+    page: ClassVar[dict[str, str]]
+    """The query that asks for the largest page."""
+
+    @property
+    def _path(self) -> str:
+        return f"/repos/{self._owner}/{self._name}"
+
+    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+        """See `Forge.open_pulls`."""
+        return tuple(pull for pull in self._open() if pull.branch.startswith(prefix))
+
+    def edit(self, pull: Pull, draft: Draft) -> None:
+        """See `Forge.edit`. What may be refused for one wrong name comes last."""
+        number = pull.number
+        wanted = {"title": (pull.title, draft.title), "body": (pull.body, draft.body), "base": (pull.base, draft.base)}
+        if changed := {key: new for key, (old, new) in wanted.items() if old != new}:
+            self._api.write("PATCH", f"{self._path}/pulls/{number}", f"edit pull request {number}", changed)
+        if labels := missing(draft.labels, pull.labels):
+            body = {"labels": self._labels_as_asked(labels)}
+            self._api.write("POST", f"{self._path}/issues/{number}/labels", f"label pull request {number}", body)
+        if assignees := self._not_asked(number, "assign", missing(draft.assignees, pull.assignees)):
+            body = {"assignees": [*pull.assignees, *assignees]}
+            doing = f"assign pull request {number} to {', '.join(assignees)}"
+            self._api.write("PATCH", f"{self._path}/issues/{number}", doing, body)
+            self._asked(number, "assign", assignees)
+        wanted_reviewers = missing(draft.reviewers, (*pull.reviewers, pull.author.login))
+        if reviewers := self._not_asked(number, "review", wanted_reviewers):
+            self._ask_for_reviews(pull, reviewers)
+            self._asked(number, "review", reviewers)
+
+    def _ask_for_reviews(self, pull: Pull, reviewers: list[str]) -> None:
+        """Who has reviewed is (on GitHub) no longer in the list of those asked, and is not asked a second time."""
+        reviewers = missing(reviewers, (review["user"]["login"].text("") for review in self._reviews(pull.number)))
+        people, teams = people_and_teams(reviewers)
+        if reviewers:
+            doing = f"ask {', '.join(reviewers)} to review pull request {pull.number}"
+            body = {"reviewers": people, "team_reviewers": teams}
+            self._api.write("POST", f"{self._path}/pulls/{pull.number}/requested_reviewers", doing, body)
+
+    @abstractmethod
+    def _open(self) -> Iterator[Pull]: ...
+
+    @abstractmethod
+    def _read(self, found: Shape) -> Pull: ...
+
+    @abstractmethod
+    def _labels_as_asked(self, names: list[str]) -> list[str] | list[int]:
+        """How labels are named in a request, made first where the forge wants that."""
+
+    def _create(self, draft: Draft) -> Pull:
+        body = {"title": draft.title, "head": draft.branch, "base": draft.base, "body": draft.body}
+        doing = f"open a pull request for {draft.branch}"
+        return self._read(self._api.write("POST", f"{self._path}/pulls", doing, body))
+
+    def _list(self, **query: str) -> Iterator[Pull]:
+        """Those from this repository: a fork's branch may have the name of one of ours, and is nothing of ours."""
+        ours = f"{self._owner}/{self._name}".casefold()
+        for item in self._api.each(f"{self._path}/pulls", "list pull requests", **query, **self.page):
+            head = item["head"]
+            head["sha"].text()
+            if head["repo"]["full_name"].text("").casefold() == ours:
+                yield self._read(item)
+
+    def _reviews(self, number: int) -> Iterator[Shape]:
+        doing = f"read the reviews of pull request {number}"
+        return self._api.each(f"{self._path}/pulls/{number}/reviews", doing, **self.page)
+
+    def _comments(self, number: int) -> Iterator[Shape]:
+        doing = f"read the comments of pull request {number}"
+        return self._api.each(f"{self._path}/issues/{number}/comments", doing, **self.page)
+
+    def _edit_comment(self, number: int, comment: int, body: str) -> None:
+        doing = f"edit the comment on pull request {number}"
+        self._api.write("PATCH", f"{self._path}/issues/comments/{comment}", doing, {"body": body})
+
+    def _add_comment(self, number: int, body: str) -> None:
+        doing = f"comment on pull request {number}"
+        self._api.write("POST", f"{self._path}/issues/{number}/comments", doing, {"body": body})

@@ -1,0 +1,85 @@
+"""From settings to a forge that can be asked: which one, with which credential, over which connections."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gitops_bg.forge.adapters import gitea, github, gitlab
+from gitops_bg.forge.adapters.api import Api, Now
+from gitops_bg.forge.adapters.rest_forge import RestForge
+from gitops_bg.forge.credentials import AppSettings, Credential, CredentialUnusable, GitHubApp, TokenFile
+from gitops_bg.forge.detect import Kind, NoForge, Place, at, known, probed, remote_of, told
+from gitops_bg.outbound.errors import MeasuringFailed
+from gitops_bg.outbound.http import Answer, Request, Trust, ask
+from gitops_bg.outbound.rest import RestClient, RestSettings
+
+_ADAPTERS: dict[Kind, type[RestForge]] = {
+    Kind.GITHUB: github.GitHub,
+    Kind.GITLAB: gitlab.GitLab,
+    Kind.GITEA: gitea.Gitea,
+}
+_HEADERS = {Kind.GITHUB: github.HEADERS, Kind.GITLAB: gitlab.HEADERS, Kind.GITEA: gitea.HEADERS}
+_SCHEMES = {Kind.GITHUB: "Bearer", Kind.GITLAB: "Bearer", Kind.GITEA: "token"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgeSettings:
+    """Where the repository is and who asks. ``kind`` and ``url`` may be empty: then the remote's URL says it."""
+
+    remote: str
+    """The URL of the Git remote."""
+    kind: str = ""
+    url: str = ""
+    token_file: Path | None = None
+    app: AppSettings | None = None
+    ca_file: Path | None = None
+    """Certificates to trust in place of the system's."""
+    timeout_seconds: float = 20.0
+    """For one request."""
+
+
+def place_of(settings: ForgeSettings) -> Place:
+    """Which forge and repository; asks the server where nothing else says it. Raises ``NoForge``."""
+    remote = remote_of(settings.remote)
+    if remote is None:
+        raise NoForge("the repository's URL is no address of a forge: write its https or ssh URL into --repo")
+    if settings.kind:
+        return told(settings.kind, settings.url, remote)
+    remote = at(settings.url, remote)
+    return known(remote) or probed(remote, lambda url: _ask(url, settings))
+
+
+def connect(settings: ForgeSettings, now: Now) -> RestForge:
+    """A forge for one thread; `close` it at the end. Raises ``NoForge`` and ``CredentialUnusable``."""
+    place = place_of(settings)
+    rest = RestSettings(place.api, _HEADERS[place.kind], trust_of(settings.ca_file), settings.timeout_seconds)
+    credential = _credential(settings, place, rest, now)
+    client = RestClient(rest, credential.headers)
+    return _ADAPTERS[place.kind](Api(client, now, credential.forget), place.owner, place.name)
+
+
+def trust_of(ca_file: Path | None) -> Trust:
+    """The certificates of a file, or the system's. Raises ``CredentialUnusable``."""
+    if ca_file is None:
+        return Trust()
+    try:
+        return Trust(ca_file.read_text())
+    except (OSError, UnicodeDecodeError) as error:
+        raise CredentialUnusable(f"the certificates in {ca_file} cannot be read: {error}") from None
+
+
+def _credential(settings: ForgeSettings, place: Place, rest: RestSettings, now: Now) -> Credential:
+    if settings.app is not None:
+        if place.kind is not Kind.GITHUB:
+            raise CredentialUnusable(f"{place.api} is no GitHub and takes no GitHub App: give it a token file")
+        return GitHubApp(settings.app, rest, place.owner, place.name, now)
+    if settings.token_file is None:
+        raise CredentialUnusable("no token for the forge: name a file with --forge-token-file")
+    return TokenFile(settings.token_file, _SCHEMES[place.kind])
+
+
+def _ask(url: str, settings: ForgeSettings) -> Answer | None:
+    request = Request(url, timeout=settings.timeout_seconds, trust=trust_of(settings.ca_file))
+    try:
+        return ask(replace(request, headers={"Accept": "application/json"}))
+    except MeasuringFailed:
+        return None

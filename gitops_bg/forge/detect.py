@@ -1,0 +1,197 @@
+"""Which forge a repository is on, and where its API is: from the remote's URL, from what settings say, or by one probe.
+
+Pure but for what `probed` is given to ask with.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from gitops_bg.core.errors import Refused
+from gitops_bg.core.text.foreign_json import NotJson, read_json
+from gitops_bg.outbound.http import Answer
+
+Ask = Callable[[str], Answer | None]
+"""A GET of this URL without credentials; None where nobody answers."""
+
+
+class Kind(StrEnum):
+    """Which API a forge has."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    GITEA = "gitea"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A repository of a server: the parts of its URL. ``path`` has neither slashes around it nor the ending."""
+
+    root: str
+    """Scheme, host and port of the server's web pages; over ssh, https is taken."""
+    host: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One repository on one forge. ``owner`` of a GitLab project may be nested: ``group/subgroup``."""
+
+    kind: Kind
+    api: str
+    owner: str
+    name: str
+
+
+class NoForge(Refused):
+    """It cannot be told which forge the repository is on."""
+
+    reason = "ForgeUnknown"
+
+
+_SCP_LIKE = re.compile(r"(?:[^@/:]+@)?([^/:@]+|\[[^\]]+\]):(?!//)(.+)")
+_KNOWN = {
+    "github.com": Kind.GITHUB,
+    "gitlab.com": Kind.GITLAB,
+    "codeberg.org": Kind.GITEA,
+    "gitea.com": Kind.GITEA,
+}
+_OTHER_NAMES = {"ssh.github.com": "github.com", "altssh.gitlab.com": "gitlab.com", "www.github.com": "github.com"}
+_API_PATHS = {Kind.GITHUB: "/api/v3", Kind.GITLAB: "/api/v4", Kind.GITEA: "/api/v1"}
+_DATA_RESIDENCY = ".ghe.com"
+
+
+def remote_of(url: str) -> Remote | None:
+    """The parts of a remote's URL: https, http, ssh, or like scp; None for a path of this machine.
+
+    >>> remote_of("https://bot:secret@Git.example.com:8443/code/shop/config.git/")
+    Remote(root='https://git.example.com:8443', host='git.example.com', path='code/shop/config')
+    >>> remote_of("git@git.example.com:shop/config.git")
+    Remote(root='https://git.example.com', host='git.example.com', path='shop/config')
+    >>> remote_of("ssh://git@git.example.com:2222/shop/config").root
+    'https://git.example.com'
+    >>> remote_of("file:///srv/git/config.git"), remote_of("/srv/git/config.git")
+    (None, None)
+    """
+    scp = None if "://" in url or url.startswith(("/", ".")) else _SCP_LIKE.fullmatch(url)
+    if scp:
+        host = scp[1].lower()
+        return _remote("https", _OTHER_NAMES.get(host, host), None, scp[2])
+    parts = urlsplit(url)
+    if parts.scheme not in ("https", "http", "ssh", "git+ssh", "ssh+git") or not parts.hostname:
+        return None
+    host = _OTHER_NAMES.get(parts.hostname, parts.hostname)
+    host = f"[{host}]" if ":" in host else host
+    over_http = parts.scheme in ("https", "http")
+    return _remote(parts.scheme if over_http else "https", host, parts.port if over_http else None, parts.path)
+
+
+def _remote(scheme: str, host: str, port: int | None, path: str) -> Remote:
+    root = f"{scheme}://{host}" + (f":{port}" if port else "")
+    return Remote(root, host, unquote(path).strip("/").removesuffix(".git").strip("/"))
+
+
+def known(remote: Remote) -> Place | None:
+    """The place of a repository on a forge that everybody knows; None on any other.
+
+    >>> known(remote_of("git@github.com:shop/config.git"))
+    Place(kind=<Kind.GITHUB: 'github'>, api='https://api.github.com', owner='shop', name='config')
+    >>> known(remote_of("https://gitlab.com/group/sub/config")).owner
+    'group/sub'
+    """
+    if remote.host.endswith(_DATA_RESIDENCY):
+        return _place(Kind.GITHUB, remote.root, remote.path)
+    kind = _KNOWN.get(remote.host)
+    return None if kind is None else _place(kind, f"https://{remote.host}", remote.path)
+
+
+def told(kind: str, url: str, remote: Remote) -> Place:
+    """The place where settings name the forge. ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
+
+    >>> told("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
+    Place(kind=<Kind.GITEA: 'gitea'>, api='https://git.example.com/code/api/v1', owner='shop', name='config')
+    >>> told("forgejo", "", remote_of("git@git.example.com:shop/config.git")).api
+    'https://git.example.com/api/v1'
+    """
+    names = {**{str(each): each for each in Kind}, "forgejo": Kind.GITEA}
+    if kind not in names:
+        raise NoForge(f"forge.type {kind!r} is not known; it is one of {', '.join(names)}")
+    there = at(url, remote)
+    return _place(names[kind], there.root, there.path)
+
+
+def at(url: str, remote: Remote) -> Remote:
+    """The repository as it is called on the server of this URL, of its pages or its API; an empty one changes nothing.
+
+    >>> at("https://git.example.com/code/api/v1", remote_of("https://git.example.com/code/shop/config.git"))
+    Remote(root='https://git.example.com/code', host='git.example.com', path='shop/config')
+    """
+    if not url:
+        return remote
+    root = url.rstrip("/")
+    for ending in _API_PATHS.values():
+        root = root.removesuffix(ending)
+    parts = urlsplit(root)
+    if parts.scheme not in ("https", "http") or not parts.hostname or parts.username or parts.query:
+        raise NoForge(f"forge.url {url!r} is no address of a forge: it should look like https://git.example.com")
+    root = "https://github.com" if root == "https://api.github.com" else root
+    folder = parts.path.strip("/")
+    return Remote(root, parts.hostname, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
+
+
+def probed(remote: Remote, ask: Ask) -> Place:
+    """The place on a server that says itself what it is. Raises ``NoForge`` where none of them answers.
+
+    Gitea may live in a folder of its server, GitLab hardly ever does: then `forge.url` has to say so.
+    """
+    folder = "/".join(remote.path.split("/")[:-2])
+    for root, path in dict.fromkeys([(remote.root, remote.path), (f"{remote.root}/{folder}".rstrip("/"), "")]):
+        inner = path or "/".join(remote.path.split("/")[-2:])
+        for kind, question, recognized in _PROBES:
+            answer = ask(f"{root}{_API_PATHS[kind]}{question}")
+            if answer is not None and recognized(answer.status, _object(answer)):
+                return _place(kind, root, inner)
+    raise NoForge(
+        f"{remote.root} does not say which forge it is: write forge: {{type: github, gitlab or gitea, url: …}} "
+        "into gitops-bg.yaml, or leave forge: out"
+    )
+
+
+def _object(answer: Answer) -> dict[str, Any]:
+    try:
+        found = read_json(answer.body)
+    except NotJson:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+_PROBES: tuple[tuple[Kind, str, Callable[[int, dict[str, Any]], bool]], ...] = (
+    (Kind.GITEA, "/version", lambda status, found: status == 200 and "version" in found),
+    (
+        Kind.GITLAB,
+        "/version",
+        lambda status, found: status in (200, 401) and bool({"version", "message"} & found.keys()),
+    ),
+    (Kind.GITHUB, "/meta", lambda status, found: status == 200 and "installed_version" in found),
+)
+
+
+def _place(kind: Kind, root: str, path: str) -> Place:
+    owner, _, name = path.rpartition("/")
+    nested = kind is Kind.GITLAB
+    if not owner or not name or (not nested and "/" in owner):
+        raise NoForge(
+            f"{path!r} is no repository of {root}: it should be OWNER/NAME. Where the forge lives in a folder of its "
+            "server, write that into forge.url"
+        )
+    return Place(kind, _api(kind, root), owner, name)
+
+
+def _api(kind: Kind, root: str) -> str:
+    scheme, _, host = root.partition("://")
+    if kind is Kind.GITHUB and (host == "github.com" or host.endswith(_DATA_RESIDENCY)):
+        return f"{scheme}://api.{host}"
+    return root + _API_PATHS[kind]

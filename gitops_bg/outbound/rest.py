@@ -1,0 +1,156 @@
+"""One REST API: connections kept, answers remembered by their ETag, every page of a list. Knows no forge.
+
+It never sends a write twice, and no text of an error holds what it authenticates with.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from gitops_bg.core.text.masking import hidden
+from gitops_bg.core.text.printable import printable
+from gitops_bg.outbound.errors import MeasuringFailed, NoAnswer
+from gitops_bg.outbound.http import Answer, Request, Trust, client_for, exchange
+
+MAX_PAGES = 200
+_READS = ("GET", "HEAD")
+_NOT_MODIFIED = 304
+_SYSTEM = Trust()
+
+Authorize = Callable[[], Mapping[str, str]]
+"""The headers that say who asks; called for each request, so that a credential can change."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestSettings:
+    """``base`` is the URL before every path; ``timeout`` is in seconds, for a whole request."""
+
+    base: str
+    headers: tuple[tuple[str, str], ...] = ()
+    trust: Trust = _SYSTEM
+    timeout: float = 20.0
+    most: int = 32 * 1024 * 1024
+    """Bytes of one answer: a hundred pull requests, with the longest texts that a forge takes."""
+
+
+class Remembered:
+    """The last answers that had an ETag, up to a number and a size in bytes."""
+
+    def __init__(self, most: int = 1024, most_bytes: int = 64 * 1024 * 1024) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, url: str) -> Answer | None:
+        """The answer to a URL, if it is still there."""
+        if url in self._answers:
+            self._answers.move_to_end(url)
+        return self._answers.get(url)
+
+    def keep(self, url: str, answer: Answer) -> None:
+        """Keep an answer in place of the one before; those not asked for longest go."""
+        self._drop(url)
+        if "etag" not in answer.headers:
+            return
+        self._answers[url] = answer
+        self._bytes += len(answer.body)
+        while len(self._answers) > self._most or self._bytes > self._most_bytes:
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, url: str) -> None:
+        gone = self._answers.pop(url, None)
+        self._bytes -= len(gone.body) if gone else 0
+
+
+class RestClient:
+    """Belongs to one thread. `close` it at the end."""
+
+    def __init__(self, settings: RestSettings, authorize: Authorize) -> None:
+        self._settings = settings
+        self._authorize = authorize
+        self._client = client_for(settings.trust, settings.timeout)
+        self._remembered = Remembered()
+
+    @property
+    def place(self) -> str:
+        """The API, as errors name it."""
+        return self._settings.base
+
+    def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
+        """One request; ``path`` begins with a slash, ``body`` goes out as JSON. Any status is an answer.
+
+        Raises ``NoAnswer`` where none comes back in time and size, and what ``authorize`` raises.
+        """
+        url = self._settings.base + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+        return self._read(url) if method in _READS else self._send(method, url, body, {})
+
+    def pages(self, path: str, query: Mapping[str, str]) -> Iterator[Answer]:
+        """Every page of a list, by `Link` or `X-Next-Page`, up to one that is no success."""
+        asked: set[tuple[tuple[str, str], ...]] = set()
+        following: Mapping[str, str] | None = query
+        while following is not None:
+            key = tuple(sorted(following.items()))
+            if key in asked or len(asked) >= MAX_PAGES:
+                raise NoAnswer(f"{self.place}{path}: its list of pages does not end")
+            asked.add(key)
+            answer = self.ask("GET", path, following)
+            yield answer
+            following = next_page(answer.headers, following) if 200 <= answer.status < 300 else None
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._client.close()
+
+    def _read(self, url: str) -> Answer:
+        known = self._remembered.get(url)
+        answer = self._send("GET", url, None, {"If-None-Match": known.headers["etag"]} if known else {})
+        if known and answer.status == _NOT_MODIFIED:
+            return replace(known, headers={**known.headers, **answer.headers})
+        if 200 <= answer.status < 300:
+            self._remembered.keep(url, answer)
+        return answer
+
+    def _send(self, method: str, url: str, body: Any, headers: Mapping[str, str]) -> Answer:
+        authorization = self._authorize()
+        content = None if body is None else json.dumps(body).encode()
+        kind = {"Content-Type": "application/json"} if content is not None else {}
+        request = Request(
+            url,
+            method,
+            {**dict(self._settings.headers), **kind, **headers, **authorization},
+            content,
+            self._settings.timeout,
+            most=self._settings.most,
+            writes=method not in _READS,
+        )
+        try:
+            return exchange(self._client, request)
+        except MeasuringFailed as error:
+            raise NoAnswer(printable(_clean(str(error), authorization))) from None
+
+
+def next_page(headers: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str] | None:
+    """What to ask for the next page, or None at the end.
+
+    Only the query of a link is taken: behind a proxy a forge calls itself by another address.
+
+    >>> next_page({"link": '<https://a/b?page=3&x=1>; rel="next", <https://a/b?page=9>; rel="last"'}, {"page": "2"})
+    {'page': '3', 'x': '1'}
+    >>> next_page({"x-next-page": "4", "link": '<https://a/b?page=1>; rel="first"'}, {"state": "open"})
+    {'state': 'open', 'page': '4'}
+    >>> next_page({"x-next-page": "", "link": '<https://a/b?page=1>; rel="prev"'}, {})
+    """
+    for link in headers.get("link", "").split(","):
+        address, _, parameters = link.strip().partition(">")
+        if address.startswith("<") and 'rel="next"' in parameters.replace("'", '"'):
+            return {**query, **dict(parse_qsl(urlsplit(address[1:]).query))}
+    number = headers.get("x-next-page", "").strip()
+    return {**query, "page": number} if number.isdecimal() else None
+
+
+def _clean(text: str, authorization: Mapping[str, str]) -> str:
+    """Without the values that authenticate, nor the parts of them (`Bearer …`)."""
+    return hidden(text, [part for value in authorization.values() for part in (value, value.split(" ")[-1])])

@@ -1,0 +1,1 @@
+"""A real Gitea, stand-ins for GitHub and GitLab, and the people who use them."""

@@ -1,0 +1,221 @@
+"""A real Gitea for a test run: found by GITOPS_BG_FORGE, its database made once, one server for a worker process.
+
+Users, each with the password `password(name)`: `admin`, and `agent`, `ana`, `ben`. No styles, no scripts: it is
+for the API, Git over HTTP and webhooks.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.support.agent.leash import leashed
+from tests.support.cluster.control_plane import free_ports
+from tests.support.waiting import eventually
+
+HOW_TO_GET_IT = (
+    "GITOPS_BG_FORGE is not set or lacks bin/gitea or static/; point it to a folder with a Gitea server "
+    "(bin/gitea, with SQLite inside) and its static files"
+)
+USERS = ("agent", "ana", "ben")
+_SETTINGS = """
+APP_NAME = forge
+RUN_MODE = prod
+WORK_PATH = {home}
+I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true
+[server]
+PROTOCOL = http
+HTTP_ADDR = 127.0.0.1
+HTTP_PORT = {port}
+ROOT_URL = http://127.0.0.1:{port}/
+STATIC_ROOT_PATH = {forge}/static
+DISABLE_SSH = true
+OFFLINE_MODE = true
+LFS_START_SERVER = false
+[database]
+DB_TYPE = sqlite3
+PATH = {home}/forge.db
+[security]
+INSTALL_LOCK = true
+SECRET_KEY = only-for-tests
+PASSWORD_HASH_ALGO = pbkdf2$1$50
+[oauth2]
+JWT_SECRET = AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA
+[service]
+DISABLE_REGISTRATION = true
+[webhook]
+ALLOWED_HOST_LIST = loopback
+DELIVER_TIMEOUT = 5
+[queue]
+TYPE = channel
+[indexer]
+ISSUE_INDEXER_TYPE = db
+[cron]
+ENABLED = false
+[actions]
+ENABLED = false
+[packages]
+ENABLED = false
+[log]
+MODE = console
+LEVEL = Warn
+"""
+
+
+class Refused(AssertionError):
+    """Gitea did not do what a test's user asked."""
+
+
+class Reply(NamedTuple):
+    """One answer."""
+
+    status: int
+    data: Any
+
+
+def assets() -> Path | None:
+    """The folder with the server, if the machine has it."""
+    folder = os.environ.get("GITOPS_BG_FORGE")
+    whole = folder and os.access(Path(folder) / "bin" / "gitea", os.X_OK) and (Path(folder) / "static").is_dir()
+    return Path(folder).resolve() if folder and whole else None
+
+
+def password(user: str) -> str:
+    return f"{user}-pass-1"
+
+
+class Gitea:
+    """A running server."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._repositories = 0
+
+    def call(self, method: str, path: str, body: Any = None, *, user: str, expect: tuple[int, ...] = ()) -> Any:
+        """One request of a person; its JSON. A status that is neither a success nor expected is an error."""
+        reply = self.ask(method, path, body, user=user)
+        if reply.status >= 300 and reply.status not in expect:
+            raise Refused(f"{method} {path}: {reply.status} {reply.data}")
+        return reply.data
+
+    def ask(self, method: str, path: str, body: Any = None, *, user: str) -> Reply:
+        basic = base64.b64encode(f"{user}:{password(user)}".encode()).decode()
+        request = urllib.request.Request(
+            f"{self.url}/api/v1{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Basic {basic}", "Content-Type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return Reply(answer.status, _decoded(answer.read()))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Reply(error.code, _decoded(error.read()))
+
+    def token(self, user: str, *scopes: str) -> str:
+        """An access token with these scopes only."""
+        self._repositories += 1
+        body = {"name": f"token-{self._repositories}", "scopes": list(scopes)}
+        return str(self.call("POST", f"/users/{user}/tokens", body, user=user)["sha1"])
+
+    def repository(self, **settings: Any) -> str:
+        """A new empty one of `admin`, in which the others may write; its name."""
+        self._repositories += 1
+        name = f"config-{self._repositories}"
+        self.call("POST", "/user/repos", {"name": name, "default_branch": "main"}, user="admin")
+        if settings:
+            self.call("PATCH", f"/repos/admin/{name}", settings, user="admin")
+        for user in USERS:
+            self.call("PUT", f"/repos/admin/{name}/collaborators/{user}", {"permission": "write"}, user="admin")
+        return name
+
+    def git_url(self, name: str, user: str) -> str:
+        """Where a person pushes to, with the password."""
+        host = self.url.removeprefix("http://")
+        return f"http://{user}:{password(user)}@{host}/admin/{name}.git"
+
+
+@contextmanager
+def running(binaries: Path, template: Path, folder: Path) -> Iterator[Gitea]:
+    """A server with a copy of the database in ``template``, which is made by whoever comes first."""
+    _make_once(binaries, template)
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    (port,) = free_ports(1)
+    command = _command(binaries, folder, port)
+    with (folder / "server.log").open("wb") as log:
+        server = subprocess.Popen(leashed([*command, "web"]), stdout=log, stderr=log, env=_environment(folder))
+    try:
+        gitea = Gitea(port)
+        eventually(lambda: _answers(gitea, server), every=0.05, what=f"Gitea answers; its log is in {folder}")
+        yield gitea
+    finally:
+        server.terminate()
+        try:
+            server.wait(20)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_once(binaries: Path, template: Path) -> None:
+    template.parent.mkdir(parents=True, exist_ok=True)
+    with template.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if (template / "done").exists():
+            return
+        template.mkdir()
+        command = _command(binaries, template, 1)
+        _run([*command, "migrate"], template)
+        for user in ("admin", *USERS):
+            create = ["admin", "user", "create", "--username", user, "--password", password(user)]
+            rest = ["--email", f"{user}@example.com", "--must-change-password=false"]
+            _run([*command, *create, *rest, *(["--admin"] if user == "admin" else [])], template)
+        (template / "done").touch()
+
+
+def _command(binaries: Path, home: Path, port: int) -> list[str]:
+    settings = home / "app.ini"
+    settings.write_text(_SETTINGS.format(home=home, port=port, forge=binaries))
+    return [str(binaries / "bin" / "gitea"), "--config", str(settings)]
+
+
+def _environment(home: Path) -> Mapping[str, str]:
+    """Two threads of Go are enough; nothing of the machine's git."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GOMAXPROCS": "2",
+    }
+
+
+def _run(command: list[str], home: Path) -> None:
+    done = subprocess.run(command, env=_environment(home), capture_output=True, timeout=300)
+    if done.returncode != 0:
+        raise Refused(f"{command}: {done.stderr.decode()[-2000:]}")
+
+
+def _answers(gitea: Gitea, server: subprocess.Popen[bytes]) -> bool:
+    if server.poll() is not None:
+        raise RuntimeError(f"Gitea ended with {server.returncode}")
+    try:
+        return gitea.ask("GET", "/version", user="admin").status == 200
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
+def _decoded(text: bytes) -> Any:
+    return json.loads(text) if text else {}
