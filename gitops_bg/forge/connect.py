@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gitops_bg.forge.adapters import gitea, github, gitlab
-from gitops_bg.forge.adapters.api import Api, Now
+from gitops_bg.forge.adapters.api import Api, Credential, Now
 from gitops_bg.forge.adapters.rest_forge import RestForge
-from gitops_bg.forge.credentials import AppSettings, Credential, CredentialUnusable, GitHubApp, TokenFile
+from gitops_bg.forge.credentials import AppSettings, CredentialUnusable, GitHubApp, TokenFile
 from gitops_bg.forge.detect import Kind, NoForge, Place, at, known, probed, remote_of, told
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.http import Answer, Request, Trust, ask
@@ -54,7 +54,7 @@ def connect(settings: ForgeSettings, now: Now) -> RestForge:
     rest = RestSettings(place.api, _HEADERS[place.kind], trust_of(settings.ca_file), settings.timeout_seconds)
     credential = _credential(settings, place, rest, now)
     client = RestClient(rest, credential.headers)
-    return _ADAPTERS[place.kind](Api(client, now, credential.forget), place.owner, place.name)
+    return _ADAPTERS[place.kind](Api(client, now, credential), place.owner, place.name)
 
 
 def trust_of(ca_file: Path | None) -> Trust:

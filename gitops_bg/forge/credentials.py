@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
 
 import jwt
 
@@ -29,16 +28,6 @@ class CredentialUnusable(Refused):
     reason = "ForgeCredentialUnusable"
 
 
-class Credential(Protocol):
-    """What authenticates each request."""
-
-    def headers(self) -> Mapping[str, str]:
-        """The headers of a request. Raises ``CredentialUnusable``, and the errors of the forge."""
-
-    def forget(self) -> None:
-        """It was refused: nothing of it is used again that could be stale."""
-
-
 @dataclass(frozen=True, slots=True)
 class TokenFile:
     """A token. ``scheme`` is the word before it: ``Bearer``, or ``token`` for Gitea."""
@@ -55,6 +44,9 @@ class TokenFile:
 
     def forget(self) -> None:
         """See `Credential`; a file is read each time."""
+
+    def close(self) -> None:
+        """See `Credential`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +78,7 @@ class GitHubApp:
         self._token = ""
 
     def close(self) -> None:
-        """Close the connections."""
+        """See `Credential`."""
         self._client.close()
 
     def _renew(self) -> None:

@@ -6,7 +6,7 @@ What a status means is decided here once for all forges; an adapter names the fe
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from gitops_bg.core.errors import GitopsBgError
 from gitops_bg.core.text.foreign_json import NotJson, read_json, read_objects
@@ -27,6 +27,19 @@ _LONGEST_WORDS = 300
 _SIGNS_OF_A_LIMIT = ("rate limit", "rate-limit", "abuse detection")
 
 
+class Credential(Protocol):
+    """What authenticates each request."""
+
+    def headers(self) -> Mapping[str, str]:
+        """The headers of a request. Raises the errors of the forge, and of the file that it is in."""
+
+    def forget(self) -> None:
+        """It was refused: what is cached of it is worth nothing."""
+
+    def close(self) -> None:
+        """Nothing will be asked with it any more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A status that the adapter wanted to judge itself, and the forge's words."""
@@ -38,14 +51,14 @@ class Refusal:
 class Api:
     """Belongs to one thread, as its client does."""
 
-    def __init__(self, client: RestClient, now: Now, refused: Callable[[], None] = lambda: None) -> None:
-        """``refused`` is told of each 401: what was cached of the credential is worth nothing then."""
+    def __init__(self, client: RestClient, now: Now, credential: Credential | None = None) -> None:
+        """``credential`` is what the client authenticates with, where it has to be told of refusals and of the end."""
         self.place = client.place
         self.rate = Rate()
         """What the last answer said."""
         self._client = client
         self._now = now
-        self._refused = refused
+        self._credential = credential
         self._limited = 0
         """How many limits without a time came one after the other."""
 
@@ -100,12 +113,14 @@ class Api:
         if _is_limit(answer, self.rate):
             raise self._rate_limited()
         self._limited = 0
-        if answer.status == 401:
-            self._refused()
+        if answer.status == 401 and self._credential:
+            self._credential.forget()
 
     def close(self) -> None:
         """Close every connection."""
         self._client.close()
+        if self._credential:
+            self._credential.close()
 
     def _rate_limited(self) -> RateLimited:
         now = self._now()

@@ -1,0 +1,187 @@
+"""Who asks: tokens out of files that change, GitHub Apps, and what is said where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from gitops_bg.core.errors import Refused
+from gitops_bg.forge.adapters.rest_forge import RestForge
+from gitops_bg.forge.connect import ForgeSettings, connect
+from gitops_bg.forge.credentials import AppSettings, CredentialUnusable, TokenFile
+from gitops_bg.forge.detect import NoForge
+from gitops_bg.forge.errors import TokenRefused
+from tests.support.servers.backend import Asked, Backend, Reply, serving
+
+NOW = datetime(2026, 11, 22, 20, tzinfo=UTC)
+_CONNECTED: list[RestForge] = []
+
+
+@pytest.fixture(autouse=True)
+def closed_at_the_end() -> Iterator[None]:
+    yield
+    while _CONNECTED:
+        _CONNECTED.pop().close_connections()
+
+
+def connected(settings: ForgeSettings, now=lambda: NOW) -> RestForge:
+    forge = connect(settings, now)
+    _CONNECTED.append(forge)
+    return forge
+
+
+@pytest.fixture
+def backend() -> Iterator[Backend]:
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+class TestTokenFiles:
+    @pytest.mark.parametrize(
+        ("kind", "header"), [("github", "Bearer one"), ("gitlab", "Bearer one"), ("gitea", "token one")]
+    )
+    def test_the_token_goes_as_each_forge_wants_it(self, backend: Backend, tmp_path: Path, kind: str, header: str):
+        backend.says([])
+        file = tmp_path / "token"
+        file.write_text("one\n")
+        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", kind=kind, token_file=file))
+        forge.open_pulls("")
+        assert backend.asked[-1].headers["authorization"] == header
+
+    def test_a_token_that_was_rotated_is_used_with_the_next_request(self, backend: Backend, tmp_path: Path):
+        backend.says([])
+        file = tmp_path / "token"
+        file.write_text("one")
+        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea", token_file=file))
+        forge.open_pulls("")
+        file.write_text("two")
+        forge.open_pulls("")
+        assert [asked.headers["authorization"] for asked in backend.asked] == ["token one", "token two"]
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            (b"", "is empty"),
+            (b"  \n", "is empty"),
+            (b"one two", "one token"),
+            (b"\xff\xfe", "no text"),
+            ("ö".encode(), "one token"),
+        ],
+    )
+    def test_a_file_without_one_token_is_named(self, tmp_path: Path, content: bytes, words: str):
+        file = tmp_path / "token"
+        file.write_bytes(content)
+        with pytest.raises(CredentialUnusable, match=f"token.*{words}") as error:
+            TokenFile(file).headers()
+        assert isinstance(error.value, Refused)
+
+    def test_a_file_that_is_missing_is_named(self, tmp_path: Path):
+        with pytest.raises(CredentialUnusable, match="token cannot be read: No such file"):
+            TokenFile(tmp_path / "token").headers()
+
+    def test_without_a_token_nothing_is_asked(self, backend: Backend):
+        with pytest.raises(CredentialUnusable, match="--forge-token-file"):
+            connected(ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea"))
+        assert backend.asked == []
+
+    def test_a_refused_token_stands_in_no_error(self, backend: Backend, tmp_path: Path):
+        backend.answer = lambda asked: Reply({"message": "no"}, 401)
+        (tmp_path / "token").write_text("tok-3f9c-secret")
+        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="github", token_file=tmp_path / "token")
+        with pytest.raises(TokenRefused) as error:
+            connected(settings).open_pulls("")
+        assert "3f9c" not in repr(error.value)
+
+    def test_a_path_of_this_machine_has_no_forge(self):
+        with pytest.raises(NoForge, match="--repo"):
+            connected(ForgeSettings(remote="/srv/git/config.git"))
+
+    def test_a_server_nobody_knows_is_asked_what_it_is_without_a_token(self, backend: Backend, tmp_path: Path):
+        (tmp_path / "token").write_text("one")
+        backend.answer = lambda asked: Reply({"version": "1.26.0"} if asked.path == "/api/v1/version" else [])
+        forge = connected(ForgeSettings(remote=f"{backend.url}/a/b", token_file=tmp_path / "token"))
+        assert "authorization" not in backend.asked[0].headers
+        forge.open_pulls("")
+        assert backend.asked[-1].path == "/api/v1/repos/a/b/pulls"
+
+
+class App:
+    """GitHub's side of an App: checks each JWT, gives tokens for an hour."""
+
+    def __init__(self, key: rsa.RSAPrivateKey) -> None:
+        self._public = key.public_key()
+        self.now = NOW
+        self.given = 0
+        self.revoked: set[str] = set()
+
+    def __call__(self, asked: Asked) -> Reply:
+        _, _, token = asked.headers["authorization"].partition(" ")
+        if asked.path.endswith(("/installation", "/access_tokens")):
+            claims = jwt.decode(
+                token, self._public, algorithms=["RS256"], options={"verify_exp": False, "verify_iat": False}
+            )
+            assert claims["iss"] == "Iv1.app"
+            assert claims["iat"] <= self.now.timestamp() < claims["exp"] <= self.now.timestamp() + 600
+        if asked.path.endswith("/installation"):
+            return Reply({"id": 77})
+        if asked.path == "/api/v3/app/installations/77/access_tokens":
+            assert asked.json() == {"repositories": ["b"]}
+            self.given += 1
+            return Reply({"token": f"ghs_{self.given}", "expires_at": f"{self.now + timedelta(hours=1):%FT%TZ}"}, 201)
+        return Reply({"message": "Bad credentials"}, 401) if token in self.revoked else Reply([])
+
+
+class TestGitHubApp:
+    @pytest.fixture
+    def key_file(self, tmp_path: Path, key: rsa.RSAPrivateKey) -> Path:
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+        (tmp_path / "key.pem").write_bytes(pem)
+        return tmp_path / "key.pem"
+
+    def forge(self, backend: Backend, key_file: Path, app: App):
+        backend.answer = app
+        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="github", app=AppSettings("Iv1.app", key_file))
+        return connected(settings, lambda: app.now)
+
+    def test_its_token_is_used_until_shortly_before_its_end(self, backend: Backend, key_file: Path, key):
+        app = App(key)
+        forge = self.forge(backend, key_file, app)
+        for minutes, given in ((0, 1), (54, 1), (1, 2), (54, 2), (2, 3)):
+            app.now += timedelta(minutes=minutes)
+            forge.open_pulls("")
+            assert app.given == given
+            assert backend.asked[-1].headers["authorization"] == f"Bearer ghs_{given}"
+
+    def test_a_token_that_was_revoked_is_not_used_twice(self, backend: Backend, key_file: Path, key):
+        app = App(key)
+        forge = self.forge(backend, key_file, app)
+        app.revoked = {"ghs_1"}
+        with pytest.raises(TokenRefused):
+            forge.open_pulls("")
+        assert forge.open_pulls("") == ()
+        assert app.given == 2
+
+    def test_a_key_that_is_none_is_named(self, backend: Backend, tmp_path: Path, key):
+        (tmp_path / "key.pem").write_text("-----BEGIN nothing-----")
+        with pytest.raises(CredentialUnusable, match=r"key\.pem should hold an RSA private key") as error:
+            self.forge(backend, tmp_path / "key.pem", App(key)).open_pulls("")
+        assert "BEGIN" not in str(error.value)
+        assert backend.asked == []
+
+    def test_only_github_takes_one(self, backend: Backend, key_file: Path):
+        settings = ForgeSettings(remote=f"{backend.url}/a/b", kind="gitea", app=AppSettings("1", key_file))
+        with pytest.raises(CredentialUnusable, match="takes no GitHub App"):
+            connected(settings)

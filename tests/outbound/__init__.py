@@ -1,0 +1,1 @@
+"""Tests of the one way out over HTTP."""
