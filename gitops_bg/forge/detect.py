@@ -124,22 +124,33 @@ def told(kind: str, url: str, remote: Remote) -> Place:
 
 
 def at(url: str, remote: Remote) -> Remote:
-    """The repository as it is called on the server of this URL, of its pages or its API; an empty one changes nothing.
+    """The repository on the server of this URL, which is that of the server, of its API, or of the repository there.
+
+    A path of two parts and more is a repository's. An empty URL changes nothing. Raises ``NoForge``.
 
     >>> at("https://git.example.com/code/api/v1", remote_of("https://git.example.com/code/shop/config.git"))
     Remote(root='https://git.example.com/code', host='git.example.com', path='shop/config')
+    >>> at("https://github.com/shop/config", remote_of("git@mirror:mirrors/shop.git"))
+    Remote(root='https://github.com', host='github.com', path='shop/config')
     """
     if not url:
         return remote
-    root = url.rstrip("/")
-    for ending in _API_PATHS.values():
-        root = root.removesuffix(ending)
-    parts = urlsplit(root)
+    parts = urlsplit(url.rstrip("/"))
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.username or parts.query:
         raise NoForge(f"forge.url {url!r} is no address of a forge: it should look like https://git.example.com")
-    root = "https://github.com" if root == "https://api.github.com" else root
-    folder = parts.path.strip("/")
+    folder, server = _without_api(parts.path.strip("/")), f"{parts.scheme}://{parts.netloc}"
+    if folder == parts.path.strip("/") and "/" in folder:
+        found = remote_of(url)
+        return found or remote
+    server = "https://github.com" if server == "https://api.github.com" else server
+    root = f"{server}/{folder}".rstrip("/")
     return Remote(root, parts.hostname, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
+
+
+def _without_api(path: str) -> str:
+    for ending in _API_PATHS.values():
+        path = path.removesuffix(ending.strip("/"))
+    return path.strip("/")
 
 
 def probed(remote: Remote, ask: Ask) -> Place:

@@ -41,14 +41,15 @@ def _token(value: bytes, secret: bytes, _mac: bytes) -> bool:
 
 
 SCHEMES = (
+    Scheme("gitea", "x-gitea-signature", "x-gitea-delivery", _bare),
     Scheme("github", "x-hub-signature-256", "x-github-delivery", _prefixed),
     Scheme("gitlab", "x-gitlab-token", "idempotency-key", _token),
-    Scheme("gitea", "x-gitea-signature", "x-gitea-delivery", _bare),
     Scheme("generic", "x-signature-256", "x-delivery-id", _prefixed),
 )
 """GitLab sends the secret itself, the others ``sha256=<hex>`` or (Gitea) ``<hex>`` of HMAC-SHA256 over the raw body.
 
-GitLab's Idempotency-Key stays the same when a delivery is retried. The delivery id of a generic sender is optional.
+Gitea signs in GitHub's way, too: it comes first, to be called by its own name. GitLab's Idempotency-Key stays the same
+when a delivery is retried. The delivery id of a generic sender is optional.
 """
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -158,6 +159,19 @@ class TestStatuses:
         for state in (CheckState.PENDING, CheckState.PENDING, CheckState.FAILURE, CheckState.SUCCESS):
             forge.report(CheckStatus(head, "gitops-bg/prod", state, f"it is {state}", "https://example.com"))
         assert world.statuses(head) == [("gitops-bg/prod", "success", "it is success")]
+
+    def test_what_was_written_can_be_read_again(self, world: World):
+        head = world.offer()
+        forge = world.forge()
+        assert forge.reported(head, "gitops-bg/prod") is None
+        pending = CheckStatus(head, "gitops-bg/prod", CheckState.PENDING, "soak until 12:00", "https://example.com/")
+        failure = replace(pending, state=CheckState.FAILURE, description="on hold")
+        for status in (pending, failure, replace(pending, context="gitops-bg/staging")):
+            forge.report(status)
+        assert forge.reported(head, "gitops-bg/prod") == failure
+        assert forge.reported(head, "gitops-bg/staging") == replace(pending, context="gitops-bg/staging")
+        assert forge.reported(head, "gitops-bg") is None
+        assert forge.reported("0" * 40, "gitops-bg/prod") is None
 
     def test_long_words_are_cut_to_what_the_forge_takes(self, world: World):
         head = world.offer()

@@ -75,6 +75,13 @@ def test_a_path_of_this_machine_is_on_no_forge(url: str):
             "ssh://git@git.test:2222/a/b.git",
             Place(Kind.GITEA, "https://git.test/code/api/v1", "a", "b"),
         ),
+        (
+            "gitlab",
+            "https://gitlab.com/a/b/c",
+            "git@mirror:x/y",
+            Place(Kind.GITLAB, "https://gitlab.com/api/v4", "a/b", "c"),
+        ),
+        ("github", "https://github.com/shop/config.git", "git@mirror:x/y/z", GITHUB),
         ("forgejo", "", "http://10.0.0.7:3000/a/b", Place(Kind.GITEA, "http://10.0.0.7:3000/api/v1", "a", "b")),
         ("gitea", "", "https://[fd00::7]:3000/a/b", Place(Kind.GITEA, "https://[fd00::7]:3000/api/v1", "a", "b")),
     ],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from gitops_bg.forge.adapters.issue_forge import IssueForge
-from gitops_bg.forge.adapters.rest_forge import NOBODY, described, last_words, missing
+from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words, missing
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, StillChecking
 from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
@@ -121,6 +121,9 @@ class Gitea(IssueForge):
 
     def _closed(self) -> Iterator[Pull]:
         return self._list(state="closed", sort="recentupdate")
+
+    def _read_status(self, found: Shape) -> CheckStatus:
+        return check_status(found, "status", "context")
 
     def _read(self, found: Shape) -> Pull:
         return _pull(found)

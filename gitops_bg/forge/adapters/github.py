@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from gitops_bg.forge.adapters.issue_forge import IssueForge
-from gitops_bg.forge.adapters.rest_forge import NOBODY, described, last_words
+from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused
 from gitops_bg.forge.port import CheckState, CheckStatus, Limits, Pull, PullState, Review, User, Verdict
@@ -104,6 +104,9 @@ class GitHub(IssueForge):
 
     def _read(self, found: Shape) -> Pull:
         return _pull(found)
+
+    def _read_status(self, found: Shape) -> CheckStatus:
+        return check_status(found, "state", "context")
 
     def _labels_as_asked(self, names: list[str]) -> list[str]:
         return names

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.gitlab_reviews import Reviews, person
-from gitops_bg.forge.adapters.rest_forge import RestForge, described, missing, people_and_teams
+from gitops_bg.forge.adapters.rest_forge import RestForge, check_status, described, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, NotAccepted, StillChecking
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState, Review
@@ -165,6 +165,15 @@ class GitLab(RestForge):
     def _each(self, number: int, what: str, **query: str) -> Iterator[Shape]:
         doing = f"read the {what} of merge request {number}"
         return self._api.each(f"{self._mr(number)}/{what}", doing, **query, **_PAGE)
+
+    def _statuses(self, commit: str, context: str) -> Iterator[Shape]:
+        """The newest of each name."""
+        path = f"{self._path}/repository/commits/{commit}/statuses"
+        found = self._api.find(path, f"read status {context}", name=context)
+        return found.items() if found is not None else iter(())
+
+    def _read_status(self, found: Shape) -> CheckStatus:
+        return check_status(found, "status", "name")
 
     def _comments(self, number: int) -> Iterator[Shape]:
         return self._each(number, "notes", sort="asc", order_by="created_at")

@@ -79,6 +79,15 @@ class IssueForge(RestForge):
         doing = f"read the reviews of pull request {number}"
         return self._api.each(f"{self._path}/pulls/{number}/reviews", doing, **self.page)
 
+    def _statuses(self, commit: str, context: str) -> list[Shape]:
+        """Of the newest page only: a hundred statuses of others after ours, and it is written once more.
+
+        By their ids: Gitea leaves those of one second in any order (measured).
+        """
+        found = self._api.find(f"{self._path}/commits/{commit}/statuses", f"read status {context}", (), **self.page)
+        items = list(found.items()) if found is not None else []
+        return sorted(items, key=lambda status: status["id"].number(), reverse=True)
+
     def _comments(self, number: int) -> Iterator[Shape]:
         doing = f"read the comments of pull request {number}"
         return self._api.each(f"{self._path}/issues/{number}/comments", doing, **self.page)

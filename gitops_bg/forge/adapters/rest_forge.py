@@ -10,7 +10,7 @@ from typing import TypeVar
 from gitops_bg.forge.adapters.api import Api
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import ForgeDown, Nonsense, NotAccepted
-from gitops_bg.forge.port import CheckStatus, Draft, Limits, Pull, PullState, Review, User
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState, Review, User
 from gitops_bg.outbound.limits import Rate
 
 TEAM = "team:"
@@ -18,6 +18,12 @@ _MOST_ASKED = 10_000
 """How many requests for a review or an assignment are remembered."""
 NOBODY = User("", "ghost")
 """Whose account is gone."""
+_CHECK_STATES = {
+    "pending": CheckState.PENDING,
+    "running": CheckState.PENDING,
+    "success": CheckState.SUCCESS,
+}
+"""What a status says in any forge's words; all others (`failed`, `error`, `warning`, …) are failures."""
 T = TypeVar("T")
 
 
@@ -72,6 +78,14 @@ class RestForge(ABC):
                 return
         self._add_comment(pull.number, body)
 
+    def reported(self, commit: str, context: str) -> CheckStatus | None:
+        """See `Forge.reported`. Where there are several of a context, the newest one comes first."""
+        for status in self._statuses(commit, context):
+            said = self._read_status(status)
+            if said.context == context:
+                return replace(said, commit=commit)
+        return None
+
     def closed_pulls(self, prefix: str, since: datetime) -> tuple[Pull, ...]:
         """See `Forge.closed_pulls`."""
         recent = until(lambda pull: pull.updated_at < since, self._closed())
@@ -88,6 +102,34 @@ class RestForge(ABC):
             self._people_asked.popitem(last=False)
 
     @abstractmethod
+    def open_pulls(self, prefix: str) -> tuple[Pull, ...]:
+        """See `Forge.open_pulls`."""
+
+    @abstractmethod
+    def pull(self, number: int) -> Pull:
+        """See `Forge.pull`."""
+
+    @abstractmethod
+    def close(self, pull: Pull) -> None:
+        """See `Forge.close`."""
+
+    @abstractmethod
+    def report(self, status: CheckStatus) -> None:
+        """See `Forge.report`."""
+
+    @abstractmethod
+    def reviews(self, pull: Pull) -> tuple[Review, ...]:
+        """See `Forge.reviews`."""
+
+    @abstractmethod
+    def merged(self, commit: str) -> Pull | None:
+        """See `Forge.merged`."""
+
+    @abstractmethod
+    def merge(self, pull: Pull, head: str) -> None:
+        """See `Forge.merge`."""
+
+    @abstractmethod
     def edit(self, pull: Pull, draft: Draft) -> None:
         """See `Forge.edit`."""
 
@@ -102,6 +144,13 @@ class RestForge(ABC):
     @abstractmethod
     def _closed(self) -> Iterator[Pull]:
         """Those not open, the one updated last first."""
+
+    @abstractmethod
+    def _statuses(self, commit: str, context: str) -> Iterable[Shape]:
+        """Those of a commit, the newest first; none where the commit is not known."""
+
+    @abstractmethod
+    def _read_status(self, found: Shape) -> CheckStatus: ...
 
     @abstractmethod
     def _comments(self, number: int) -> Iterator[Shape]:
@@ -155,6 +204,12 @@ def last_words(reviews: Iterable[Review]) -> tuple[Review, ...]:
         last.pop(review.user.id, None)
         last[review.user.id] = review
     return tuple(last.values())
+
+
+def check_status(found: Shape, state: str, context: str) -> CheckStatus:
+    """A status in an answer; ``state`` and ``context`` are the fields with these."""
+    said = _CHECK_STATES.get(found[state].text(), CheckState.FAILURE)
+    return CheckStatus("", found[context].text(), said, found["description"].text(""), found["target_url"].text(""))
 
 
 def described(status: CheckStatus, limits: Limits) -> str:

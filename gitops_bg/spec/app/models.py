@@ -388,7 +388,9 @@ class ForgeSettings(Model):
         None, description="Which forge. Default: what the repository's URL says, else what the server answers."
     )
     url: Text | None = Field(
-        None, description="The repository's address on the forge. Default: that of the repository itself."
+        None,
+        description="The forge's address (`https://git.example.com`, with the folder it lives in), or the repository's "
+        "on it. Default: what the repository's URL says.",
     )
     labels: list[Text] = Field(default_factory=list, description="Labels that each pull request gets.")
     reviewers: list[Text] = Field(

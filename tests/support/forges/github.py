@@ -38,6 +38,7 @@ class GitHub:
             ("PATCH", rf"{repo}/issues/comments/(\d+)", self._edit_comment),
             ("GET", rf"{repo}/commits/(\w+)/pulls", self._of_commit),
             ("POST", rf"{repo}/statuses/(\w+)", self._status),
+            ("GET", rf"{repo}/commits/(\w+)/statuses", self._statuses),
         ]
 
     def __call__(self, asked: Asked) -> Reply:
@@ -180,8 +181,15 @@ class GitHub:
             )
         if not self.state.bare.knows(commit):
             return _no(422, f"No commit found for SHA: {commit}")
+        body["id"] = self.state.id()
         self.state.statuses.append((commit, body))
         return Reply(body, 201)
+
+    def _statuses(self, asked: Asked, who: str, commit: str) -> Reply:
+        """The newest first."""
+        if not self.state.bare.knows(commit):
+            return _no(422, f"No commit found for SHA: {commit}")
+        return paged(asked, [status for sha, status in reversed(self.state.statuses) if sha == commit])
 
     def say(self, number: int, who: str, body: str) -> None:
         self._found(str(number)).comments.append(Comment(self.state.id(), who, body, self.state.now()))

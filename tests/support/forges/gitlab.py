@@ -41,6 +41,7 @@ class GitLab:
             ("PUT", rf"{mr}/(\d+)/notes/(\d+)", self._edit_note),
             ("GET", rf"{project}/repository/commits/(\w+)/merge_requests", self._of_commit),
             ("POST", rf"{project}/statuses/(\w+)", self._status),
+            ("GET", rf"{project}/repository/commits/(\w+)/statuses", self._statuses),
             ("GET", "/api/v4/users", self._users),
             ("GET", r"/api/v4/users/(\d+)", self._account),
         ]
@@ -191,6 +192,12 @@ class GitLab:
             return _no(400, {"description": ["is too long (maximum is 255 characters)"]})
         self.state.statuses.append((commit, body))
         return Reply(body, 201)
+
+    def _statuses(self, asked: Asked, who: str, commit: str) -> Reply:
+        if not self.state.bare.knows(commit):
+            return _no(404, "404 Commit Not Found")
+        newest = {s["name"]: {**s, "status": s["state"], "sha": sha} for sha, s in self.state.statuses if sha == commit}
+        return paged(asked, [s for name, s in newest.items() if name == asked.query.get("name", name)])
 
     def _users(self, asked: Asked, who: str) -> Reply:
         return paged(asked, [self._user(login) for login in self.state.accounts if login == asked.query["username"]])

@@ -215,7 +215,7 @@ class GiteaWorld(World):
 
     def __init__(self, folder: Path, url: str, gate: Gate, gitea: Gitea, name: str) -> None:
         self.gitea, self.name = gitea, name
-        self._path = f"/repos/admin/{name}"
+        self.repository_path = f"/repos/admin/{name}"
         self._tokens: dict[str, str] = {}
         super().__init__(folder, url, gate, f"{url}/admin/{name}.git", gitea.git_url(name, "agent"))
 
@@ -238,7 +238,7 @@ class GiteaWorld(World):
         return {pull["head"]["sha"] for pull in listed if pull["head"]["ref"] == branch}
 
     def _call(self, method: str, path: str, body: Any = None, user: str = "admin", expect: tuple[int, ...] = ()) -> Any:
-        return self.gitea.call(method, self._path + path, body, user=user, expect=expect)
+        return self.gitea.call(method, self.repository_path + path, body, user=user, expect=expect)
 
     def _review(self, number: int, who: str, event: str) -> None:
         head = self._call("GET", f"/pulls/{number}")["head"]["sha"]
@@ -263,7 +263,7 @@ class GiteaWorld(World):
 
     def merge(self, number: int, who: str, how: str) -> None:
         do = {"ff": "fast-forward-only"}.get(how, how)
-        path = f"{self._path}/pulls/{number}/merge"
+        path = f"{self.repository_path}/pulls/{number}/merge"
         eventually(lambda: self.gitea.ask("POST", path, {"Do": do}, user=who).status == 200, what=f"{how} is done")
 
     def comments(self, number: int) -> list[str]:
