@@ -2,11 +2,12 @@
 
 import typer
 
-from gitops_bg.cli.commands import agent, demo, init
+from gitops_bg.cli.commands import agent, demo, init, policies
 from gitops_bg.cli.commands.inspect import check, diff, explain, get, history, plan, status, tree
 from gitops_bg.cli.commands.operate import (
     abort,
     accept_history,
+    freeze,
     gate,
     promote,
     reconcile,
@@ -36,6 +37,8 @@ _VERBS = {
         resume.resume,
         suspend.suspend,
         suspend.pause,
+        freeze.freeze,
+        freeze.unfreeze,
         accept_history.accept_history,
         reconcile.reconcile,
     ),
@@ -48,6 +51,15 @@ def add_verbs(app: typer.Typer) -> None:
         for verb in verbs:
             app.command(verb.__name__.replace("_", "-"), rich_help_panel=panel)(with_option_groups(verb))
     app.add_typer(_gate(), rich_help_panel=DECIDE)
+    app.add_typer(_policies(), rich_help_panel=LOOK)
+
+
+def _policies() -> typer.Typer:
+    told = "Try promotion policies: on cases, and on the past."
+    group = typer.Typer(name="policies", help=told, no_args_is_help=True)
+    group.command("test")(with_option_groups(policies.run_tests))
+    group.command("replay")(with_option_groups(policies.replay))
+    return group
 
 
 def _gate() -> typer.Typer:

@@ -1,6 +1,7 @@
 """`init`: a new configuration repository from the template. Copies files; makes no commit and no remote."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -8,8 +9,11 @@ import typer
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.options import OutputOptions
-from gitops_bg.cli.session.template import template_folder
+from gitops_bg.cli.session.template import policy_library, template_folder
 from gitops_bg.cli.views.output import Output
+
+LIBRARY = Path("policies") / "library"
+"""Where ready policies lie that do nothing until somebody copies them."""
 
 
 def init(
@@ -24,15 +28,21 @@ def init(
     template = template_folder()
     try:
         shutil.copytree(template, directory, dirs_exist_ok=True)
+        if library := policy_library():
+            shutil.copytree(library, directory / LIBRARY, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
         raise CommandFailed(f"{directory} cannot be written: {error}") from error
-    files = sorted(str(path.relative_to(template)) for path in template.rglob("*") if path.is_file())
+    files = sorted(str(path.relative_to(directory)) for path in _files_in(directory))
     output = Output(out)
     if output.json:
         output.data({"directory": str(directory), "files": files})
         return
     output.line(f"Made {directory} with {len(files)} files.", "green")
     output.line(f"Next: edit {directory}/apps, run `gitops-bg check {directory}`, commit and push.")
+
+
+def _files_in(directory: Path) -> Iterator[Path]:
+    return (path for path in directory.rglob("*") if path.is_file() and ".git" not in path.relative_to(directory).parts)
 
 
 def _demand_empty(directory: Path) -> None:

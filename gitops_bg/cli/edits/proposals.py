@@ -45,10 +45,21 @@ def content_of(session: Session, facts: Facts, world: World, version: Version) -
     return render_primary(facts.app, full, contents, services_of(world, version)).encode()
 
 
-def change_to(
-    facts: Facts, world: World, version: Version, event: Event, *, by: str, reason: str, content: bytes
+def change_to(  # noqa: PLR0913 - by keyword
+    facts: Facts,
+    world: World,
+    version: Version,
+    event: Event,
+    *,
+    by: str,
+    reason: str,
+    content: bytes,
+    overrides: tuple[str, ...] = (),
 ) -> PrimaryChange:
-    """primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before."""
+    """primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before.
+
+    ``overrides`` are the policies in spite of which it is asked for.
+    """
     active = world.active
     movement = Movement(
         app=facts.app,
@@ -61,6 +72,7 @@ def change_to(
         rollout=version.rollout,
         by=by,
         reason=reason,
+        overrides=overrides,
     )
     return PrimaryChange(content, facts.decided_from, movement)
 

@@ -54,7 +54,7 @@ def edits_back(folder: Folder, version: Version, contents: tuple[Configuration, 
     for name, documents in texts.items():
         path = _path(folder, name)
         edit = partial(_with_documents, path, documents)
-        edits[path] = edit if name in folder.now else edit(b"")
+        edits[path] = edit if name in folder.now else edit(b"") or b""
     _demand(folder, version, edits)
     return edits
 
@@ -151,7 +151,7 @@ def _demand(folder: Folder, version: Version, edits: Mapping[str, EditOrNew]) ->
     for path, edit in edits.items():
         name = path.rpartition("/")[2]
         before = files.get(name)
-        files[name] = edit if isinstance(edit, bytes) else edit(before if isinstance(before, bytes) else b"")
+        files[name] = edit if isinstance(edit, bytes) else edit(before if isinstance(before, bytes) else b"") or b""
     target = load_app(folder.app, files, lambda *_names: Source("")).target
     if target is None or not same_snapshot(target.snapshot, version.snapshot):
         others = sorted(set(target.snapshot.configuration if target else ()) - set(version.snapshot.configuration))

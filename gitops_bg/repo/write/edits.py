@@ -15,8 +15,11 @@ from gitops_bg.repo.read.files import Files
 from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.write.commits import Committer, Draft
 
-Edit = Callable[[bytes], bytes]
-"""From the present content of a file to the new one; may raise `InvalidInput`. Called once for each attempt."""
+Edit = Callable[[bytes], bytes | None]
+"""From the present content of a file to the new one; None deletes it.
+
+May raise `InvalidInput`. Called once for each attempt.
+"""
 
 EditOrNew = Edit | bytes
 """An edit of a file, or what a new one is to hold."""

@@ -29,6 +29,8 @@ class Movement:
     rollout: int = 0
     by: str = ""
     reason: str = ""
+    overrides: tuple[str, ...] = ()
+    """The policies in spite of which it is asked for (policies.md §6)."""
 
 
 _MOST_IN_SUBJECT = 3
@@ -97,6 +99,7 @@ def trailers(movement: Movement) -> list[str]:
         ("Bg-Rollout", str(movement.rollout) if movement.rollout else ""),
         ("Bg-By", movement.by),
         ("Bg-Reason", movement.reason),
+        ("Bg-Override", ", ".join(movement.overrides)),
     ]
     return [f"{name}: {text}" for name, value in values if (text := one_line(value))]
 

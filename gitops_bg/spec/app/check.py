@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.spec.analysis.template_index import load_templates
 from gitops_bg.spec.app.layout import APP_FILE, APPS_FOLDER, PRIMARY_FILE, SETTINGS_FILE, app_file, app_of, is_manifest
 from gitops_bg.spec.app.load import AppConfig, load_app
+from gitops_bg.spec.app.models import Settings
 from gitops_bg.spec.app.settings import alerting_of, read_settings
+from gitops_bg.spec.app.validation import validate
 from gitops_bg.spec.app.warnings import notes_of
 from gitops_bg.spec.manifests.service_fields import service_fields
 from gitops_bg.spec.notifications.alert_providers import Alerting, check_defaults, load_providers
+from gitops_bg.spec.policies.check import check_policies
+from gitops_bg.spec.policies.load import load_policies
 from gitops_bg.spec.yaml.reader import Document, read, read_one
 
 File = bytes | Problem
@@ -29,13 +34,19 @@ class Checked:
     notes: list[Problem]
 
 
-def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _document: ()) -> Checked:
-    """Everything there is to say of a repository. Paths have slashes and start at its root."""
+def check_repository(
+    files: Iterable[tuple[str, File]], lint: Lint = lambda _document: (), now: datetime | None = None
+) -> Checked:
+    """Everything there is to say of a repository. Paths have slashes and start at its root.
+
+    ``now``: windows of policies are to open within a year from then; None: nobody asks.
+    """
     contents = dict(files)
     apps = _by_app(contents)
     library = load_templates(contents)
     alerting = _alerting(contents)
     configs = [load_app(app, found, _no_source, library, alerting) for app, found in sorted(apps.items())]
+    policies = check_policies(load_policies(contents), configs, _settings(contents), now)
     problems = [
         *library.all_problems(),
         *alerting.providers.all_problems(),
@@ -44,16 +55,24 @@ def check_repository(files: Iterable[tuple[str, File]], lint: Lint = lambda _doc
         *_check_places(contents),
         *(problem for config in configs for problem in config.problems),
         *_check_shared_services(configs, apps),
+        *policies.problems,
     ]
     manifests = {config.app: _manifests(config, apps[config.app]) for config in configs}
     linted = (problem for each in manifests.values() for document in each.values() for problem in lint(document))
     notes = (note for config in configs for note in _notes(config, manifests[config.app], apps[config.app]))
-    return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order(notes))
+    return Checked(_in_order([*problems, *_not_said_yet(linted, problems)]), _in_order([*notes, *policies.notes]))
 
 
 def _alerting(contents: dict[str, File]) -> Alerting:
     settings = contents.get(SETTINGS_FILE)
     return alerting_of(settings if isinstance(settings, bytes) else None, load_providers(contents))
+
+
+def _settings(contents: Mapping[str, File]) -> tuple[Settings, Document] | None:
+    content = contents.get(SETTINGS_FILE)
+    document = read_one(SETTINGS_FILE, content)[0] if isinstance(content, bytes) else None
+    model = validate(Settings, document)[0] if document else None
+    return (model, document) if model and document else None
 
 
 def _in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -1,6 +1,7 @@
 """`check`: every file of a repository, as the agent would read it. Reads only; says nothing of any cluster."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +18,7 @@ from gitops_bg.cluster.lint import lint
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.repo.repository import Repository
 from gitops_bg.spec.app.check import check_repository
-from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APPS_FOLDER, SETTINGS_FILE
+from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, APPS_FOLDER, POLICIES_FOLDER, SETTINGS_FILE
 from gitops_bg.spec.codec import to_json
 
 Content = bytes | Problem
@@ -35,7 +36,7 @@ def check(
     Example: gitops-bg check .
     """
     contents, stray = _contents(git, path)
-    checked = check_repository(contents.items(), lint)
+    checked = check_repository(contents.items(), lint, datetime.now(UTC))
     problems = _with_stray(checked.problems, stray)
     output = Output(out)
     if output.json:
@@ -64,7 +65,7 @@ def _committed(repository: Repository) -> Iterator[tuple[str, Content]]:
     settings = repository.settings_file()
     if settings is not None:
         yield SETTINGS_FILE, settings
-    for folder in (APPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER):
+    for folder in (APPS_FOLDER, ANALYSIS_FOLDER, ALERTS_FOLDER, POLICIES_FOLDER):
         for path, file in repository.files_below(folder).items():
             yield path, file.content
 

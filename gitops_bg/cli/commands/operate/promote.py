@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gitops_bg.cli.edits.proposals import change_to, changed_by, content_of, propose, report_proposal
-from gitops_bg.cli.errors import CommandFailed
+from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import OK
 from gitops_bg.cli.options.options import App, AppOptions, CommitOptions, WaitOptions
 from gitops_bg.cli.session.operator_requests import new_request
@@ -49,6 +49,14 @@ def promote(
             "With nothing to promote: end the analysis of what serves.",
         ),
     ] = False,
+    override: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--override",
+            metavar="POLICY",
+            help="Promote in spite of a policy that lets you; needs --reason.",
+        ),
+    ] = None,
 ) -> int:
     """Promote the candidate: commit its checked snapshot as primary.yaml. Exit 3 where main takes only pull requests.
 
@@ -68,16 +76,39 @@ def promote(
             return _tell_of_what_serves(output, facts.app, world, asked)
         candidate = _candidate(facts.app, world, force or full)
         reason = commit.message or candidate.source.subject
+        overrides = _overrides(world, override or [], commit.message, by[1])
         if asked:  # Before the commit: traffic may move as soon as that is seen.
             world = _ask(session, world, asked, who, commit.message)
         content = content_of(session, facts, world, candidate)
-        change = change_to(facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content)
+        change = change_to(
+            facts, world, candidate, Event.PROMOTED, by=who, reason=reason, content=content, overrides=overrides
+        )
         proposed = propose(session, output, change)
         if waiting.wait and not proposed.branch:
             wait_for_traffic(session, at.kube, facts.app, candidate.digest, waiting.timeout)
-        waits = [gate.reason for gate in shut_after_commit(world, candidate)]
+        waits = [gate.reason for gate in shut_after_commit(world, candidate)] if not overrides else []
         told = _ASKED[asked] if asked else ""
         return report_proposal(output, proposed, change, at.git.branch, told, waits, changed_by(facts, change))
+
+
+def _overrides(world: World, names: list[str], reason: str, email: str) -> tuple[str, ...]:
+    """The policies to override, each of which lets this person. Raises `UsageError` with why one does not."""
+    policing = world.desired.policing
+    known = {policy.name: policy for policy in (policing.policies if policing else ())}
+    if names and not reason:
+        raise UsageError("--override needs a --reason: it is in the ledger for all to see")
+    for name in names:
+        policy = known.get(name)
+        if policy is None:
+            raise UsageError(f"no policy {name} is for {world.spec.app}; known: {', '.join(known) or 'none'}")
+        if policy.override is None:
+            raise UsageError(f"{name} has no override: it can be changed only, in policies/")
+        if email.lower() not in policy.override.emails:
+            by = ", ".join(policy.override.by)
+            raise UsageError(
+                f"{name} may be overridden by {by} only, and {email} is none of them (policies/people.yaml)"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def _is_paused(world: World) -> bool:

@@ -19,8 +19,8 @@ from gitops_bg.spec.app.layout import APP_FILE, app_file
 from gitops_bg.spec.yaml.edit import set_suspend
 
 
-def _moment(text: str) -> datetime:
-    """A time with its zone, or a duration from now."""
+def moment_option(text: str) -> datetime:
+    """What is given for a time: one with its zone, or a duration from now. Raises ``typer.BadParameter``."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -38,7 +38,8 @@ class SuspendOptions:
         str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown wherever the app is.")
     ] = "suspended by hand"
     until: Annotated[
-        datetime | None, typer.Option(parser=_moment, metavar="TIME", help="When it ends: a time, or 2h from now.")
+        datetime | None,
+        typer.Option(parser=moment_option, metavar="TIME", help="When it ends: a time, or 2h from now."),
     ] = None
 
 

@@ -104,12 +104,12 @@ def place_of(world: World, version: Version) -> tuple[int, str]:
 
 def _version(world: World, version: Version, commits: Mapping[str, CommitFacts]) -> VersionFacts:
     text, source = world.snapshot(version).text, version.source.commit
-    images, label = _template(text) if text else (None, "")
+    images, label = described_by(text) if text else (None, "")
     return VersionFacts(version.digest, version.number, label, images, commits.get(source), source)
 
 
 @lru_cache(maxsize=256)
-def _template(text: str) -> tuple[tuple[str, ...] | None, str]:
+def described_by(text: str) -> tuple[tuple[str, ...] | None, str]:
     """The images of a pod template, and what it calls its version. It never changes."""
     template: Any = read_json(text)
     spec = template.get("spec") or {}

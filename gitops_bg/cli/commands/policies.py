@@ -1,0 +1,171 @@
+"""`policies test` and `policies replay`: what policies say of written cases, and of the past. Reads only."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
+from gitops_bg.cli.exit_codes import NOT_SO, OK
+from gitops_bg.cli.options.durations import seconds
+from gitops_bg.cli.options.options import GitOptions, OutputOptions, PlaceOptions
+from gitops_bg.cli.reporting import problem_line
+from gitops_bg.cli.session.past import past_promotions
+from gitops_bg.cli.session.session import Session
+from gitops_bg.cli.views.output import Output, said
+from gitops_bg.core.checks.policies.replay import Outcome, Replayed
+from gitops_bg.core.checks.policies.replay import replay as replayed
+from gitops_bg.core.errors import InvalidInput
+from gitops_bg.core.model.desired import Problem
+from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.spec.app.layout import POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
+from gitops_bg.spec.policies.cases import CaseResult, run_cases
+from gitops_bg.spec.policies.load import load_policies
+
+
+def run_tests(
+    out: OutputOptions,
+    path: Annotated[Path, typer.Argument(metavar="[DIR]", help="A folder of policies.")] = Path(POLICIES_FOLDER),
+) -> int:
+    """Run the test cases of a folder of policies (`*.test.yaml`); exit 1 where one is not as expected.
+
+    Example: gitops-bg policies test policies
+    """
+    policies, files = _folder(path)
+    results: list[CaseResult] = []
+    problems: list[Problem] = []
+    for file in sorted(each for each in files if each.endswith(POLICY_TEST_SUFFIX)):
+        found, wrong = run_cases(str(path / Path(file).name), files[file], policies)
+        results += found
+        problems += wrong
+    output = Output(out)
+    failed = [each for each in results if each.wrong]
+    if output.json:
+        output.data({"cases": [_case_json(each) for each in results], "problems": [str(each) for each in problems]})
+    else:
+        for problem in problems:
+            output.line(problem_line(problem))
+        for each in failed:
+            output.line(f"{each.file}:{each.line}: {each.name}: {'; '.join(each.wrong)}", "red")
+        many = f"{len(failed)} of {len(results)} cases are not" if failed else f"{len(results)} cases, all"
+        output.line(f"{many} as expected", "red" if failed or problems else "green")
+    return NOT_SO if failed or problems else OK
+
+
+def _case_json(each: CaseResult) -> dict[str, Any]:
+    return {"file": each.file, "line": each.line, "name": each.name, "ok": not each.wrong, "wrong": list(each.wrong)}
+
+
+def _folder(path: Path) -> tuple[tuple[Policy, ...], dict[str, bytes]]:
+    """The policies right in a folder, and its files as if it were ``policies/``. Raises where one is broken."""
+    if not path.is_dir():
+        raise ObjectNotFound(f"{path} is no folder; name one with policies")
+    names = sorted(each.name for each in path.iterdir() if each.is_file() and is_manifest(each.name))
+    files = {f"{POLICIES_FOLDER}/{name}": (path / name).read_bytes() for name in names}
+    folder = load_policies(files)
+    if folder.problems:
+        raise InvalidInput(*folder.problems)
+    return tuple(each.policy for each in folder.written), files
+
+
+def replay(
+    git: GitOptions,
+    place: PlaceOptions,
+    out: OutputOptions,
+    policies: Annotated[
+        Path | None, typer.Option("--policies", metavar="DIR", help="The policies to try. Default: those of main.")
+    ] = None,
+    since: Annotated[str, typer.Option("--since", metavar="TIME", help="How far back: 90d, 12h.")] = "90d",
+    expect: Annotated[
+        Path | None,
+        typer.Option("--expect", metavar="FILE", help="Exit 1 where it differs from this: a former -o json."),
+    ] = None,
+) -> int:
+    """Judge every promotion of the ledger by policies, as of its own time: allowed, would have waited, refused.
+
+    What the past does not say (who approved, how long a version was up) is unknown, and is never counted as allowed.
+
+    Example: gitops-bg policies replay --since 90d --policies ./policies
+    """
+    with Session(git, place=place, with_ledger=True) as session:
+        given = _folder(policies)[0] if policies else _of_main(session)
+        apps = [app for app in session.repository.apps() if place.namespace in ("", app.namespace)]
+        begin = datetime.now(UTC) - timedelta(seconds=seconds(since))
+        past = [each for app in sorted(apps) for each in past_promotions(session.repository, app, begin)]
+    found = replayed(given, sorted(past, key=lambda each: each.at))
+    data = {"promotions": [_json(each) for each in found], "policies": _by_policy(found)}
+    output = Output(out)
+    if output.json:
+        output.data(data)
+    else:
+        output.show(_table(found))
+        output.show(_summary(data["policies"]))  # type: ignore[arg-type]
+    if expect is not None and _promotions_of(expect) != data["promotions"]:
+        output.line(f"it is not as {expect} says", "red")
+        return NOT_SO
+    return OK
+
+
+def _of_main(session: Session) -> tuple[Policy, ...]:
+    files = {path: file.content for path, file in session.repository.files_below(POLICIES_FOLDER).items()}
+    folder = load_policies(files)
+    if folder.problems:
+        raise InvalidInput(*folder.problems)
+    if not folder.written:
+        raise CommandFailed("main has no policies; name a folder with --policies")
+    return tuple(each.policy for each in folder.written)
+
+
+def _promotions_of(file: Path) -> object:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))["promotions"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"--expect: {file} is no output of `policies replay -o json`") from error
+
+
+def _json(each: Replayed) -> dict[str, Any]:
+    return {
+        "app": str(each.app),
+        "at": f"{each.at:%Y-%m-%dT%H:%M:%SZ}",
+        "commit": each.commit,
+        "outcome": each.outcome,
+        "until": f"{each.until:%Y-%m-%dT%H:%M:%SZ}" if each.until else None,
+        "policies": {name: str(outcome) for name, outcome in each.policies},
+        "reasons": list(each.reasons),
+    }
+
+
+def _by_policy(found: list[Replayed]) -> dict[str, dict[str, int]]:
+    counts: defaultdict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys((*Outcome, "delaySeconds"), 0))
+    for each in found:
+        for name, outcome in each.policies:
+            counts[name][outcome] += 1
+            if outcome is Outcome.WAITED and each.until:
+                counts[name]["delaySeconds"] += round((each.until - each.at).total_seconds())
+    return dict(counts)
+
+
+def _table(found: list[Replayed]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("WHEN", "APP", "OUTCOME", "UNTIL", "WHY"):
+        table.add_column(title, no_wrap=title in ("WHEN", "OUTCOME", "UNTIL"), overflow="fold")
+    for each in found:
+        until = f"{each.until:%Y-%m-%d %H:%MZ}" if each.until else "-"
+        why = "\n".join(each.reasons) or "-"
+        table.add_row(*map(said, (f"{each.at:%Y-%m-%d %H:%MZ}", str(each.app), str(each.outcome), until, why)))
+    return table
+
+
+def _summary(counts: Mapping[str, Mapping[str, int]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("POLICY", *(str(each).upper() for each in Outcome), "DELAY"):
+        table.add_column(title)
+    for name, of in sorted(counts.items()):
+        delay = str(timedelta(seconds=of["delaySeconds"]))
+        table.add_row(*map(said, (name, *(str(of[each]) for each in Outcome), delay)))
+    return table

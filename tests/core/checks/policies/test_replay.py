@@ -1,0 +1,64 @@
+"""A replay judges the past as of its own time, and counts what the past does not say apart (policies.md §3)."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitops_bg.core.checks.policies.replay import Outcome, PastPromotion, replay
+from gitops_bg.core.model.policies.facts import CommitFacts, Facts, Person, VersionFacts
+from gitops_bg.core.model.policies.rules import (
+    Approvals,
+    BreakGlass,
+    Images,
+    Match,
+    Message,
+    Mode,
+    Policy,
+    Rule,
+    Soak,
+    Weekly,
+    Windows,
+)
+from gitops_bg.core.model.version import AppKey
+
+SATURDAY = datetime(2026, 11, 21, 12, tzinfo=UTC)
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+ADA = Person("Ada", "ada@example.com")
+PROMOTION = CommitFacts("6" * 40, ADA, ADA, SATURDAY, "", (("Bg-Override", "p"), ("Bg-Reason", "INC-1")))
+TO = VersionFacts("v1:new", 2, "1.2", ("registry.example/web:1.2",))
+FACTS = Facts(AppKey("shop", "web"), TO, VersionFacts("v1:old", 1), promoted=True)
+WEEKENDS = Windows(deny=(Weekly(frozenset([5, 6]), reason="weekend"),))
+
+
+@pytest.mark.parametrize(
+    ("rule", "facts", "outcome", "until"),
+    [
+        (Images(("registry.example/*",)), FACTS, Outcome.ALLOWED, None),
+        (WEEKENDS, FACTS, Outcome.WAITED, MONDAY),
+        (Images(("elsewhere/*",)), FACTS, Outcome.REFUSED, None),
+        (Images(("*",)), replace(FACTS, to=replace(TO, images=None)), Outcome.UNKNOWN, None),
+        (Message(trailer="Ticket"), FACTS, Outcome.UNKNOWN, None),
+        (Message(trailer="Ticket"), replace(FACTS, promotion=PROMOTION), Outcome.REFUSED, None),
+        (Approvals(), FACTS, Outcome.UNKNOWN, None),
+        (Soak(timedelta(hours=1)), FACTS, Outcome.UNKNOWN, None),
+        (WEEKENDS, replace(FACTS, promotion=PROMOTION), Outcome.OVERRIDDEN, None),
+    ],
+)
+def test_outcomes(rule: Rule, facts: Facts, outcome: Outcome, until: datetime | None) -> None:
+    lets = BreakGlass(("ada",), frozenset(["ada@example.com"])) if outcome is Outcome.OVERRIDDEN else None
+    (found,) = replay([Policy("p", (rule,), override=lets)], [PastPromotion(SATURDAY, "6" * 40, facts)])
+    assert (found.outcome, found.until, found.policies) == (outcome, until, (("p", outcome),))
+    assert bool(found.reasons) is (outcome is not Outcome.ALLOWED)
+
+
+def test_the_gravest_of_several_counts_and_each_is_told() -> None:
+    policies = [
+        Policy("a", (WEEKENDS,)),
+        Policy("b", (Approvals(),)),
+        Policy("c", (Images(("x",)),), mode=Mode.WARN),
+        Policy("d", (Images(("x",)),), match=Match(namespaces=("pay",))),
+    ]
+    (found,) = replay(policies, [PastPromotion(SATURDAY, "", FACTS)])
+    assert found.outcome is Outcome.WAITED
+    assert found.policies == (("a", Outcome.WAITED), ("b", Outcome.UNKNOWN), ("c", Outcome.ALLOWED))
