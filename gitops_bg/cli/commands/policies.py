@@ -1,6 +1,5 @@
 """`policies test` and `policies replay`: what policies say of written cases, and of the past. Reads only."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -23,6 +22,7 @@ from gitops_bg.core.checks.policies.replay import replay as replayed
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import Policy
+from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.app.layout import POLICIES_FOLDER, POLICY_TEST_SUFFIX, is_manifest
 from gitops_bg.spec.policies.cases import CaseResult, run_cases
 from gitops_bg.spec.policies.load import load_policies
@@ -123,7 +123,7 @@ def _of_main(session: Session) -> tuple[Policy, ...]:
 
 def _promotions_of(file: Path) -> object:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))["promotions"]
+        return read_json(file.read_bytes())["promotions"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"--expect: {file} is no output of `policies replay -o json`") from error
 
