@@ -157,6 +157,15 @@ class PullRequest(Part):
     state: str | None = Field(default=None, description="open or closed.")
     closed_by: str | None = Field(default=None, description="Who closed it without a merge, where the forge says.")
 
+    def __str__(self) -> str:
+        """As a line says it.
+
+        >>> str(PullRequest(number=7, url="https://forge/7", state="closed", closed_by="ada"))
+        '#7 https://forge/7 (closed by ada)'
+        """
+        by = f" by {self.closed_by}" if self.closed_by else ""
+        return f"#{self.number} {self.url or ''} ({self.state or 'unknown'}{by})"
+
 
 class Status(Part):
     """What the agent says of the app."""

@@ -7,12 +7,12 @@ from typing import Literal
 
 from gitops_bg.agent.agent import Agent
 from gitops_bg.agent.observability import logs
-from gitops_bg.agent.settings import AgentSettings
+from gitops_bg.agent.settings import AgentSettings, ForgeAccess
 from gitops_bg.cli.errors import CommandFailed, UsageError
 from gitops_bg.cli.exit_codes import NOT_SO, OK
 from gitops_bg.cli.options.agent_options import HTTP_OFF, AgentOptions, LogFormat
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions
-from gitops_bg.cli.session.connect import access, mirror_directory, repository_settings
+from gitops_bg.cli.session.connect import access, credential_file, mirror_directory, repository_settings
 from gitops_bg.cli.session.signals import Stopped, Stopping, stopping_on_signals
 from gitops_bg.cli.session.user_git import repository_url
 from gitops_bg.cluster.api.connection import own_namespace
@@ -89,8 +89,26 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         resync_seconds=options.resync,
         workers=options.workers,
         measuring_threads=options.measuring_threads,
+        forge=_forge(git, options),
         webhook_secret_file=options.webhook_secret_file,
         lease=None if options.once else _lease(git, options),
+    )
+
+
+def _forge(git: GitOptions, options: AgentOptions) -> ForgeAccess:
+    """Who asks the forge, if gitops-bg.yaml names one."""
+    if bool(options.github_app_id) is not bool(options.github_app_key_file):
+        raise UsageError("--github-app-id and --github-app-key-file: give both, or neither")
+    if options.github_app_id and options.forge_token_file:
+        raise UsageError("--forge-token-file and --github-app-id: give one of the two")
+    by_https = repository_url(git.repo).startswith(("https://", "http://"))
+    token = options.forge_token_file or (git.git_token_file if by_https else None)
+    key = options.github_app_key_file
+    return ForgeAccess(
+        token_file=credential_file("--forge-token-file", token),
+        app_id=options.github_app_id,
+        app_key_file=credential_file("--github-app-key-file", key),
+        ca_file=git.git_ca_file.expanduser().absolute() if git.git_ca_file else None,
     )
 
 

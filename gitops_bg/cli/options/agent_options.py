@@ -122,6 +122,20 @@ class AgentOptions:
             help="Where /healthz, /readyz, /metrics and /webhook listen; 'off' for nowhere.",
         ),
     ] = "127.0.0.1:8080"
+    forge_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="GITOPS_BG_FORGE_TOKEN_FILE",
+            help="A file with the token for pull requests. Default: that for Git, if the repository is https.",
+        ),
+    ] = None
+    github_app_id: Annotated[
+        str, typer.Option(envvar="GITOPS_BG_GITHUB_APP_ID", metavar="ID", help="Ask GitHub as this App.")
+    ] = ""
+    github_app_key_file: Annotated[
+        Path | None,
+        typer.Option(envvar="GITOPS_BG_GITHUB_APP_KEY_FILE", help="The private key of that App, in PEM."),
+    ] = None
     webhook_secret_file: Annotated[
         Path | None,
         typer.Option(envvar="GITOPS_BG_WEBHOOK_SECRET_FILE", help="What webhooks are signed with; none: no webhooks."),

@@ -31,8 +31,7 @@ def repository_settings(
     options: GitOptions, directory: Path, cluster: str, author: tuple[str, str] | None = None
 ) -> RepositorySettings:
     """The settings of the repository; commits are by ``author``, where one is given."""
-    if options.git_token_file is not None:
-        _mask_file(options.git_token_file)
+    credential_file("--git-token-file", options.git_token_file)
     name, email = author or _AGENT
     return RepositorySettings(
         author_name=name,
@@ -98,9 +97,15 @@ def _absolute(path: Path | None) -> Path | None:
     return path.expanduser().absolute() if path is not None else None
 
 
-def _mask_file(path: Path) -> None:
-    """What is in a credentials file must never be printed, whoever repeats it."""
+def credential_file(option: str, path: Path | None) -> Path | None:
+    """The file of an option that names one. What is in it must never be printed, whoever repeats it.
+
+    Raises ``UsageError`` where it cannot be read.
+    """
+    if path is None:
+        return None
     try:
-        mask(path.read_bytes())
+        mask(path.expanduser().read_bytes())
     except OSError as error:
-        raise UsageError(f"--git-token-file: {path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"{option}: {path} cannot be read: {error.strerror}") from error
+    return _absolute(path)

@@ -46,6 +46,8 @@ class Row:
     promotion: str
     message: str
     created: str
+    pull_request: str = ""
+    """Number, address and state; empty where there is none."""
     demands: tuple[Condition, ...] = ()
     """What somebody is to do something about."""
 
@@ -75,6 +77,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
         promotion=_promotion(status.gates or ()),
         message=status.message or "",
         created=metadata.get("creationTimestamp") or "",
+        pull_request=str(status.pull_request) if status.pull_request else "",
         demands=tuple(demands(live_conditions(body))),
     )
 

@@ -11,6 +11,7 @@ from gitops_bg.cli.exit_codes import ASKED, NOT_SO, NOT_YET, OK
 from gitops_bg.cli.views.condition_meanings import live_conditions
 from gitops_bg.core.model.decision import ASKS_PEOPLE, Condition, Phase
 from gitops_bg.core.status.meanings import demands
+from gitops_bg.spec.status import Status
 
 _CODES = {
     Phase.HEALTHY: OK,
@@ -33,6 +34,8 @@ class Standing:
     code: int
     demands: tuple[Condition, ...] = ()
     """What somebody is to do something about."""
+    pull_request: str = ""
+    """Number, address and state; empty where there is none."""
 
     def ends(self, *, until_asked: bool) -> bool:
         """Whether nothing more is to be waited for."""
@@ -44,7 +47,8 @@ def standing_of(body: Mapping[str, Any]) -> Standing:
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
     asked = tuple(demands(live_conditions(body)))
-    return Standing(phase, status.get("message", ""), _code(phase, status), asked)
+    pull = Status.read(status).pull_request
+    return Standing(phase, status.get("message", ""), _code(phase, status), asked, str(pull) if pull else "")
 
 
 def _code(phase: str, status: Mapping[str, Any]) -> int:

@@ -43,6 +43,8 @@ def _header(app_view: AppView) -> Table:
     table.add_row("Phase:", said(f"{_sign(row.phase)} {row.phase}", style_of(row.phase)))
     if row.message:
         table.add_row("Message:", said(row.message))
+    if row.pull_request:
+        table.add_row("Pull request:", said(row.pull_request))
     if app_view.strategy:
         table.add_row("Strategy:", said(", ".join(_strategy(app_view.strategy))))
     for title, image in zip(_titles("Images:"), _images(app_view), strict=False):

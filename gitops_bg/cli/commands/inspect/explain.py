@@ -111,6 +111,7 @@ def _json(found: _Findings) -> dict[str, Any]:
         "phase": decision.phase,
         "active": _named(decision, decision.record.routing.traffic),
         "next": label(coming.number, coming.digest) if coming and decision.gates else None,
+        "pullRequest": to_json(decision.pull) if decision.pull else None,
         "gates": [
             to_json(gate)
             | {
@@ -140,6 +141,9 @@ def _show(output: Output, found: _Findings) -> None:
     output.line(f"{found.facts.app}: {decision.phase}", "bold")
     live = _named(decision, decision.record.routing.traffic)
     output.line(f"  live traffic goes to {live}" if live else "  nothing serves yet")
+    pull = decision.pull
+    if pull:
+        output.line(f"  pull request #{pull.number} is {pull.state}: {pull.url}")
     for condition in troubles(decision.conditions):
         output.show(Padding(drawn(condition, found.facts.app), (0, 0, 0, 2)))
     if coming and decision.gates:

@@ -84,8 +84,11 @@ class _Told:
         if self._output.json:
             at = session.now.isoformat(timespec="seconds")
             said = {"app": str(self._app), "phase": found.phase, "message": found.message, "code": found.code, "at": at}
+            said |= {"pullRequest": found.pull_request} if found.pull_request else {}
             self._output.data_line(said | {"demands": [json_of(each, self._app) for each in found.demands]})
         else:
             self._output.line(f"{found.phase}: {found.message}" if found.message else found.phase)
+            if found.pull_request:
+                self._output.line(f"  pull request {found.pull_request}")
             for each in found.demands:
                 self._output.show(Padding(drawn(each, self._app), (0, 0, 0, 2)))

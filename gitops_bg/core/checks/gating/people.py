@@ -7,6 +7,7 @@ from gitops_bg.core.checks.analysis import SKIPPED
 from gitops_bg.core.checks.availability import expires_at, ready_since
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.decision import GateKind, GateResult
+from gitops_bg.core.model.pulls import PullState
 from gitops_bg.core.model.spec import OnExpire, PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
@@ -65,6 +66,9 @@ def _who_promotes(world: World) -> str:
     promote = f"gitops-bg promote {spec.app}"
     if spec.promote_via is PromoteVia.COMMIT and not spec.strategy.auto_promotion_enabled:
         return promote
+    pull = world.observed.git.pull
+    if pull is not None and pull.state is PullState.OPEN and pull.url:
+        return f"merge {pull.url}, or: {promote}"
     if world.observed.git.promotion is None:
         return f"the agent offers it on {branch} once nothing else stands in the way"
     return f"merge the branch {branch}, or: {promote}"
