@@ -84,7 +84,7 @@ class PeerBoard:
         last = self._unseen is not None and after.app in self._unseen
         if self._unseen:
             self._unseen.discard(after.app)
-        if (not was or last) and not (last and self._unseen):
+        if (not was or last) and not (last and self._unseen and self._unseen - self._waiting):
             woken |= set(self._first_of_waiting())
         return woken - {after.app}
 

@@ -21,15 +21,14 @@ from gitops_bg.agent.reconcile.configuration_content import contents_for
 from gitops_bg.agent.reconcile.contradiction_backoff import ContradictionBackoff
 from gitops_bg.agent.reconcile.event_recorder import EventRecorder
 from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.agent.reconcile.peer_facts import peer_after, with_peers
 from gitops_bg.agent.runtime.timers import Timers
 from gitops_bg.cluster.cluster import Cluster
-from gitops_bg.core.checks.policies.peer import peer_of
 from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
-from gitops_bg.core.model.actions import CommitPrimary
 from gitops_bg.core.model.change_set import ActionResult, ChangeSet
-from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.events import Notice
-from gitops_bg.core.model.record import Event, Record
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.internal_error import broken, internal_error
 from gitops_bg.core.status.process_view import ProcessView, process_view_of
@@ -38,10 +37,6 @@ LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 12
 """An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
-
-FORWARD = (Event.DEPLOYED, Event.PROMOTED)
-"""What a commit of ``primary.yaml`` is for that brings a version forward."""
-HEALTHY = "Healthy"
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
 """How long what another process contradicts is not said again: to begin with, and at most."""
@@ -111,9 +106,7 @@ class Reconciler:
     def _decide(self, facts: Facts, started: datetime) -> Decision:
         asked, board = perf_counter(), self._catalog.board
         with board.turn(facts.desired.policing):
-            if facts.desired.policing:
-                policing = board.with_peers(facts.desired.policing, facts.app)
-                facts = replace(facts, desired=replace(facts.desired, policing=policing))
+            facts = with_peers(board, facts)
             decision = facts.decide(started)
             self._note_peer(facts, decision, started)
         self._metrics.decided(facts.app, decision.phase, perf_counter() - asked)
@@ -123,10 +116,7 @@ class Reconciler:
         """How the app stands, for the policies of others; nothing where none asks."""
         if not self._catalog.reading.policies.asks_about_others or decision.look_again:
             return
-        commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
-        since = self._cluster.since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
-        world = replace(facts, record=decision.record).world(now)
-        self._catalog.board.note(peer_of(world, commits=commits, labels=facts.config.labels, since=since))
+        self._catalog.board.note(peer_after(facts, decision, now, self._cluster.since))
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
         """A bug that struck the app, in the Git thread or in the pass before, is its condition until all is done."""

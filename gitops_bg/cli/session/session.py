@@ -12,6 +12,7 @@ from types import TracebackType
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.desired.lineage import main_of
 from gitops_bg.agent.reconcile.facts import Facts, gather
+from gitops_bg.agent.reconcile.peer_facts import knowing_one_another, wants_peers
 from gitops_bg.cli.errors import ObjectNotFound, UsageError
 from gitops_bg.cli.options.app_names import app_name
 from gitops_bg.cli.options.options import ClusterOptions, GitOptions, PlaceOptions
@@ -115,7 +116,15 @@ class Session:
         facts = gather(self.catalog([app.namespace]), self.cluster, app)
         if facts is None:
             raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
-        return as_the_agent_knows(facts, self.cluster.manifest(app))
+        facts = as_the_agent_knows(facts, self.cluster.manifest(app))
+        return self._knowing_peers(facts) if wants_peers(facts) else facts
+
+    def _knowing_peers(self, facts: Facts) -> Facts:
+        """The same with what the policies of the app ask about others: all are looked at, once."""
+        catalog = self.catalog()
+        others = (gather(catalog, self.cluster, app) for app in sorted(catalog.apps() - {facts.app}))
+        known = [facts, *(each for each in others if each)]
+        return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
 
     def nudge(self, app: AppKey) -> None:
         """Have the agent look at Git now instead of at its next poll, where we may; the change is in Git either way."""

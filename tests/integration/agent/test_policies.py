@@ -66,3 +66,21 @@ def test_a_commit_that_changes_its_own_policy_waits(web: App) -> None:
     web.scenario.publish("Loosen and promote", {FILE: None, f"{web.folder}/primary.yaml": offered})
     wait_shut(web, "promotes it and changes its own policy")
     assert web.live_tag() == "v1"
+
+
+def test_an_app_waits_for_another_and_goes_on_by_itself_when_that_is_healthy(web: App) -> None:
+    publish(web, "api first", policies__order=policy("order", "- after: {app: api}", more="  match: {apps: [web]}\n"))
+    web.push_image("v2")
+    web.merge_promotion("v2")
+    wait_shut(web, "order: nobody has looked at")
+    web.scenario.app("api").deploy("v1").wait_phase("Healthy")
+    web.wait_live("v2")
+
+
+def test_one_app_at_a_time_in_the_order_in_which_they_were_merged(web: App) -> None:
+    publish(web, "Not all at once", policies__turns=policy("turns", "- concurrency: {max: 1}"))
+    web.promote("v2")
+    api = web.scenario.app("api").deploy("v1")
+    web.promote("v3")
+    api.promote("v2")
+    assert (web.live_tag(), api.live_tag()) == ("v3", "v2")

@@ -10,6 +10,7 @@ import typer
 
 from gitops_bg.agent.desired.catalog import Catalog
 from gitops_bg.agent.reconcile.facts import Facts, Live, facts_of, look
+from gitops_bg.agent.reconcile.peer_facts import Since, knowing_one_another, wants_peers
 from gitops_bg.cli.errors import ObjectNotFound
 from gitops_bg.cli.options.app_names import an_app
 from gitops_bg.cli.options.options import AppOptions
@@ -49,7 +50,7 @@ def plan(
         seen = {app: _seen(session, catalog, live, app) for app in chosen}
         if dump_observed:
             observed_file.dump(seen, dump_observed)
-        plans = list(_plans(catalog, seen, session.now))
+        plans = list(_plans(session, catalog, live, seen))
     if output.json:
         output.data({"commit": catalog.commit, "apps": [_json(facts, steps) for facts, steps in plans]})
     else:
@@ -79,12 +80,25 @@ def _seen(session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, a
     return live.get(app) or Live.nothing()
 
 
-def _plans(catalog: Catalog, seen: dict[AppKey, Live], now: datetime) -> Iterator[tuple[Facts, list[Decision]]]:
-    for app, live in seen.items():
-        facts = facts_of(catalog, catalog.reading, app, live)
-        if facts is not None:
-            facts = as_the_agent_knows(facts, live.manifest)
-            yield facts, list(_steps(facts, now))
+def _plans(
+    session: Session, catalog: Catalog, live: dict[AppKey, Live] | None, seen: dict[AppKey, Live]
+) -> Iterator[tuple[Facts, list[Decision]]]:
+    """What would be done with each app that was ``seen``; others are looked at only where a policy asks about them."""
+    now, planned = session.now, [each for app in seen if (each := _facts(catalog, app, seen[app]))]
+    if any(map(wants_peers, planned)):
+        others = {app: _seen(session, catalog, live, app) for app in sorted(catalog.apps() - seen.keys())}
+        beside = [each for app in others if (each := _facts(catalog, app, others[app]))]
+        planned = knowing_one_another(catalog.board, [*planned, *beside], now, _since(session, live))[: len(planned)]
+    return ((facts, list(_steps(facts, now))) for facts in planned)
+
+
+def _facts(catalog: Catalog, app: AppKey, live: Live) -> Facts | None:
+    facts = facts_of(catalog, catalog.reading, app, live)
+    return as_the_agent_knows(facts, live.manifest) if facts else None
+
+
+def _since(session: Session, live: dict[AppKey, Live] | None) -> Since:
+    return session.cluster.since if live is None else lambda _app, _condition: None
 
 
 def _steps(facts: Facts, now: datetime) -> Iterator[Decision]:

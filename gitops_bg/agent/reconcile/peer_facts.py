@@ -1,0 +1,53 @@
+"""What an app says to the policies of others, and they to its own, of one look. Decides and writes nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.policy_shelf import asks_about_others
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.checks.policies.peer import peer_of
+from gitops_bg.core.model.actions import CommitPrimary
+from gitops_bg.core.model.decision import Decision, Phase
+from gitops_bg.core.model.policies.facts import Peer
+from gitops_bg.core.model.record import Event
+from gitops_bg.core.model.version import AppKey
+
+FORWARD = (Event.DEPLOYED, Event.PROMOTED)
+"""What a commit of ``primary.yaml`` is for that brings a version forward."""
+HEALTHY = "Healthy"
+
+Since = Callable[[AppKey, str], datetime | None]
+"""Since when a condition of an app is as its status says; None where that is not known."""
+
+
+def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) -> Peer:
+    """How an app stands after a decision."""
+    commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
+    healthy = since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
+    world = replace(facts, record=decision.record).world(now)
+    return peer_of(world, commits=commits, labels=facts.config.labels, since=healthy)
+
+
+def with_peers(board: PeerBoard, facts: Facts) -> Facts:
+    """The same with what is known by now of the apps that its policies ask about."""
+    if facts.desired.policing is None:
+        return facts
+    policing = board.with_peers(facts.desired.policing, facts.app)
+    return replace(facts, desired=replace(facts.desired, policing=policing))
+
+
+def wants_peers(facts: Facts) -> bool:
+    """Whether a policy of the app asks about other apps."""
+    policing = facts.desired.policing
+    return policing is not None and asks_about_others(policing.all_policies)
+
+
+def knowing_one_another(board: PeerBoard, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
+    """The facts of several apps, each with what is known of the others: for who looks once, and not on and on."""
+    if not any(map(wants_peers, all_facts)):
+        return list(all_facts)
+    for facts in all_facts:
+        board.note(peer_after(facts, facts.decide(now), now, since))
+    return [with_peers(board, facts) for facts in all_facts]

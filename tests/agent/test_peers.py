@@ -1,0 +1,94 @@
+"""The board on which apps see one another: who is asked about, who looks again, and that no place is taken twice."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from threading import Barrier, Thread
+
+from gitops_bg.agent.desired.peers import FIRST_WOKEN, PeerBoard
+from gitops_bg.core.checks.policies.judge import judge
+from gitops_bg.core.model.policies.facts import Facts, Peer, Policing, VersionFacts
+from gitops_bg.core.model.policies.rules import After, Concurrency, Policy
+from gitops_bg.core.model.version import AppKey
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+WEB, API, CART = (AppKey("shop", name) for name in ("web", "api", "cart"))
+TURNS = Policing((Policy("turns", (Concurrency(1),)),))
+AFTER_API = Policing((Policy("after", (After(AppKey("", "api"), timedelta()),)),))
+
+
+def board(*apps: AppKey) -> tuple[PeerBoard, list[set[AppKey]]]:
+    made, woken = PeerBoard(lambda: apps), []
+    made.wake = lambda found: woken.append(set(found))
+    return made, woken
+
+
+def test_who_asks_about_an_app_looks_again_when_it_is_another() -> None:
+    made, woken = board(WEB, API)
+    assert API not in made.with_peers(AFTER_API, WEB).peers
+    made.note(Peer(API, phase="Promoting"))
+    made.note(Peer(API, phase="Promoting"))
+    made.note(Peer(API, healthy_since=NOW))
+    assert woken == [{WEB}, set(), {WEB}]
+    assert made.with_peers(AFTER_API, WEB).peers[API].healthy_since == NOW
+
+
+def test_turns_are_shut_until_every_app_was_looked_at() -> None:
+    made, woken = board(WEB, API, CART)
+    assert made.with_peers(TURNS, WEB).not_looked_at == 2
+    made.note(Peer(API))
+    assert made.with_peers(TURNS, WEB).not_looked_at == 1
+    made.note(Peer(CART))
+    assert made.with_peers(TURNS, WEB).not_looked_at == 0
+    assert woken[-1] == {WEB}
+
+
+def test_only_who_moves_or_queues_is_told_of() -> None:
+    made, _ = board(WEB, API, CART)
+    for peer in (Peer(API, moving=True), Peer(CART, healthy_since=NOW)):
+        made.note(peer)
+    assert set(made.with_peers(TURNS, WEB).peers) == {API}
+
+
+def test_of_many_that_wait_only_the_first_look_again() -> None:
+    apps = [AppKey("shop", f"a{number:03}") for number in range(200)]
+    made, woken = board(*apps)
+    for number, app in enumerate(apps):
+        made.with_peers(TURNS, app)
+        made.note(Peer(app, queued=(number, "")))
+    made.note(Peer(API, moving=True))
+    made.note(Peer(API))
+    assert woken[-1] == set(apps[:FIRST_WOKEN])
+
+
+def test_an_app_that_is_gone_holds_no_place() -> None:
+    made, _ = board(WEB, API)
+    made.note(Peer(API, moving=True))
+    made.forget(API)
+    assert not made.with_peers(TURNS, WEB).peers
+
+
+def test_two_workers_never_take_the_same_place() -> None:
+    """Each decides and notes in one step: with one place, one of many begins."""
+    apps = [AppKey("shop", f"a{number}") for number in range(8)]
+    made, _ = board(*apps)
+    for app in apps:
+        made.note(Peer(app))
+    begun: list[AppKey] = []
+    start = Barrier(len(apps))
+
+    def work(app: AppKey) -> None:
+        start.wait()
+        with made.turn(TURNS):
+            policing = made.with_peers(TURNS, app)
+            facts = Facts(app, VersionFacts("v1:new"), VersionFacts("v1:old"), peers=policing.peers)
+            if all(verdict.open for verdict in judge(TURNS.policies, facts, NOW)):
+                begun.append(app)
+                made.note(Peer(app, moving=True))
+
+    threads = [Thread(target=work, args=(app,)) for app in apps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(begun) == 1

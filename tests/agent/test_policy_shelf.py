@@ -1,0 +1,88 @@
+"""What holds of ``policies/``: good files as they are, broken ones as they were last, required ones or shut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitops_bg.agent.desired.policy_shelf import PolicyShelf
+from gitops_bg.core.model.version import AppKey
+from tests.fixtures.repos.texts import policy
+
+WEB, PAY = AppKey("shop", "web"), AppKey("pay", "api")
+GOOD = policy("calm", "- soak: {for: 1h}", more="  match: {namespaces: [shop]}\n").encode()
+BAD = GOOD.replace(b"1h", b"soon")
+FILE = "policies/calm.yaml"
+
+
+def shelf(*earlier: bytes) -> PolicyShelf:
+    def said(path: str) -> Iterable[bytes]:
+        return earlier if path == FILE else ()
+
+    return PolicyShelf(said)
+
+
+def names(made: PolicyShelf, app: AppKey = WEB) -> list[tuple[str, bool]]:
+    """The policies of an app, and whether they are shut because nobody knows what they say."""
+    return [(each.name, bool(each.broken)) for each in made.view.of(app, ())]
+
+
+def test_a_good_file_holds_and_what_is_the_same_is_no_news() -> None:
+    made = shelf()
+    assert made.take({FILE: GOOD}, ())
+    assert not made.take({FILE: GOOD}, ())
+    assert (names(made), names(made, PAY)) == ([("calm", False)], [])
+    assert made.take({}, ())
+    assert names(made) == []
+
+
+def test_a_broken_file_keeps_what_it_said_last_and_says_so_to_whom_it_is_for() -> None:
+    made = shelf()
+    made.take({FILE: GOOD}, ())
+    made.take({FILE: BAD}, ())
+    assert names(made) == [("calm", False)]
+    assert "policies/calm.yaml:7" in made.view.troubles_of(WEB, ())[0]
+    assert made.view.troubles_of(PAY, ()) == ()
+    made.take({FILE: GOOD}, ())
+    assert made.view.troubles_of(WEB, ()) == ()
+
+
+def test_after_a_restart_a_broken_file_says_what_main_said_before() -> None:
+    made = shelf(BAD, GOOD)
+    made.take({FILE: BAD}, ())
+    assert (names(made), names(made, PAY)) == ([("calm", False)], [])
+
+
+def test_where_nobody_knows_what_it_said_it_is_shut_for_all() -> None:
+    made = shelf(BAD)
+    made.take({FILE: BAD}, ())
+    assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
+
+
+def test_a_required_one_that_is_broken_is_shut_for_whom_it_was() -> None:
+    made = shelf()
+    made.take({FILE: GOOD}, ["calm"])
+    assert names(made) == [("calm", False)]
+    made.take({FILE: BAD}, ["calm"])
+    assert (names(made), names(made, PAY)) == ([("calm", True)], [])
+
+
+def test_a_required_one_that_is_missing_is_shut_for_all() -> None:
+    made = shelf()
+    made.take({}, ["calm"])
+    assert (names(made), names(made, PAY)) == ([("calm", True)], [("calm", True)])
+    assert made.view.of(WEB, ())[0].broken == "gitops-bg.yaml requires it, and policies/ does not have it"
+
+
+def test_people_that_are_broken_stay_who_they_were() -> None:
+    people = (
+        b"apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople:\n"
+        b"- {name: ada, emails: [ada@example.com], groups: [incident]}\n"
+    )
+    lets = policy("calm", "- soak: {for: 1h}", more="  override: {by: [group:incident]}\n").encode()
+    made = shelf()
+    made.take({FILE: lets, "policies/people.yaml": people}, ())
+    made.take({FILE: lets, "policies/people.yaml": people + b"- {nam: eve}\n"}, ())
+    (found,) = made.view.of(WEB, ())
+    assert found.override is not None
+    assert found.override.emails == {"ada@example.com"}
+    assert "policies/people.yaml:5" in made.view.troubles_of(WEB, ())[0]
