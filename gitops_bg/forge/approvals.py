@@ -1,0 +1,91 @@
+"""Which reviews count as approvals of a digest: a person's last word, on the very content that they had seen. Pure.
+
+The forge's own opinion (`stale`, dismissed on push) is not asked: the same content on a newer main keeps its approvals,
+other content has none, whatever the commits are called (forges.md §4).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_bg.forge.port import Review, User, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """Somebody said yes to a digest. ``user.id`` says who: a login may be taken over by somebody else."""
+
+    user: User
+    digest: str
+    at: datetime
+    commit: str
+    """The head that they looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """Somebody reviewed, and it counts for nothing."""
+
+    user: User
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Approvals:
+    """All reviews of one pull request, judged for one digest."""
+
+    counted: tuple[Approved, ...] = ()
+    """One a person, the oldest first."""
+    void: tuple[Void, ...] = ()
+    """In the order in which they were given."""
+
+
+def approvals_of(
+    reviews: Iterable[Review], digest: str, digest_at: Mapping[str, str], authors: Collection[str]
+) -> Approvals:
+    """Judge the reviews for ``digest``.
+
+    ``digest_at`` says what each commit that was looked at offers: the digest in its ``primary.yaml``. A commit that is
+    missing there is one that nobody can read any more: what was approved with it is not known, and does not count.
+    ``authors`` are the ids of users who may not approve: who opened the pull request, who wrote the change.
+    """
+    last = sorted(_last(reviews), key=lambda review: review.at)
+    judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]
+    return Approvals(
+        tuple(Approved(review.user, digest, review.at, review.commit) for review, why in judged if not why),
+        tuple(Void(review.user, why) for review, why in judged if why),
+    )
+
+
+def _last(reviews: Iterable[Review]) -> Iterable[Review]:
+    """Of each person the newest, and of those of one moment the one that comes last."""
+    last: dict[str, Review] = {}
+    for review in reviews:
+        before = last.get(review.user.id)
+        if before is None or review.at >= before.at:
+            last[review.user.id] = review
+    return last.values()
+
+
+def _why_not(review: Review, digest: str, digest_at: Mapping[str, str], authors: Collection[str]) -> str:
+    """Why a review is no approval; empty where it is one."""
+    user = review.user
+    if review.verdict is Verdict.CHANGES_REQUESTED:
+        return f"{user.login} asks for changes"
+    if review.verdict is Verdict.WITHDRAWN:
+        return f"the approval of {user.login} was withdrawn"
+    if not user.id:
+        return "the account that approved is gone"
+    if user.bot:
+        return f"{user.login} is a bot, and approvals are people's"
+    if user.id in authors:
+        return f"{user.login} is an author, and approves nothing of their own"
+    return _other_content(review, digest, digest_at.get(review.commit))
+
+
+def _other_content(review: Review, digest: str, seen: str | None) -> str:
+    if seen is None:
+        return f"nobody can tell what {review.user.login} approved: commit {review.commit[:10] or '(unknown)'} is gone"
+    if seen != digest:
+        return f"{review.user.login} approved other content, before the offer changed"
+    return ""
