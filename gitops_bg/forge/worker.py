@@ -166,6 +166,8 @@ class PullRequests:
                 self._known.wished(promotion_branch(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
                 now = replace(now, offer=before.offer)  # Still the last one that was offered.
+            if before.offer and now.settled and now.offer is None:
+                self._list_at = None  # It may have been merged: that is looked at before anything is written there.
             self._wishes[app] = now
         if news:
             self._made = Plan()

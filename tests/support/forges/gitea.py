@@ -97,8 +97,10 @@ def password(user: str) -> str:
 class Gitea:
     """A running server."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, home: Path) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        self.repositories = home / "data" / "gitea-repositories"
+        """Where its bare repositories lie, for who looks at one without asking for it over HTTP."""
         self._repositories = 0
 
     def call(self, method: str, path: str, body: Any = None, *, user: str, expect: tuple[int, ...] = ()) -> Any:
@@ -156,7 +158,7 @@ def running(binaries: Path, template: Path, folder: Path) -> Iterator[Gitea]:
     with (folder / "server.log").open("wb") as log:
         server = subprocess.Popen(leashed([*command, "web"]), stdout=log, stderr=log, env=_environment(folder))
     try:
-        gitea = Gitea(port)
+        gitea = Gitea(port, folder)
         eventually(lambda: _answers(gitea, server), every=0.05, what=f"Gitea answers; its log is in {folder}")
         yield gitea
     finally:

@@ -112,6 +112,8 @@ def test_a_newer_image_edits_it_and_a_cancelled_one_is_closed_without_a_hold(web
     offered(web, forge)
     web.push_image("v3")
     web.wait_offered("v3")
+    web.scenario.advance(31)  # A body is not edited more often.
+    look(web)
     eventually(lambda: forge.opened[0].title == f"{web.key}: v1 → v3 [test]", what="the title")
     web.push_image("v1")
     web.wait(lambda: not web.offered(), "the branch is withdrawn")

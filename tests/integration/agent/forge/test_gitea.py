@@ -1,0 +1,105 @@
+"""A real agent, a real Gitea, Git over HTTP: pull requests as people use them (decision 32)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cluster.clusters import SandboxCluster
+from tests.support.forges.gitea import Gitea
+from tests.support.forges.remote import GiteaRemote
+from tests.support.scenario import App, scenario
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.real_forge
+
+SETTINGS = """\
+apiVersion: gitops-bg.dev/v1alpha1
+kind: Settings
+forge: {type: gitea, labels: [promotion], reviewers: [ben], assignees: [ana]}
+"""
+
+
+@pytest.fixture
+def remote(real_forge: Gitea, tmp_path: Path) -> GiteaRemote:
+    return GiteaRemote(tmp_path / "remote", real_forge)
+
+
+@pytest.fixture
+def web(sandbox_cluster: SandboxCluster, remote: GiteaRemote, tmp_path: Path) -> Iterator[App]:
+    """The app `web`, its v1 live; the agent may write main."""
+    with scenario(sandbox_cluster, tmp_path / "agent", remote=remote, **remote.agent_settings()) as story:
+        story.publish("settings", {"gitops-bg.yaml": SETTINGS})
+        story.start()
+        yield story.app().deploy("v1")
+
+
+def opened(web: App, remote: GiteaRemote, tag: str) -> dict[str, Any]:
+    """The pull request that offers a tag, once its status is green."""
+    web.wait_offered(tag)
+
+    def found() -> dict[str, Any] | None:
+        pulls = [each for each in remote.pulls() if f"→ {tag} [test]" in each["title"]]
+        is_green = pulls and remote.status(pulls[0]["head"]["sha"]) == "success"
+        return pulls[0] if is_green else None
+
+    pull = eventually(found, what="a pull request with a green status")
+    assert pull is not None
+    return pull
+
+
+@pytest.mark.parametrize("method", ["squash", "rebase"])
+def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote: GiteaRemote, method: str) -> None:
+    remote.protect()
+    web.push_image("v2")
+    pull = opened(web, remote, "v2")
+    assert pull["title"] == f"{web.key}: v1 → v2 [test]"
+    assert [each["name"] for each in pull["labels"]] == ["promotion"]
+    assert [each["login"] for each in pull["assignees"]] == ["ana"]
+    assert [each["login"] for each in pull["requested_reviewers"]] == ["ben"]
+    assert pull["user"]["login"] == "agent"
+    web.wait(lambda: web.status.get("pullRequest", {}).get("url") == pull["html_url"], "the status names it")
+    remote.call("POST", f"/pulls/{pull['number']}/merge", {"Do": method})
+    web.scenario.wake()
+    web.wait_live("v2")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    web.wait(lambda: "pullRequest" not in web.status, "it is over")
+    assert remote.pulls() == []
+    assert web.record.holds == ()
+
+
+def test_closing_it_is_a_hold_by_who_did_and_reopening_lifts_it(web: App, remote: GiteaRemote) -> None:
+    web.push_image("v2")
+    pull = opened(web, remote, "v2")
+    remote.call("PATCH", f"/pulls/{pull['number']}", {"state": "closed"})
+    web.scenario.wake()
+    web.wait_condition("OnHold")
+    assert f"ana closed pull request #{pull['number']}" in web.condition("OnHold")["message"]
+    web.scenario.restart()
+    web.scenario.wait_idle()
+    assert remote.pulls() == []
+    assert web.offered()
+    remote.call("PATCH", f"/pulls/{pull['number']}", {"state": "open"})
+    web.scenario.wake()
+    web.wait_condition("OnHold", "False")
+    assert opened(web, remote, "v2")["number"] == pull["number"]
+
+
+def test_what_the_agent_takes_back_is_closed_and_held_for_nobody(web: App, remote: GiteaRemote) -> None:
+    web.push_image("v2")
+    first = opened(web, remote, "v2")
+    web.push_image("v3")
+    web.wait_offered("v3")
+    web.scenario.advance(31)  # A body is not edited more often.
+    web.scenario.wake()
+    assert opened(web, remote, "v3")["number"] == first["number"], "edited in place"
+    web.push_image("v1")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    eventually(lambda: not remote.pulls(), what="it is closed")
+    eventually(lambda: "**Withdrawn:**" in remote.pulls("closed")[0]["body"], what="it says so")
+    web.push_image("v3")
+    assert opened(web, remote, "v3")["number"] != first["number"]
+    assert web.record.holds == ()
