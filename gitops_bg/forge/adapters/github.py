@@ -72,7 +72,7 @@ class GitHub(IssueForge):
 
     def merge(self, pull: Pull, head: str) -> None:
         """See `Forge.merge`. A protected branch may refuse a method that the repository allows: then the next one."""
-        refused = ""
+        refused = "the repository allows no way of merging that is known"
         for method in self._methods():
             doing = f"merge pull request {pull.number}"
             body = {"sha": head, "merge_method": method}
