@@ -3,7 +3,7 @@
 Nothing here outlives the process: an agent that starts reads the forge, and finds what it wrote in the hidden lines.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -94,6 +94,10 @@ class Known:
         if ended is None or ended.pull.state is not PullState.CLOSED or not offer or ended.offer != offer:
             return False
         return (ended.pull.number, offer) not in self.ours
+
+    def forget_statuses(self, heads: Set[str]) -> None:
+        """All but those of these commits: the others are nobody's head any more."""
+        self.statuses = {commit: status for commit, status in self.statuses.items() if commit in heads}
 
     def forget(self) -> None:
         """Another agent may write from now on: all is to be read again."""

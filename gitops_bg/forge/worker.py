@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import ParamSpec, Protocol, TypeVar
 
-from gitops_bg.core.errors import GitopsBgError, Refused
+from gitops_bg.core.errors import GitopsBgError, InternalError, Refused, guarded
 from gitops_bg.core.model.looks import Awaited
 from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
@@ -147,6 +147,8 @@ class PullRequests:
         if not self._made.steps:
             self._plan(now)
         due, step = self._next(now)
+        if step is not None and not self._around.may_write():  # Reading may have taken a while.
+            return now + self._interval
         if step is not None:
             left = tuple(each for each in self._made.steps if each is not step)
             self._made = replace(self._made, steps=left)
@@ -168,10 +170,22 @@ class PullRequests:
                 now = replace(now, offer=before.offer)  # Still the last one that was offered.
             if before.offer and now.settled and now.offer is None:
                 self._list_at = None  # It may have been merged: that is looked at before anything is written there.
-            self._wishes[app] = now
+            self._wishes[app] = self._sound(app, now)
         if news:
             self._made = Plan()
         return bool(news)
+
+    def _sound(self, app: AppKey, wish: Wish) -> Wish:
+        """A wish whose text can be made; a bug strikes this app alone, and its pull request stays as it is."""
+        if wish.offer is None:
+            return wish
+        try:
+            with guarded(f"the text of the pull request of {app}"):
+                self._render(app, wish.offer)
+        except InternalError:
+            LOGGER.exception("the pull request of %s stays as it is", app)
+            return replace(wish, settled=False)
+        return wish
 
     def _plan(self, now: datetime) -> None:
         """Anew with each list and all news; what is carried out in between takes nothing away from the rest of it."""
@@ -208,6 +222,7 @@ class PullRequests:
         for gone in self._known.listed(pulls).values():
             self._found(self._ask("pull", self._forge.pull, gone.number))
         self._made = Plan()
+        self._known.forget_statuses({wish.offer.head for wish in self._wishes.values() if wish.offer})
         busy = self._known.open or any(wish.offer or wish.declined for wish in self._wishes.values())
         self._list_at = now + (self._interval if busy else max(IDLE, self._interval))
         self._counts.pulls_open(len(self._known.open))
@@ -295,6 +310,7 @@ class PullRequests:
     def _note(self, error: GitopsBgError, key: str, now: datetime) -> None:
         """Something failed: it is tried again later, and told where that is worth it."""
         if isinstance(error, RateLimited):
+            self._made = Plan()
             self._budget.wait_until(error.until)
             LOGGER.warning("%s", error)
             return

@@ -14,12 +14,13 @@ from rich.console import Console
 from tests.bench import report
 from tests.bench.deciding import measure_decide
 from tests.bench.measure import Measurements
+from tests.bench.pull_requests import measure_pull_requests
 from tests.bench.rows import KEYS, Row
 from tests.bench.stage import QUICK, Size, Stage, control_plane_stage, sandbox_stage, watching
 from tests.support.cluster.control_plane import HOW_TO_GET_THEM, assets
 
 _Make = Callable[[Size], AbstractContextManager[Stage]]
-_ON_A_CLUSTER = frozenset(KEYS) - {"decide", "unchanged"}
+_ON_A_CLUSTER = frozenset(KEYS) - {"decide", "forge", "unchanged"}
 _CONTROL_PLANE_APPS = 1_200
 """The real one is filled by an agent, app by app: ten thousand would take most of an hour."""
 _GROWTH = 1.5
@@ -56,7 +57,9 @@ def _measure(options: argparse.Namespace, console: Console) -> Iterator[Row]:
     size = QUICK if options.quick else Size()
     if "decide" in only:
         yield from measure_decide()
-    if options.cluster != "control-plane" and only - {"decide"}:
+    if "forge" in only:
+        yield from measure_pull_requests(24 if options.quick else 1_000)
+    if options.cluster != "control-plane" and only - {"decide", "forge"}:
         yield from _on_sandbox(size.with_apps(options.apps or size.apps), only, console)
     if options.cluster != "sandbox" and only & _ON_A_CLUSTER:
         if assets() is None:

@@ -396,6 +396,16 @@ def test_a_create_whose_answer_is_lost_is_looked_for_before_another() -> None:
     assert scene.forge.writes() == ["open", "report"]
 
 
+def test_a_text_that_cannot_be_made_strikes_one_app(caplog: pytest.LogCaptureFixture) -> None:
+    scene = Scene()
+    bad, good = many(2)
+    for made in (replace(bad, to=replace(bad.to, template='["no", "template"')), good):
+        scene.worker.wish(made.app, Wish(made))
+    scene.run(60)
+    assert [each.branch for each in scene.forge.opened] == [good.branch]
+    assert "a bug of the agent" in caplog.text
+
+
 def test_who_does_not_lead_writes_and_reads_nothing() -> None:
     scene = Scene(leads=False)
     scene.worker.wish(WEB, Wish(offer()))

@@ -1,0 +1,111 @@
+"""What a finished look at an app wants of the forge."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gitops_bg.agent.forge.wishes import awaits_look, wish_of
+from gitops_bg.agent.reconcile.facts import Facts
+from gitops_bg.core.model.desired import Missing
+from gitops_bg.core.model.looks import Awaited, Looks
+from gitops_bg.core.model.observed import PromotionBranch
+from gitops_bg.core.model.pulls import PullRequest, PullState, offer_of
+from gitops_bg.core.model.record import Cause, Hold, Override
+from gitops_bg.core.model.spec import PromoteVia
+from gitops_bg.core.model.version import Stage
+from gitops_bg.core.world import World
+from gitops_bg.forge.offer import Wish
+from gitops_bg.spec.app.load import AppConfig
+from tests.core.simulation import APP, manual
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, version, world
+
+HEAD = "a" * 40
+
+
+def wished(state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, **git: Any) -> Wish | None:
+    """With the branch offering version ``offers``; None: there is no branch."""
+    branch = PromotionBranch(digest(offers), digest(base), commit=commit) if offers else None
+    observed = replace(state.observed, git=replace(state.observed.git, promotion=branch, **git))
+    config = AppConfig(APP, state.spec, {}, None, None)
+    facts = Facts(APP, state.spec, state.desired, observed, state.record, config)
+    decision = facts.decide(NOW)
+    return wish_of(facts, decision, facts.world(NOW).with_record(decision.record), "prod", "main")
+
+
+def hold(cause: Cause) -> dict[str, Any]:
+    return {"holds": (Hold(digest(2), "because", EARLIER, cause),)}
+
+
+def test_an_offered_candidate_is_wished_with_all_that_its_text_needs() -> None:
+    state = world(active(1), candidate(2))
+    offer = wished(state).offer
+    assert (offer.app, offer.cluster, offer.base, offer.head) == (APP, "prod", "main", HEAD)
+    assert offer.id == offer_of(candidate(2), state.spec)
+    assert (offer.before.number, offer.to.number) == (1, 2)
+    assert '"image":"web:2"' in offer.to.template
+    assert [gate.open for gate in offer.gates if gate.kind == "approval"] == [False]
+    assert (offer.refused, offer.goes_back) == ("", False)
+
+
+NOTHING_CONCLUDED = {
+    "nobody has looked at main": world(
+        active(1), candidate(2), desired={"target": Missing.UNSEEN, "primary": Missing.UNSEEN}
+    ),
+    "main was rewritten": world(active(1), candidate(2), desired={"history_rewritten": "f" * 40}),
+}
+
+
+@pytest.mark.parametrize("state", NOTHING_CONCLUDED.values(), ids=NOTHING_CONCLUDED.keys())
+def test_when_nothing_is_wished(state: World) -> None:
+    assert wished(state) is None
+
+
+UNSETTLED = {
+    "the branch is about to be pushed": (world(active(1), candidate(2)), {"offers": None}),
+    "it holds a version that is not wanted any more": (world(legacy(1), active(2), candidate(3)), {"offers": 1}),
+    "nobody knows what it holds": (world(active(1), candidate(2)), {"offers": 9}),
+    "its head is not known": (world(active(1), candidate(2)), {"commit": ""}),
+    "it is by a person, of an app that is promoted by commits": (
+        world(active(1), candidate(2), spec=replace(manual(), promote_via=PromoteVia.COMMIT)),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("state", "branch"), UNSETTLED.values(), ids=UNSETTLED.keys())
+def test_when_nothing_is_concluded_of_the_pull_request_that_is_there(state: World, branch: dict[str, Any]) -> None:
+    wish = wished(state, **branch)
+    assert (wish.offer, wish.settled) == (None, False)
+
+
+def test_with_no_branch_and_nothing_to_offer_nothing_is_to_be_open() -> None:
+    assert wished(world(active(1)), offers=None) == Wish()
+
+
+def test_what_was_closed_keeps_its_pull_request() -> None:
+    state = world(active(1), version(2, Stage.CANDIDATE, retiring=True), wants=2, record=hold(Cause.CLOSED))
+    assert wished(state).declined
+
+
+def test_what_was_rolled_back_where_main_says_another_is_offered_as_the_way_back() -> None:
+    override = Override(digest(2), digest(1), "5xx", "ada", EARLIER, baseline=digest(2))
+    state = world(active(1), legacy(2), wants=2, names_=2, record={"override": override, **hold(Cause.ROLLED_BACK)})
+    offer = wished(state, offers=1, base=2, main_refused="protected").offer
+    assert (offer.goes_back, offer.to.number, offer.before.number, offer.gates) == (True, 1, 2, ())
+
+
+def test_a_closing_waits_for_the_look_that_follows_it() -> None:
+    state = world(active(1), candidate(2))
+    pull = PullRequest(7, state=PullState.CLOSED, seen_at=Awaited("a", 3))
+
+    def waits(pull: PullRequest, seen: int) -> bool:
+        observed = replace(state.observed, git=replace(state.observed.git, pull=pull))
+        desired = replace(state.desired, looks=Looks("a", seen, seen))
+        return awaits_look(
+            Facts(APP, state.spec, desired, observed, state.record, AppConfig(APP, None, {}, None, None))
+        )
+
+    assert [waits(pull, seen) for seen in (3, 4)] == [True, False]
+    assert not waits(replace(pull, seen_at=None), 3)
+    assert not waits(replace(pull, state=PullState.OPEN), 3)
