@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-import jwt
-
 from gitops_bg.core.errors import Refused
 from gitops_bg.forge.adapters.api import Api, Now
 from gitops_bg.outbound.rest import RestClient, RestSettings
@@ -89,6 +87,8 @@ class GitHubApp:
         self._token, self._until = made["token"].text(), made["expires_at"].time()
 
     def _jwt(self) -> str:
+        import jwt  # Slow to import, and few have an App.
+
         now = self._now()
         claims = {"iat": now - _CLOCKS_DIFFER, "exp": now + _LIFE_OF_A_JWT, "iss": self._app.app_id}
         key = _read(self._app.key_file, "private key of the GitHub App")

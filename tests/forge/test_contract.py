@@ -106,6 +106,16 @@ class TestEditing:
         forge.edit(pull, wanted)
         assert world.gate.writes() == before
 
+    def test_another_base_is_taken_over(self, world: World):
+        """Main was renamed, or the agent follows another branch now."""
+        world.git.push_all(["stable"])
+        world.offer()
+        forge = world.forge()
+        pull = forge.open(draft())
+        forge.edit(pull, draft(base="stable"))
+        (listed,) = forge.open_pulls(PREFIX)
+        assert (listed.number, listed.base) == (pull.number, "stable")
+
     def test_labels_that_people_put_on_it_stay(self, world: World):
         world.offer()
         forge = world.forge()

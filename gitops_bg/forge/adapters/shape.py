@@ -63,9 +63,12 @@ class Shape:
         """A time with its zone, in UTC."""
         text = self.text()
         try:
-            return datetime.fromisoformat(text).astimezone(UTC)
+            time = datetime.fromisoformat(text)
+            if time.tzinfo is not None:
+                return time.astimezone(UTC)
         except (ValueError, OverflowError):
-            raise self.odd("a time") from None
+            pass
+        raise self.odd("a time with its zone")
 
     def words(self) -> str:
         """What a person wrote, whatever shape it has: texts, lists of them, fields with them."""
