@@ -16,7 +16,8 @@ class TokenRefused(Refused):
 
     def __init__(self, place: str, words: str = "") -> None:
         super().__init__(
-            f"{place} refused the token{_said(words)}. Put a valid one into the token file; it is read again at once"
+            f"{place} refused the token{_said(words)}. Put a valid one into the token file (of a GitHub App: check its "
+            "id and key); the file is read again with the next request"
         )
 
 
@@ -37,9 +38,9 @@ class NotFound(Refused):
 
     reason = "ForgeNotFound"
 
-    def __init__(self, place: str, doing: str) -> None:
+    def __init__(self, place: str, doing: str, words: str = "") -> None:
         super().__init__(
-            f"{place}: not found, while trying to {doing}. "
+            f"{place}: not found, while trying to {doing}{_said(words)}. "
             "Check the repository in forge.url, and that the token's user may see it"
         )
 

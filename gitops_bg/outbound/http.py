@@ -22,6 +22,8 @@ MAX_REDIRECTS = 3
 _EXCERPT = 16 * 1024
 """Bytes, far more than anybody is shown: secrets are hidden in it before it is cut to that."""
 _AGENT = "gitops-bg"
+_KEPT_SECONDS = 50.0
+"""An idle connection is kept for longer than from one poll to the next, and shorter than most servers keep it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,8 @@ def excerpt(body: bytes) -> str:
 
 def client_for(trust: Trust, timeout: float) -> httpx.Client:
     """A client that keeps its connections until it is closed. ``timeout`` in seconds is for each step of a question."""
-    return httpx.Client(verify=tls_context(trust), timeout=timeout)
+    limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
+    return httpx.Client(verify=tls_context(trust), timeout=timeout, limits=limits)
 
 
 def _follow(client: httpx.Client, request: Request, until: float) -> Answer:

@@ -61,6 +61,18 @@ class TestApprovals:
         (review,) = forge.reviews(forge.pull(number))
         assert review.commit == first
 
+    def test_who_asks_for_changes_does_not_approve_any_more(self, world: GitLabWorld):
+        world.offer()
+        forge = world.forge()
+        pull = forge.open(draft())
+        world.approve(pull.number, "ana")
+        reviewers = [
+            {"user": {"id": 3, "username": "ana"}, "state": "requested_changes", "created_at": "2026-11-22T19:00:00Z"}
+        ]
+        world.gate.instead("GET", "/reviewers$", reviewers)
+        (review,) = forge.reviews(pull)
+        assert review.verdict is Verdict.CHANGES_REQUESTED
+
     def test_an_edition_without_approvals_has_none(self, world: GitLabWorld):
         world.offer()
         forge = world.forge()

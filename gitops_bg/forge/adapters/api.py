@@ -152,7 +152,7 @@ def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError
     if answer.status == 403:
         return NoRight(place, doing, words)
     if answer.status == 404:
-        return NotFound(place, doing)
+        return NotFound(place, doing, words)
     if answer.status >= 500 or answer.status == 408:
         return ForgeDown(f"{place} answered {answer.status} when asked to {doing}: {words}", rate.retry_after)
     if 400 <= answer.status < 500:

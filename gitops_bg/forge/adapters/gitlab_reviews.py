@@ -37,14 +37,17 @@ class Reviews:
         self._bots: dict[int, bool] = {}
 
     def of(self, pull: Pull) -> tuple[Review, ...]:
-        """The last word of each person. A GitLab without approvals (403, 404) has none."""
+        """The last word of each person. A GitLab without approvals (403, 404) has none.
+
+        Who asks for changes is believed before an approval that is still there: only the state of a reviewer is one.
+        """
         versions = _Versions.read(self._each(pull.number, "versions"), pull.head)
         objections = [
             versions.review(self._user(item["user"]), verdict, item["updated_at"], item["created_at"])
             for item in self._optional(pull.number, "reviewers")
             if (verdict := _OBJECTIONS.get(item["state"].text("")))
         ]
-        return last_words([*objections, *self._approvals(pull.number, versions)])
+        return last_words([*self._approvals(pull.number, versions), *objections])
 
     def _approvals(self, number: int, versions: "_Versions") -> list[Review]:
         doing = f"read the approvals of merge request {number}"

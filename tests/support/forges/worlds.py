@@ -70,6 +70,10 @@ class World(ABC):
         self.git.commit({PRIMARY: "version: 2\n"}, "all: promote")
         self.git.push_all(branches)
 
+    @abstractmethod
+    def see_merges_by_hand(self) -> None:
+        """A setting of Gitea's; the others always do."""
+
     def settled(self, branch: str, commit: str) -> None:
         """Wait until the forge has seen a push; nothing to wait for where it looks itself."""
         del branch, commit
@@ -171,6 +175,9 @@ class StandIn(World):
     def delete_on_merge(self) -> None:
         self.state.delete_on_merge = True
 
+    def see_merges_by_hand(self) -> None:
+        pass
+
     def close_pull(self, number: int, who: str) -> None:
         pull = self._pull(number)
         pull.state, pull.closed_by, pull.updated = "closed", who, self.state.now()
@@ -228,6 +235,10 @@ class GiteaWorld(World):
             else:
                 return "0" * 40
         return self._tokens[who]
+
+    def see_merges_by_hand(self) -> None:
+        settings = {"has_pull_requests": True, "allow_manual_merge": True, "autodetect_manual_merge": True}
+        self._call("PATCH", "", settings)
 
     def settled(self, branch: str, commit: str) -> None:
         """A push to the branch of an open pull request is looked at by a queue."""
