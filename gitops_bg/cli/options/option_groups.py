@@ -42,8 +42,8 @@ def _parameters(group: type) -> Iterator[inspect.Parameter]:
         if _is_group(hint):
             yield from _parameters(hint)
         else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            yield inspect.Parameter(field.name, kind, default=field.default, annotation=hint)
+            default = inspect.Parameter.empty if field.default is dataclasses.MISSING else field.default
+            yield inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _made(group: type, values: dict[str, Any]) -> Any:
