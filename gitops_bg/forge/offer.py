@@ -46,6 +46,8 @@ class Offer:
     """Why it is not to be merged: a hold, or a rollout that failed; empty where nothing speaks against it."""
     bad_before: str = ""
     """Why it was on hold before, where that was lifted and not disproven since."""
+    merge: bool = False
+    """The agent is to merge it once nothing is in the way."""
     configuration: tuple[str, ...] = ()
     """What differs in ConfigMaps and Secrets, a line each."""
 

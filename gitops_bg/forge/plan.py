@@ -1,7 +1,7 @@
 """What is to be written to the forge, as the difference between what should be and what is known to be. Pure.
 
 Made anew before each write: the newest wish counts, whatever was wished before. Create comes before status before body
-before close before comment; within each the oldest first (forges.md §2).
+before close before comment before merge; within each the oldest first (forges.md §2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
 from gitops_bg.forge.offer import Offer, PullSettings, Wish
-from gitops_bg.forge.port import CheckStatus, Draft, Limits, Pull, PullState
+from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
 BETWEEN_EDITS = timedelta(seconds=30)
@@ -32,6 +32,7 @@ class Kind(IntEnum):
     BODY = 2
     CLOSE = 3
     COMMENT = 4
+    MERGE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,15 @@ class _Planner:
         if _is_ours_to_write(marker, made.marker) and not _says(pull, marker, made):
             draft = made.draft if marker and marker.people != made.marker.people else replace(made.draft, reviewers=())
             yield self._edit(app, offer.since, pull, draft if marker else made.draft)
+        if offer.merge and self._may_merge(offer, pull, made):
+            yield Step(Kind.MERGE, app, offer.branch, offer.since, self._now, pull=pull)
         if made.comment and self._known.comments.get(offer.branch) != made.comment:
             yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
+
+    def _may_merge(self, offer: Offer, pull: Pull, made: Wanted) -> bool:
+        """Only what this cluster calls good, the very commit that it looked at, once its status stands there."""
+        is_said = self._known.statuses.get(offer.head) == made.status
+        return is_said and made.status.state is CheckState.SUCCESS and pull.head == offer.head
 
     def _farewell(self, app: AppKey) -> Iterator[Step]:
         """A pull request of ours that nothing asks for any more: it says so, and is closed."""

@@ -17,7 +17,7 @@ from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import PROMOTION_PREFIX, promotion_branch
 from gitops_bg.forge.budget import Budget
-from gitops_bg.forge.errors import NoRight, NotAccepted, RateLimited
+from gitops_bg.forge.errors import HeadMoved, MergeRefused, NoRight, NotAccepted, RateLimited
 from gitops_bg.forge.errors import NotFound as NotThere
 from gitops_bg.forge.known import Ended, Known, by_branch
 from gitops_bg.forge.offer import PullSettings, Wish
@@ -248,7 +248,7 @@ class PullRequests:
         self._budget.spend(step.requests, step.creating, now)
         try:
             self._write(step, now)
-        except (NotAccepted, NotThere, NoRight) as error:
+        except (NotAccepted, NotThere, NoRight, MergeRefused, HeadMoved) as error:
             self._note(error, step.kind.name if isinstance(error, NoRight) else _key(step), now)
             return
         for key in (_key(step), step.kind.name):
@@ -289,6 +289,10 @@ class PullRequests:
             case Kind.COMMENT if pull:
                 self._ask("comment", self._forge.comment, pull, f"<!-- gitops-bg: {step.app} -->", step.comment)
                 known.comments[step.branch] = step.comment
+            case Kind.MERGE if pull:
+                self._ask("merge", self._forge.merge, pull, pull.head)
+                LOGGER.info("merged pull request #%s of %s: every gate was open", pull.number, step.app)
+                known.found(replace(pull, state=PullState.MERGED), self._around.seen_now(step.app))
 
     def _edited(self, pull: Pull) -> None:
         if pull.state is PullState.OPEN:

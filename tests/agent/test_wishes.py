@@ -18,7 +18,7 @@ from gitops_bg.core.world import World
 from gitops_bg.forge.offer import Wish
 from gitops_bg.spec.app.load import AppConfig
 from tests.core.simulation import APP, manual
-from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, version, world
+from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, pods, rising, version, world
 
 HEAD = "a" * 40
 
@@ -46,6 +46,14 @@ def test_an_offered_candidate_is_wished_with_all_that_its_text_needs() -> None:
     assert '"image":"web:2"' in offer.to.template
     assert [gate.open for gate in offer.gates if gate.kind == "approval"] == [False]
     assert (offer.refused, offer.goes_back) == ("", False)
+
+
+def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() -> None:
+    superseded, sets = version(2, Stage.CANDIDATE, retiring=True), (pods(1), pods(2), pods(3, available=0))
+    state = world(active(1), superseded, rising(3), sets=sets, record={"offered": digest(2)})
+    offer = wished(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
+    assert offer.to.number == 2
+    assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
 
 
 NOTHING_CONCLUDED = {

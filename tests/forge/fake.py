@@ -85,7 +85,9 @@ class FakeForge(Forge):
         return None
 
     def merge(self, pull: Pull, head: str) -> None:
-        raise NotImplementedError
+        self._called("merge")
+        assert self.pulls[pull.number].head == head
+        self.ends(pull.number, PullState.MERGED, BOT)
 
     # --- what people do there -----------------------------------------------------------------------------------
 
@@ -104,7 +106,7 @@ class FakeForge(Forge):
         self.pulls[number] = replace(self.pulls[number], state=PullState.OPEN, updated_at=self.now, closed_by=None)
 
     def writes(self) -> list[str]:
-        return [call for _, call in self.calls if call in ("open", "edit", "close", "report", "comment")]
+        return [call for _, call in self.calls if call in ("open", "edit", "close", "report", "comment", "merge")]
 
 
 @dataclass

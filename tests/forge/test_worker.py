@@ -10,7 +10,7 @@ from gitops_bg.core.model.decision import GateKind, GateResult
 from gitops_bg.core.model.looks import Looks
 from gitops_bg.core.model.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.errors import ForgeDown, NoRight, NotAccepted, RateLimited, TokenRefused
+from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, RateLimited, TokenRefused
 from gitops_bg.forge.marker import marker_in
 from gitops_bg.forge.offer import Offer, PullSettings, Wish
 from gitops_bg.forge.port import CheckState, PullState
@@ -428,6 +428,47 @@ def test_with_nothing_offered_and_nothing_open_the_forge_is_hardly_asked() -> No
     scene.worker.look_soon()
     scene.run(1)
     assert len(scene.forge.calls) == 7, "a webhook wakes"
+
+
+def green(**changes) -> Offer:
+    """An offer that the agent is to merge; the fake's heads are of no branch, so it says the same."""
+    return offer(merge=True, head="f" * 40, **changes)
+
+
+def test_when_green_it_is_merged_after_its_status_was_written_and_git_is_looked_at() -> None:
+    scene = begun(green())
+    assert scene.forge.writes() == ["open", "report", "merge"]
+    assert scene.forge.pulls[1].state is PullState.MERGED
+    scene.run(300)
+    assert scene.forge.writes() == ["open", "report", "merge"], "what becomes of it, main says"
+
+
+NOT_GREEN = {
+    "a gate is shut": green(gates=(SHUT,)),
+    "it is on hold": green(refused="on hold: because"),
+    "the branch has moved on": replace(green(), head="e" * 40),
+    "nobody asked for it": replace(green(), merge=False),
+}
+
+
+@pytest.mark.parametrize("made", NOT_GREEN.values(), ids=NOT_GREEN.keys())
+def test_what_is_not_green_is_not_merged(made: Offer) -> None:
+    scene = begun(made)
+    scene.run(300)
+    assert "merge" not in scene.forge.writes()
+
+
+def test_a_merge_that_the_forge_refuses_is_told_in_its_words_and_tried_again() -> None:
+    scene = Scene()
+    error = MergeRefused("https://forge.example.com", 1, "not enough approvals")
+    scene.forge.fails = lambda call: error if call == "merge" else None
+    scene.worker.wish(WEB, Wish(green()))
+    scene.run(20)
+    assert "not enough approvals" in scene.told[WEB].trouble
+    scene.forge.fails = lambda call: None
+    scene.run(120)
+    assert scene.forge.pulls[1].state is PullState.MERGED
+    assert scene.told[WEB].trouble == ""
 
 
 def test_one_comment_follows_the_status_where_it_is_asked_for() -> None:

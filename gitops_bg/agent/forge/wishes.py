@@ -6,8 +6,8 @@ What the branch holds is offered only where it is what the agent itself offers: 
 from collections.abc import Iterator
 
 from gitops_bg.agent.reconcile.facts import Facts
-from gitops_bg.core.checks.pulls import is_held_by_closing
-from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion
+from gitops_bg.core.checks.pulls import is_held_by_closing, is_superseded_in_place
+from gitops_bg.core.model.actions import CommitPrimary, OfferPromotion, WithdrawPromotion, label
 from gitops_bg.core.model.decision import Decision, GateResult
 from gitops_bg.core.model.pulls import PullState, offer_of
 from gitops_bg.core.model.spec import PromoteVia
@@ -35,7 +35,8 @@ def wish_of(facts: Facts, decision: Decision, world: World, cluster: str, base: 
         is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
         return Wish(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
     version = world.record.version(branch.digest)
-    if version is None or not branch.commit or not _is_offered_by_us(world, version):
+    is_ours = version is not None and (_is_offered_by_us(world, version) or _superseding(world, version))
+    if version is None or not branch.commit or not is_ours:
         return Wish(looks=looks, settled=False)
     return Wish(_offer(facts, decision, world, version, cluster, base), looks=looks)
 
@@ -56,6 +57,11 @@ def _is_offered_by_us(world: World, version: Version) -> bool:
     candidate, git = world.candidate, world.record.git
     by_pull_request = world.spec.promote_via is PromoteVia.PULL_REQUEST or git.offered == version.digest
     return candidate is not None and candidate.digest == version.digest and by_pull_request
+
+
+def _superseding(world: World, version: Version) -> Version | None:
+    """The newer candidate that takes its place on the branch, once it is ready; None where nothing does."""
+    return world.candidate if is_superseded_in_place(world, version.digest) else None
 
 
 def _goes_back(world: World, version: Version) -> bool:
@@ -81,6 +87,7 @@ def _offer(facts: Facts, decision: Decision, world: World, to: Version, cluster:
         gates=() if back else _gates(world, decision, to),
         refused="" if back else _refused(world, to),
         bad_before=objection.reason if objection and not held else "",
+        merge=world.spec.merge_when_green and not back and _superseding(world, to) is None,
         configuration=tuple(_configuration(facts, before, to)) if before else (),
     )
 
@@ -96,7 +103,9 @@ def _gates(world: World, decision: Decision, version: Version) -> tuple[GateResu
 
 
 def _refused(world: World, version: Version) -> str:
-    hold = world.record.held(version.digest)
+    hold, newer = world.record.held(version.digest), _superseding(world, version)
+    if newer is not None:
+        return f"superseded by {label(newer.number, newer.digest)}, which this will offer once it is ready"
     return f"on hold: {hold.reason}" if hold else version.failure
 
 

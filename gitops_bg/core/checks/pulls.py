@@ -17,3 +17,15 @@ def is_held_by_closing(world: World, digest: str) -> bool:
     """Whether the hold on a digest came from a closed pull request, and ends when that is reopened."""
     hold = world.record.held(digest)
     return hold is not None and hold.cause is Cause.CLOSED
+
+
+def is_superseded_in_place(world: World, digest: str) -> bool:
+    """Whether the open pull request of what the agent offers is to offer the newer candidate, once that is ready.
+
+    Without one the branch is withdrawn, so that nobody merges what is superseded; there, its status says so.
+    """
+    pull, candidate = world.observed.git.pull, world.candidate
+    is_open = pull is not None and pull.seen_at is not None and pull.state is PullState.OPEN
+    if not is_open or candidate is None or world.record.routing.override:
+        return False
+    return digest == world.record.git.offered and candidate.digest not in (digest, world.primary_digest)

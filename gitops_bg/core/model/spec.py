@@ -126,6 +126,8 @@ class AppSpec:
     app: AppKey
     strategy: Strategy
     promote_via: PromoteVia = PromoteVia.COMMIT
+    merge_when_green: bool = False
+    """The agent merges the pull request itself, once every gate is open."""
     min_ready_seconds: int = 0
     progress_deadline_seconds: int = 600
     progress_deadline_abort: bool = False

@@ -3,7 +3,7 @@
 from gitops_bg.core.checks.availability import is_expired
 from gitops_bg.core.checks.gates import all_open, gates_before_commit, gates_before_first, gates_before_own_commit
 from gitops_bg.core.checks.ports import services_of
-from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
+from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing, is_superseded_in_place
 from gitops_bg.core.checks.versions import is_old_tag
 from gitops_bg.core.model.actions import CommitPrimary, GitAction, OfferPromotion, PublishLedger, WithdrawPromotion
 from gitops_bg.core.model.desired import Missing
@@ -143,6 +143,8 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
     candidate = world.candidate
     if candidate and candidate.digest == branch.digest and not world.record.routing.override:
         return None
+    if is_superseded_in_place(world, branch.digest):
+        return None  # Deleted, it would close the pull request that is to offer the newer one.
     if is_held_by_closing(world, branch.digest):
         return None  # Its pull request can be reopened only while the branch is there.
     return WithdrawPromotion("its version is not wanted any more")

@@ -199,6 +199,11 @@ class Promotion(Model):
         description="pullRequest: a promotion branch that somebody merges; commit: the agent pushes it itself. "
         "Default pullRequest where autoPromotionEnabled is false, else commit.",
     )
+    merge: Literal["person", "whenGreen"] = Field(
+        "person",
+        description="Who merges the pull request. whenGreen: the agent, as soon as every gate is open and the forge "
+        "takes it; needs forge in gitops-bg.yaml.",
+    )
 
 
 class RollbackWindow(Model):
@@ -307,6 +312,9 @@ class AppSpec(Model):
 
     def _check_promotion(self) -> None:
         blue_green = self.strategy.blue_green
+        if self.promotion is not None and self.promotion.merge == "whenGreen" and self.promotion.via == "commit":
+            said = "whenGreen merges a pull request, but via is commit"
+            raise Conflict("promotion.merge", said, "set via: pullRequest, or drop it")
         if blue_green.auto_promotion_enabled and self.promotion is not None and self.promotion.via == "pullRequest":
             raise Conflict(
                 "promotion.via",

@@ -50,6 +50,7 @@ def to_core(
         app=app,
         strategy=_strategy(spec, plans, alerts),
         promote_via=_promote_via(spec),
+        merge_when_green=spec.promotion is not None and spec.promotion.merge == "whenGreen",
         min_ready_seconds=target_min_ready_seconds if min_ready is None else min_ready,
         progress_deadline_seconds=spec.progress_deadline_seconds,
         progress_deadline_abort=spec.progress_deadline_abort,

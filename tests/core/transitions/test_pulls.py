@@ -101,6 +101,34 @@ def test_a_retry_after_the_closing_offers_it_anew() -> None:
     assert (sim.held, sim.branch) == (set(), "2"), "the closed one is an answer to the offer before"
 
 
+def test_while_a_newer_version_comes_up_the_branch_stays_for_its_pull_request() -> None:
+    sim = offered()
+    sim.push("3")
+    sim.step()
+    sim.step()
+    assert sim.branch == "2", "deleting it would close the pull request"
+    sim.settle()
+    assert (sim.branch, sim.live) == ("3", "1")
+
+
+def test_without_a_pull_request_what_is_superseded_is_withdrawn_at_once() -> None:
+    sim = offered()
+    sim.pull = None
+    sim.push("3")
+    sim.step()
+    sim.step()
+    assert sim.branch is None
+
+
+def test_what_is_superseded_goes_where_its_successor_is_given_up() -> None:
+    sim = offered()
+    sim.push("3")
+    sim.step()
+    sim.ask(OperatorCommand.ABORT)
+    sim.settle()
+    assert sim.branch is None
+
+
 def test_a_new_version_ends_the_hold_and_the_same_pushed_again_is_asked_for_anew() -> None:
     sim = offered()
     sim.pull_is(PullState.CLOSED)

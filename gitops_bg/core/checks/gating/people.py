@@ -52,9 +52,15 @@ def _asked_for(world: World, version: Version) -> GateResult:
     if strategy.auto_promotion_enabled:
         refused = world.observed.git.main_refused
         return _shut(world, f"main refuses the agent's commit ({refused}): merge the promotion branch")
+    return _shut(world, _who_merges(world))
+
+
+def _who_merges(world: World) -> str:
     if world.spec.promote_via is PromoteVia.COMMIT:
-        return _shut(world, f"waiting for `gitops-bg promote {world.spec.app}`")
-    return _shut(world, "waiting for the promotion branch to be merged")
+        return f"waiting for `gitops-bg promote {world.spec.app}`"
+    if world.spec.merge_when_green:
+        return "the agent merges its pull request as soon as the forge takes it"
+    return "waiting for the promotion branch to be merged"
 
 
 def _shut(world: World, reason: str) -> GateResult:

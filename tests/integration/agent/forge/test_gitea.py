@@ -71,6 +71,19 @@ def test_a_merge_is_known_by_what_main_says_whatever_the_method(web: App, remote
     assert web.record.holds == ()
 
 
+def test_when_green_the_agent_merges_it_past_a_main_that_it_may_not_push_to(web: App, remote: GiteaRemote) -> None:
+    remote.protect()
+    web.spec["promotion"] = {"merge": "whenGreen"}
+    web.configure()
+    web.push_image("v2")
+    web.wait_live("v2")
+    eventually(lambda: not remote.pulls(), what="it is merged")
+    pull = remote.call("GET", f"/pulls/{remote.pulls('closed')[0]['number']}")
+    assert (pull["merged"], pull["merged_by"]["login"]) == (True, "agent")
+    web.wait(lambda: not web.offered(), "the branch is withdrawn")
+    assert "**Withdrawn:**" not in remote.pulls("closed")[0]["body"]
+
+
 def test_closing_it_is_a_hold_by_who_did_and_reopening_lifts_it(web: App, remote: GiteaRemote) -> None:
     web.push_image("v2")
     pull = opened(web, remote, "v2")
