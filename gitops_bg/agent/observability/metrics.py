@@ -76,6 +76,8 @@ class Metrics:
     def event(self, app: AppKey, event: Event) -> None:
         """The ledger of the app got an entry."""
         self._apps.events.labels(*_labels(app), event).inc()
+        if event is Event.OVERRIDDEN:
+            self._apps.policy_overrides.labels(*_labels(app)).inc()
 
     def measured(self, app: AppKey, provider: str, result: MeasurementResult) -> None:
         """A measurement of the app's analysis came to this, and the record has counted it."""
@@ -188,6 +190,7 @@ class _AppSeries:
         self.actions = counter("actions", "Actions carried out, by their class.", "action")
         self.errors = counter("errors", "Passes that ended with an error, by its reason.", "reason")
         self.events = counter("events", "Ledger entries made, by their event.", "event")
+        self.policy_overrides = counter("policy_overrides", "Policies in spite of which traffic moved.")
         self.switches = counter("switches", "Switches of live traffic, by kind.", "kind")
         self.measurements = counter(
             "analysis_measurements", "Measurements counted, by how each ended.", "provider", "phase"

@@ -145,8 +145,8 @@ def _by_policy(found: list[Replayed]) -> dict[str, dict[str, int]]:
     for each in found:
         for name, outcome in each.policies:
             counts[name][outcome] += 1
-            if outcome is Outcome.WAITED and each.until:
-                counts[name]["delaySeconds"] += round((each.until - each.at).total_seconds())
+        for name, until in each.untils:
+            counts[name]["delaySeconds"] += round((until - each.at).total_seconds())
     return dict(counts)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from gitops_bg.web.metrics import render
 from tests.fixtures.repos.texts import policy
 from tests.integration.cli.conftest import Cli, with_candidate
 from tests.support.scenario import App
@@ -64,6 +65,9 @@ def test_the_glass_is_broken_by_who_may_and_all_can_see_it(cli: Cli, web: App) -
     (entry,) = [each for each in web.ledger() if each["Event"] == "overridden"]
     assert entry["Reason"] == "stop (windows): INC-4712 needs it"
     assert entry["By"] == "Grace Hopper <grace@example.com>"
+    assert web.scenario.agent is not None
+    series = render(web.scenario.agent.metrics.registry, "")[0].decode()
+    assert "gitops_bg_policy_overrides_total{" in series
 
 
 def test_replay_says_what_policies_would_have_done(cli: Cli, web: App, tmp_path: Path) -> None:

@@ -52,6 +52,8 @@ class Replayed:
     """When it would have gone on, where it would have waited."""
     policies: tuple[tuple[str, Outcome], ...] = ()
     """By the names of those that match."""
+    untils: tuple[tuple[str, datetime], ...] = ()
+    """When each policy that would have had it wait would have let it go."""
     reasons: tuple[str, ...] = ()
 
 
@@ -70,14 +72,16 @@ def _replayed(policies: tuple[Policy, ...], past: PastPromotion) -> Replayed:
         outcomes[verdict.policy] = max(outcomes[verdict.policy], _outcome(verdict), key=_GRAVITY.index)
     outcome = max(outcomes.values(), key=_GRAVITY.index, default=Outcome.ALLOWED)
     held = [verdict for verdict in verdicts if _outcome(verdict) is not Outcome.ALLOWED]
-    untils = [verdict.until for verdict in held if verdict.until and _outcome(verdict) is Outcome.WAITED]
+    waited = [(each.policy, each.until) for each in held if each.until and _outcome(each) is Outcome.WAITED]
+    untils = {name: max(until for policy, until in waited if policy == name) for name, _ in waited}
     return Replayed(
         facts.app,
         past.at,
         past.commit,
         outcome,
-        max(untils) if untils and outcome is Outcome.WAITED else None,
+        max(untils.values()) if outcome is Outcome.WAITED else None,
         tuple(sorted(outcomes.items())),
+        tuple(sorted(untils.items())),
         tuple(f"{verdict.policy}: {_why(verdict)}" for verdict in held),
     )
 

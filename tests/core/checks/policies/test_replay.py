@@ -62,3 +62,4 @@ def test_the_gravest_of_several_counts_and_each_is_told() -> None:
     (found,) = replay(policies, [PastPromotion(SATURDAY, "", FACTS)])
     assert found.outcome is Outcome.WAITED
     assert found.policies == (("a", Outcome.WAITED), ("b", Outcome.UNKNOWN), ("c", Outcome.ALLOWED))
+    assert found.untils == (("a", MONDAY),)

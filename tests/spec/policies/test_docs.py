@@ -1,0 +1,27 @@
+"""docs/policies.md: its examples are read as they stand, and its table has every rule."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from gitops_bg.spec.policies.cases import PromotionPolicyTest
+from gitops_bg.spec.policies.load import load_policies
+from gitops_bg.spec.policies.models import Rule
+from gitops_bg.spec.yaml.reader import read
+
+PAGE = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+POLICY, PEOPLE, CASES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+
+
+def test_the_examples_are_good() -> None:
+    folder = load_policies({"policies/a.yaml": POLICY.encode(), "policies/people.yaml": PEOPLE.encode()})
+    assert not folder.problems
+    assert [each.policy.name for each in folder.written] == ["prod-calm"]
+    (document,) = read("a.test.yaml", CASES.encode()).documents
+    assert PromotionPolicyTest.model_validate(document.value).cases
+
+
+def test_the_table_has_every_rule() -> None:
+    table = "\n".join(line for line in PAGE.splitlines() if line.startswith("| `"))
+    assert [name for name in Rule.model_fields if f"`{name}" not in table] == []
