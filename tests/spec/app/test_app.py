@@ -109,6 +109,11 @@ def test_how_a_promotion_gets_into_main(written: tuple[str, str]) -> None:
     assert (spec.strategy.auto_promotion_enabled, spec.promote_via) == PROMOTION[written]
 
 
+def test_who_merges_a_person_unless_app_yaml_says_otherwise() -> None:
+    assert not load(APP).merge_when_green
+    assert load(app_with("promotion: {merge: whenGreen}")).merge_when_green
+
+
 def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
     target = TARGET.replace("replicas: 3", "replicas: 3\n  minReadySeconds: 7")
     assert load(APP, target).min_ready_seconds == 7
@@ -117,6 +122,8 @@ def test_the_targets_min_ready_seconds_hold_where_the_app_has_none() -> None:
 
 # more lines in spec, one in blueGreen: the complaint
 WRONG = {
+    ("promotion: {via: commit, merge: whenGreen}", ""): "app.yaml:8: spec.promotion.merge: whenGreen merges a pull "
+    "request, but via is commit (set via: pullRequest, or drop it)",
     ("strateg: {}", ""): "app.yaml:8: spec.strateg: there is no such field (did you mean strategy?)",
     (
         "zzz: 1",
