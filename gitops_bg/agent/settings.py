@@ -17,6 +17,8 @@ class ForgeAccess:
     """Of a GitHub App; with ``app_key_file``."""
     app_key_file: Path | None = None
     ca_file: Path | None = None
+    host: str = ""
+    """The forge's server, where it is not the repository's: what `forge.url` says is not enough to get the token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

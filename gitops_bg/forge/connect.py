@@ -7,7 +7,7 @@ from gitops_bg.forge.adapters import gitea, github, gitlab
 from gitops_bg.forge.adapters.api import Api, Credential, Now
 from gitops_bg.forge.adapters.rest_forge import RestForge
 from gitops_bg.forge.credentials import AppSettings, CredentialUnusable, GitHubApp, TokenFile
-from gitops_bg.forge.detect import Kind, NoForge, Place, at, known, probed, remote_of, told
+from gitops_bg.forge.detect import Kind, NoForge, Place, Remote, at, known, probed, remote_of, told
 from gitops_bg.outbound.errors import MeasuringFailed
 from gitops_bg.outbound.http import Answer, Request, Trust, ask
 from gitops_bg.outbound.rest import RestClient, RestSettings
@@ -33,19 +33,25 @@ class ForgeSettings:
     app: AppSettings | None = None
     ca_file: Path | None = None
     """Certificates to trust in place of the system's."""
+    host: str = ""
+    """A server other than the remote's that may have the credential. Whoever runs the agent says so, no file does."""
     timeout_seconds: float = 20.0
     """For one request."""
 
 
 def place_of(settings: ForgeSettings) -> Place:
-    """Which forge and repository; asks the server where nothing else says it. Raises ``NoForge``."""
+    """Which forge and repository; asks the server where nothing else says it.
+
+    Raises ``NoForge``, and ``CredentialUnusable`` for a server that is not to be asked.
+    """
     remote = remote_of(settings.remote)
     if remote is None:
         raise NoForge("the repository's URL is no address of a forge: write its https or ssh URL into --repo")
+    there = at(settings.url, remote)
+    _require_may_be_asked(there, remote, settings.host)
     if settings.kind:
         return told(settings.kind, settings.url, remote)
-    remote = at(settings.url, remote)
-    return known(remote) or probed(remote, lambda url: _ask(url, settings))
+    return known(there) or probed(there, lambda url: _ask(url, settings))
 
 
 def connect(settings: ForgeSettings, now: Now) -> RestForge:
@@ -55,6 +61,19 @@ def connect(settings: ForgeSettings, now: Now) -> RestForge:
     credential = _credential(settings, place, rest, now)
     client = RestClient(rest, credential.headers)
     return _ADAPTERS[place.kind](Api(client, now, credential), place.owner, place.name)
+
+
+def _require_may_be_asked(there: Remote, remote: Remote, host: str) -> None:
+    """``url`` is written by whoever may change main: that must not be enough to be sent the agent's token."""
+    if there.host not in (remote.host, host.lower()):
+        raise CredentialUnusable(
+            f"forge.url names {there.host}, which is not the server of the repository, so it gets no token: correct "
+            f"it, or start the agent with --forge-host {there.host}"
+        )
+    if there.root.startswith("http://") and not remote.root.startswith("http://"):
+        raise CredentialUnusable(
+            f"{there.root} is not https: everybody on the way could read the token; correct forge.url"
+        )
 
 
 def trust_of(ca_file: Path | None) -> Trust:

@@ -142,9 +142,11 @@ def at(url: str, remote: Remote) -> Remote:
     if folder == parts.path.strip("/") and "/" in folder:
         found = remote_of(url)
         return found or remote
-    server = "https://github.com" if server == "https://api.github.com" else server
+    host = parts.hostname
+    if server == "https://api.github.com":
+        server, host = "https://github.com", "github.com"
     root = f"{server}/{folder}".rstrip("/")
-    return Remote(root, parts.hostname, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
+    return Remote(root, host, remote.path.removeprefix(f"{folder}/") if folder else remote.path)
 
 
 def _without_api(path: str) -> str:

@@ -116,6 +116,53 @@ class TestTokenFiles:
         assert backend.asked[-1].path == "/api/v1/repos/a/b/pulls"
 
 
+class TestWhoGetsIt:
+    """`forge.url` is in the repository: who may merge there must not be able to send the token anywhere."""
+
+    @pytest.mark.parametrize(
+        ("remote", "kind", "url", "host"),
+        [
+            ("https://git.test/a/b", "gitea", "", ""),
+            ("git@git.test:a/b", "gitea", "https://git.test/code", ""),
+            ("git@git.test:a/b", "gitea", "https://GIT.test:8443", ""),
+            ("git@github.com:a/b", "github", "", ""),
+            ("git@github.com:a/b", "github", "https://api.github.com", ""),
+            ("git@acme.ghe.com:a/b", "github", "https://acme.ghe.com", ""),
+            ("git@mirror.test:a/b", "github", "https://github.com/a/b", "github.com"),
+            ("git@mirror.test:a/b", "gitea", "https://git.test", "Git.test"),
+            ("http://git.test:3000/a/b", "gitea", "http://git.test:3000", ""),
+        ],
+    )
+    def test_the_server_of_the_repository_and_the_one_the_operator_names(
+        self, tmp_path: Path, remote: str, kind: str, url: str, host: str
+    ):
+        connected(ForgeSettings(remote=remote, kind=kind, url=url, host=host, token_file=tmp_path / "token"))
+
+    @pytest.mark.parametrize(
+        ("remote", "url", "host", "words"),
+        [
+            ("git@git.test:a/b", "https://evil.test", "", "--forge-host evil.test"),
+            ("git@git.test:a/b", "https://git.test.evil.test", "", "--forge-host"),
+            ("git@git.test:a/b", "https://evil.test/git.test/b", "", "--forge-host"),
+            ("git@git.test:a/b", "https://evil.test#@git.test", "", "--forge-host evil.test"),
+            ("git@git.test:a/b", "https://git.test\\@evil.test", "", ""),
+            ("git@git.test:a/b", "https://evil.test", "other.test", "--forge-host evil.test"),
+            ("https://git.test/a/b", "http://git.test", "", "not https"),
+            ("git@git.test:a/b", "http://git.test", "", "not https"),
+        ],
+    )
+    def test_nobody_else(self, tmp_path: Path, remote: str, url: str, host: str, words: str):
+        settings = ForgeSettings(remote=remote, kind="gitea", url=url, host=host, token_file=tmp_path / "token")
+        with pytest.raises((CredentialUnusable, NoForge), match=words):
+            connected(settings)
+
+    def test_nobody_else_is_even_asked_what_it_is(self, backend: Backend, tmp_path: Path):
+        settings = ForgeSettings(remote="git@git.test:a/b", url=backend.url, token_file=tmp_path / "token")
+        with pytest.raises(CredentialUnusable, match="--forge-host"):
+            connected(settings)
+        assert backend.asked == []
+
+
 class App:
     """GitHub's side of an App: checks each JWT, gives tokens for an hour."""
 

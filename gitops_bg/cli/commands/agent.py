@@ -106,6 +106,7 @@ def _forge(git: GitOptions, options: AgentOptions) -> ForgeAccess:
     key = options.github_app_key_file
     return ForgeAccess(
         token_file=credential_file("--forge-token-file", token),
+        host=options.forge_host,
         app_id=options.github_app_id,
         app_key_file=credential_file("--github-app-key-file", key),
         ca_file=git.git_ca_file.expanduser().absolute() if git.git_ca_file else None,

@@ -129,6 +129,14 @@ class AgentOptions:
             help="A file with the token for pull requests. Default: that for Git, if the repository is https.",
         ),
     ] = None
+    forge_host: Annotated[
+        str,
+        typer.Option(
+            envvar="GITOPS_BG_FORGE_HOST",
+            metavar="HOST",
+            help="The forge's server, where it is not the repository's: only these get the token.",
+        ),
+    ] = ""
     github_app_id: Annotated[
         str, typer.Option(envvar="GITOPS_BG_GITHUB_APP_ID", metavar="ID", help="Ask GitHub as this App.")
     ] = ""
