@@ -38,6 +38,9 @@ def init(
         output.data({"directory": str(directory), "files": files})
         return
     output.line(f"Made {directory} with {len(files)} files.", "green")
+    output.line(
+        f"Ready policies are in {directory / LIBRARY}; one that is copied to {directory / LIBRARY.parent} counts."
+    )
     output.line(f"Next: edit {directory}/apps, run `gitops-bg check {directory}`, commit and push.")
 
 

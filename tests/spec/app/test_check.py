@@ -25,7 +25,7 @@ SETTINGS = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\n"
 GOOD: dict[str, str | Problem] = {
     "gitops-bg.yaml": SETTINGS,
     "README.md": "# hello",
-    "policies/later.yaml": "not: [read",
+    "policies/library/later.yaml": "not: [read",
     "apps/README.md": "# apps",
     "apps/shop/web/app.yaml": APP,
     "apps/shop/web/target.yaml": TARGET,
