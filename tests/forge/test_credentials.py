@@ -145,7 +145,7 @@ class TestWhoGetsIt:
             ("git@git.test:a/b", "https://git.test.evil.test", "", "--forge-host"),
             ("git@git.test:a/b", "https://evil.test/git.test/b", "", "--forge-host"),
             ("git@git.test:a/b", "https://evil.test#@git.test", "", "--forge-host evil.test"),
-            ("git@git.test:a/b", "https://git.test\\@evil.test", "", ""),
+            ("git@git.test:a/b", "https://git.test\\@evil.test", "", "no address"),
             ("git@git.test:a/b", "https://evil.test", "other.test", "--forge-host evil.test"),
             ("https://git.test/a/b", "http://git.test", "", "not https"),
             ("git@git.test:a/b", "http://git.test", "", "not https"),
