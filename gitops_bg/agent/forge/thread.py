@@ -142,7 +142,10 @@ class ForgeThread:
                 self._changed.notify_all()
 
     def view(self, app: AppKey) -> PullView | None:
-        """What the forge shows of an app; None where nobody has asked it."""
+        """What the forge shows of an app; None where nobody has asked it, nothing where there is none any more."""
+        catalog = self._wiring.catalog
+        if catalog.seen and catalog.reading.settings.forge is None:
+            return PullView()
         if self._trouble and self._worker is None:
             wish = self._wishes.get(app)
             return PullView(trouble=self._trouble) if wish and wish.offer else None

@@ -25,7 +25,7 @@ def is_superseded_in_place(world: World, digest: str) -> bool:
     Without one the branch is withdrawn, so that nobody merges what is superseded; there, its status says so.
     """
     pull, candidate = world.observed.git.pull, world.candidate
-    is_open = pull is not None and pull.seen_at is not None and pull.state is PullState.OPEN
+    is_open = pull is not None and pull.state is PullState.OPEN  # Also as far as the status remembers it.
     if not is_open or candidate is None or world.record.routing.override:
         return False
     return digest == world.record.git.offered and candidate.digest not in (digest, world.primary_digest)

@@ -190,3 +190,6 @@ def test_who_names_no_forge_sees_nothing_of_it(world: Scenario, forge: ForgeOfRe
     assert web.condition("PullRequest")["reason"] == ""
     world.publish("settings", {"gitops-bg.yaml": SETTINGS})
     eventually(lambda: forge.opened, what="a pull request, as soon as the settings name a forge")
+    web.wait(lambda: "pullRequest" in web.status, "it is told")
+    world.publish("no forge", {"gitops-bg.yaml": None})
+    web.wait(lambda: "pullRequest" not in web.status, "nothing is told of a forge that nobody names any more")
