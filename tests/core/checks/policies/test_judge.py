@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.core.checks.policies.judge import judge
-from gitops_bg.core.checks.policies.match import matches
+from gitops_bg.core.checks.policies.judge import judge, name_of
+from gitops_bg.core.checks.policies.match import apps_asked_about, matches
 from gitops_bg.core.model.policies.facts import (
     Approval,
     CommitFacts,
@@ -127,6 +127,15 @@ OPEN: dict[str, tuple[Rule, Facts]] = {
     "authors may": (Approvals(not_author=False), approved(yes("ada"))),
     "signed is more than the forge's word": (Approvals(), approved(yes("bob", proof=Proof.SIGNED))),
     "nobody has two roles": (Separation((Role.AUTHOR, Role.MERGER)), approved(merger="bob")),
+    "an approval counts for two weeks": (Approvals(), approved(yes("bob", ago=timedelta(days=14)))),
+    "any two groups": (Approvals(2, distinct_groups=True), approved(yes("bob", "a"), yes("cy", "b"))),
+    "the author approved something else": (
+        Separation((Role.AUTHOR, Role.APPROVER)),
+        approved(yes("ada", digest="v1:old")),
+    ),
+    "who has the same place does not come before": (Concurrency(1), peers(queued("api", 4, ""), queue=(4, ""))),
+    "those without the label are no group": (Concurrency(1, Scope.GROUP, "team"), peers(moving("api"))),
+    "the app that it names is known": (Expression("x", lambda _: True, apps=frozenset([API])), peers(Peer(API))),
 }
 
 
@@ -293,6 +302,67 @@ SHUT: dict[str, tuple[Rule, Facts, str, datetime | None]] = {
         "it needs 2 approvals of group:a, group:b; so far bob",
         None,
     ),
+    "one alone": (Approvals(), approved(), "it needs 1 approvals; so far nobody", None),
+    "two of one group, whichever it is": (
+        Approvals(2, distinct_groups=True),
+        approved(yes("bob", "a"), yes("cy", "a")),
+        "it needs 2 approvals; so far bob",
+        None,
+    ),
+    "nobody knows the authors": (
+        Approvals(),
+        replace(approved(yes("bob")), authors=None),
+        "nobody can tell its authors",
+        None,
+    ),
+    "nobody knows whose roles": (
+        Separation((Role.AUTHOR, Role.MERGER)),
+        replace(approved(), authors=None),
+        "nobody tells who approved: connect a forge, or sign approvals",
+        None,
+    ),
+    "nobody knows who approved, for roles": (
+        Separation((Role.AUTHOR, Role.MERGER)),
+        replace(approved(), approvals=None),
+        "nobody tells who approved: connect a forge, or sign approvals",
+        None,
+    ),
+    "the author approves": (
+        Separation((Role.AUTHOR, Role.APPROVER)),
+        approved(yes("ada")),
+        "ada is author and approver",
+        None,
+    ),
+    "three on the move": (
+        Concurrency(1),
+        peers(moving("a"), moving("b"), moving("c")),
+        "3 of 1 are on the move: shop/a, shop/b, shop/c; place 1 in the queue",
+        None,
+    ),
+    "more than three on the move": (
+        Concurrency(1),
+        peers(moving("a"), moving("b"), moving("c"), moving("d")),
+        "4 of 1 are on the move: shop/a, shop/b, shop/c …; place 1 in the queue",
+        None,
+    ),
+    "of the same group": (
+        Concurrency(1, Scope.GROUP, "team"),
+        peers(moving("api", "pay", group="a"), labels=(("team", "a"),)),
+        "1 of 1 are on the move: pay/api; place 1 in the queue",
+        None,
+    ),
+    "for a minute and a second": (
+        After(API, timedelta(seconds=61)),
+        peers(Peer(API, healthy_since=NOW)),
+        "shop/api is healthy, and is to be so for 1m1s",
+        NOW + timedelta(seconds=61),
+    ),
+    "the app that it names is unknown": (
+        Expression("x", lambda _: True, apps=frozenset([API])),
+        FACTS,
+        "nobody has looked at shop/api yet",
+        None,
+    ),
     "the author merges": (
         Separation((Role.AUTHOR, Role.APPROVER, Role.MERGER)),
         approved(yes("bob"), merger="ada"),
@@ -308,6 +378,75 @@ def test_shut(name: str) -> None:
     found = verdict(rule, facts)
     assert (found.open, found.reason, found.until) == (False, reason, until)
     assert found.holds
+
+
+UNKNOWN = {
+    "images unknown",
+    "messages unknown",
+    "others unknown",
+    "the other is unknown",
+    "the app that it names is unknown",
+    "nobody tells who approved",
+    "nobody knows the authors",
+    "nobody knows whose roles",
+    "nobody knows who approved, for roles",
+}
+
+
+@pytest.mark.parametrize("name", SHUT)
+def test_what_nobody_can_tell_is_told_apart(name: str) -> None:
+    rule, facts, _, _ = SHUT[name]
+    assert verdict(rule, facts).unknown is (name in UNKNOWN)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_open_is_known(name: str) -> None:
+    assert not verdict(*OPEN[name]).unknown
+
+
+@pytest.mark.parametrize(
+    ("answer", "until"),
+    [
+        (NOW + HOUR, NOW + HOUR),
+        (NOW, None),
+        (NOW - HOUR, None),
+        ((NOW + HOUR).replace(tzinfo=None), None),
+        ("tomorrow", None),
+        (None, None),
+    ],
+    ids=str,
+)
+def test_an_expression_says_until_when_by_a_moment_to_come(answer: object, until: datetime | None) -> None:
+    rule = Expression("x", lambda _: False, "too soon", "y", lambda _: answer)
+    assert verdict(rule).until == until
+    assert verdict(replace(rule, until=_no_answer)).until is None
+
+
+def test_an_expression_is_called_by_its_message_or_itself() -> None:
+    assert verdict(Expression("x", lambda _: True)).reason == "x"
+    assert verdict(Expression("x", lambda _: True, "not too soon")).reason == "not too soon"
+    assert verdict(Expression("x", lambda _: False)).reason == "x is false"
+
+
+def test_only_apps_that_a_policy_is_for_take_a_place_of_one_another() -> None:
+    mine = Match(apps=("web", "a"))
+    assert verdict(Concurrency(1), peers(moving("b")), match=mine).open
+    assert not verdict(Concurrency(1), peers(moving("a"), moving("b")), match=mine).open
+    assert verdict(After(API), peers(Peer(API, healthy_since=NOW)), match=mine).open, "another rule sees all"
+
+
+@pytest.mark.parametrize(
+    ("rule", "called"),
+    [(WEEKEND, "windows"), (Soak(HOUR), "soak"), (LEADS, "approvals"), (Expression("x", lambda _: True), "cel")],
+)
+def test_a_rule_is_called_what_the_file_calls_it(rule: Rule, called: str) -> None:
+    assert name_of(rule) == called
+
+
+def test_the_apps_that_policies_ask_about_are_those_that_rules_name() -> None:
+    cart = AppKey("pay", "cart")
+    rules: tuple[Rule, ...] = (After(AppKey("", "api")), Expression("x", lambda _: True, apps=frozenset([cart])), LEADS)
+    assert apps_asked_about([Policy("p", rules)], WEB) == {API, cart}
 
 
 @pytest.mark.parametrize("name", SHUT)

@@ -63,3 +63,22 @@ def test_the_gravest_of_several_counts_and_each_is_told() -> None:
     assert found.outcome is Outcome.WAITED
     assert found.policies == (("a", Outcome.WAITED), ("b", Outcome.UNKNOWN), ("c", Outcome.ALLOWED))
     assert found.untils == (("a", MONDAY),)
+
+
+def test_of_several_windows_the_last_to_open_counts() -> None:
+    until_monday, until_sunday = WEEKENDS, Windows(deny=(Weekly(frozenset([5])),))
+    policies = [Policy("a", (until_sunday, until_monday)), Policy("b", (until_sunday,)), Policy("c", (Approvals(),))]
+    (found,) = replay(policies, [PastPromotion(SATURDAY, "", FACTS)])
+    assert found.until == MONDAY
+    assert found.untils == (("a", MONDAY), ("b", MONDAY - timedelta(days=1)))
+    (refused,) = replay([*policies, Policy("d", (Images(("x",)),))], [PastPromotion(SATURDAY, "", FACTS)])
+    assert (refused.outcome, refused.until) == (Outcome.REFUSED, None)
+
+
+def test_a_reason_is_the_rules_or_that_the_ledger_does_not_tell_it() -> None:
+    policies = [Policy("a", (WEEKENDS,)), Policy("b", (Approvals(),))]
+    (found,) = replay(policies, [PastPromotion(SATURDAY, "", FACTS)])
+    assert found.reasons == (
+        "a: weekend: shut until Mon 2026-11-23 00:00 UTC",
+        "b: the ledger does not tell (approvals)",
+    )

@@ -1,0 +1,113 @@
+"""How an app looks to the policies of others: healthy, on the move, or waiting for nothing but its turn."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from gitops_bg.core.checks.policies.facts import LAST
+from gitops_bg.core.checks.policies.peer import is_moving, peer_of
+from gitops_bg.core.model.analysis_runs import AnalysisRun
+from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage
+from gitops_bg.core.model.policies.facts import Peer, Policing
+from gitops_bg.core.model.policies.rules import Concurrency, Policy, Span, Windows
+from gitops_bg.core.model.record import Switch, SwitchKind
+from gitops_bg.core.model.version import AppKey
+from gitops_bg.core.world import World
+from tests.core.simulation import APP, automatic
+from tests.core.worlds import EARLIER, NOW, SECOND, active, candidate, digest, legacy, rising, world
+
+API = AppKey("shop", "api")
+ARRIVED = active(1, routed_at=EARLIER)
+TURNS = Policy("turns", (Concurrency(1),))
+FREEZE = Policy("freeze", (Windows(deny=(Span(EARLIER.replace(tzinfo=None)),)),))
+BUSY = {API: Peer(API, moving=True)}
+
+
+def under(state: World, *of: Policy, peers: dict[AppKey, Peer] | None = None) -> World:
+    return replace(state, desired=replace(state.desired, policing=Policing(of, peers=BUSY if peers is None else peers)))
+
+
+def looks(state: World, **given: Any) -> Peer:
+    return peer_of(state, **{"commits": False, "labels": (("tier", "1"),), "since": None, **given})
+
+
+def test_an_app_that_serves_says_what_and_since_when_it_is_healthy() -> None:
+    peer = looks(world(ARRIVED))
+    assert peer == Peer(APP, (("tier", "1"),), NOW, "Healthy", digest(1), 1, "1")
+    assert looks(world(ARRIVED), since=EARLIER).healthy_since == EARLIER
+
+
+def test_an_app_that_never_served_serves_nothing() -> None:
+    peer = looks(world(rising(1)), since=EARLIER)
+    assert (peer.digest, peer.number, peer.label, peer.healthy_since) == ("", 0, "", None)
+
+
+def switching(kind: SwitchKind) -> dict[str, Any]:
+    return {"switch": Switch(digest(1), digest(2), kind, NOW)}
+
+
+def judged(of: int, phase: AnalysisPhase, **changes: Any) -> dict[str, Any]:
+    run = AnalysisRun(AnalysisStage.POST, digest(of), of, started_at=EARLIER, phase=phase)
+    return {"analysis": (replace(run, **changes),)}
+
+
+MOVING = {
+    "it serves, and all is through": (world(ARRIVED), False),
+    "nothing serves": (world(candidate(1)), False),
+    "a candidate is beside it": (world(ARRIVED, candidate(2)), False),
+    "traffic is on its way forward": (
+        world(ARRIVED, candidate(2), names_=2, record=switching(SwitchKind.PROMOTION)),
+        True,
+    ),
+    "traffic is on its way back": (
+        world(legacy(1), active(2, routed_at=EARLIER), names_=1, record=switching(SwitchKind.ROLLBACK)),
+        False,
+    ),
+    "its endpoints have not followed": (world(active(1)), True),
+    "what serves is judged": (world(ARRIVED, record=judged(1, AnalysisPhase.RUNNING)), True),
+    "its analysis waits for somebody": (world(ARRIVED, record=judged(1, AnalysisPhase.INCONCLUSIVE)), True),
+    "its analysis has ended": (world(ARRIVED, record=judged(1, AnalysisPhase.SUCCESSFUL, finished_at=NOW)), False),
+    "another version was judged": (world(ARRIVED, legacy(2), record=judged(2, AnalysisPhase.RUNNING)), False),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_who_is_on_the_move(name: str) -> None:
+    state, moves = MOVING[name]
+    assert is_moving(state) is moves
+    assert looks(state).moving is moves
+
+
+def test_an_app_whose_promotion_is_about_to_be_committed_is_on_the_move_and_in_no_queue() -> None:
+    peer = looks(under(world(ARRIVED, candidate(2), spec=automatic()), TURNS), commits=True)
+    assert (peer.moving, peer.queued) == (True, None)
+
+
+WAITING = world(ARRIVED, candidate(2), spec=automatic())
+MERGED = world(ARRIVED, candidate(2), names_=2)
+PLACE = (LAST, f"{EARLIER.isoformat()} {APP}")
+QUEUED = {
+    "its candidate waits for its turn only": (under(WAITING, TURNS), PLACE),
+    "what somebody merged has its place in main": (under(MERGED, TURNS), (5, str(APP))),
+    "a first deployment waits, too": (under(world(candidate(1)), TURNS), PLACE),
+    "it is its turn": (under(WAITING, TURNS, peers={}), None),
+    "nothing asks for turns": (WAITING, None),
+    "it waits for a window as well": (under(WAITING, TURNS, FREEZE), None),
+    "it waits for a window only": (under(WAITING, FREEZE), None),
+    "it waits for pods as well": (under(world(ARRIVED, rising(2), spec=automatic()), TURNS), None),
+    "nothing is next": (under(world(ARRIVED), TURNS), None),
+    "it goes back": (under(world(legacy(1), active(2, routed_at=EARLIER), names_=1), TURNS), None),
+}
+
+
+@pytest.mark.parametrize("name", QUEUED)
+def test_who_waits_for_nothing_but_its_turn(name: str) -> None:
+    state, place = QUEUED[name]
+    assert looks(state).queued == place
+
+
+def test_what_is_healthy_only_later_is_not_healthy_now() -> None:
+    degraded = replace(world(rising(1)), now=NOW + timedelta(hours=2) + SECOND)
+    assert looks(degraded, since=EARLIER).healthy_since is None
