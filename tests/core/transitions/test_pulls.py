@@ -52,6 +52,16 @@ def test_reopening_it_lifts_the_hold_and_the_version_comes_up_again() -> None:
     assert sim.held == {"2"}, "and closing it once more says no once more"
 
 
+def test_a_pull_request_that_offers_something_else_lifts_nothing() -> None:
+    sim = offered()
+    sim.pull_is(PullState.CLOSED)
+    sim.settle()
+    sim.pull_is(PullState.OPEN)
+    sim.pull = replace(sim.pull, offer="v1:other@-#0")
+    sim.settle()
+    assert sim.held == {"2"}
+
+
 def test_a_closing_counts_only_once_main_was_looked_at_since() -> None:
     """Or a version that somebody has just merged by hand, and whose branch is gone, would be held."""
     sim = offered()
