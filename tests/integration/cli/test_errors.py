@@ -137,10 +137,17 @@ def test_a_bug_ends_with_its_own_code_and_a_traceback(
 
 
 def test_every_error_has_an_exit_code() -> None:
+    def blank(kind: type[GitopsBgError]) -> GitopsBgError:
+        """One that nobody filled: what they are made of differs."""
+        error = kind.__new__(kind)
+        if isinstance(error, InvalidInput):
+            error.problems = ()
+        return error
+
     kinds = [GitopsBgError]
     for kind in kinds:
         kinds += kind.__subclasses__()
-    assert {exit_codes.code_of(kind.__new__(kind)) for kind in kinds} <= set(exit_codes.TABLE)
+    assert {exit_codes.code_of(blank(kind)) for kind in kinds} <= set(exit_codes.TABLE)
 
 
 def test_what_others_wrote_cannot_drive_the_terminal() -> None:
