@@ -11,7 +11,7 @@ from gitops_bg.cli import exit_codes, main
 from gitops_bg.cli.options.durations import seconds, spoken
 from gitops_bg.cli.session.user_git import author, repository_url
 from gitops_bg.cli.views.output import clean
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InvalidInput
 from tests.integration.cli.conftest import Cli
 from tests.support.git.remote import GitRemote
 from tests.support.scenario import App, Scenario
