@@ -255,6 +255,39 @@ def test_commits_are_read_only_where_a_rule_asks_for_them(rule: Rule, names_: in
     assert found == asked
 
 
+def test_commits_are_those_of_what_comes_and_not_of_what_serves() -> None:
+    """A promotion waits, and the target names a third version already."""
+    policing = Policing((Policy("p", (Message(trailer="Ticket"),)),))
+    three = world(active(1), candidate(2), candidate(3), names_=2, wants=3)
+    found = commits_asked_about(three.desired, three.record, policing)
+    assert found == (primary(2).changed_by.commit, source(2).commit, source(3).commit)
+    settled = world(active(1))
+    assert commits_asked_about(settled.desired, settled.record, policing) == ()
+
+
+def test_a_version_that_primary_does_not_name_is_not_promoted() -> None:
+    state = world(active(1), candidate(2))
+    version = state.record.version(digest(2))
+    assert version is not None
+    assert not facts_of(state, version).promoted
+
+
+def test_a_rollback_is_what_served_and_was_left_for_being_bad_newest_first() -> None:
+    holds = (
+        replace(HELD, digest=digest(1), cause=Cause.ROLLED_BACK, since=EARLIER),
+        replace(HELD, digest=digest(2), cause=Cause.PODS_FAILED, since=NOW),
+        replace(HELD, digest=digest(3), cause=Cause.CLOSED, since=NOW),
+        replace(HELD, digest=digest(5), cause=Cause.ABORTED, since=NOW),
+    )
+    state = world(legacy(1), legacy(2), legacy(3), active(4), candidate(5), record={"holds": holds})
+    version = state.record.version(digest(5))
+    assert version is not None
+    assert [(each.digest, each.at) for each in facts_of(state, version).rollbacks] == [
+        (digest(2), NOW),
+        (digest(1), EARLIER),
+    ]
+
+
 def test_the_facts_are_those_of_the_version_and_of_what_serves() -> None:
     record = {"holds": (replace(HELD, digest=digest(1)),)}
     state = world(active(1), candidate(2), names_=2, record=record)

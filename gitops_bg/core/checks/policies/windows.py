@@ -43,10 +43,13 @@ def next_open(windows: Windows, at: datetime) -> datetime | None:
 
 
 def next_shut(windows: Windows, at: datetime) -> datetime | None:
-    """When windows that are open at ``at`` may shut next; None where they do not within a year."""
+    """When windows that are open at ``at`` may shut next; None where they do not within a year.
+
+    Of several that allow it the last to end counts: one is enough.
+    """
     starts = (_next_start(each, windows.zone, at) for each in windows.deny)
-    ends = [end for each in windows.allow if (end := _end_of(each, windows.zone, at))]
-    return min((each for each in (*starts, *ends[:1]) if each and each < _NEVER), default=None)
+    last = max((_end_of(each, windows.zone, at) or at for each in windows.allow), default=_NEVER)
+    return min((each for each in (*starts, last) if each and each < _NEVER), default=None)
 
 
 def why_shut(windows: Windows, at: datetime) -> str:

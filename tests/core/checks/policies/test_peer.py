@@ -86,6 +86,7 @@ def test_an_app_whose_promotion_is_about_to_be_committed_is_on_the_move_and_in_n
 
 
 WAITING = world(ARRIVED, candidate(2), spec=automatic())
+PAUSED = automatic(auto_promotion_seconds=7200)
 MERGED = world(ARRIVED, candidate(2), names_=2)
 PLACE = (LAST, f"{EARLIER.isoformat()} {APP}")
 QUEUED = {
@@ -97,6 +98,11 @@ QUEUED = {
     "it waits for a window as well": (under(WAITING, TURNS, FREEZE), None),
     "it waits for a window only": (under(WAITING, FREEZE), None),
     "it waits for pods as well": (under(world(ARRIVED, rising(2), spec=automatic()), TURNS), None),
+    "it waits for its pause as well": (under(world(ARRIVED, candidate(2), spec=PAUSED), TURNS), None),
+    "what somebody merged waits for no pause": (
+        under(world(ARRIVED, candidate(2), names_=2, spec=PAUSED), TURNS),
+        (5, str(APP)),
+    ),
     "nothing is next": (under(world(ARRIVED), TURNS), None),
     "it goes back": (under(world(legacy(1), active(2, routed_at=EARLIER), names_=1), TURNS), None),
 }

@@ -50,6 +50,7 @@ def test_outcomes(rule: Rule, facts: Facts, outcome: Outcome, until: datetime | 
     (found,) = replay([Policy("p", (rule,), override=lets)], [PastPromotion(SATURDAY, "6" * 40, facts)])
     assert (found.outcome, found.until, found.policies) == (outcome, until, (("p", outcome),))
     assert bool(found.reasons) is (outcome is not Outcome.ALLOWED)
+    assert found.untils == ((("p", until),) if until else ())
 
 
 def test_the_gravest_of_several_counts_and_each_is_told() -> None:

@@ -9,7 +9,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gitops_bg.core.checks.policies.windows import ends_at, is_open, next_open, starts_at, why_shut
+from gitops_bg.core.checks.policies.windows import (
+    HORIZON,
+    ends_at,
+    is_open,
+    next_open,
+    next_shut,
+    starts_at,
+    why_shut,
+)
 from gitops_bg.core.model.policies.rules import Repeating, Span, Weekly, Windows
 from gitops_bg.spec.policies.cron import read_cron
 
@@ -167,3 +175,79 @@ def test_one_window_of_several_that_allow_is_enough() -> None:
     """The complaint of others: argo-cd#10425."""
     both = Windows(allow=(Weekly(frozenset([MON]), 0, 60), Weekly(frozenset([MON]), 120, 180)))
     assert [is_open(both, utc(f"2026-11-23T0{hour}:30")) for hour in range(4)] == [True, False, True, False]
+
+
+AT = utc("2026-11-20T15:00")  # a Friday
+FRIDAY_AT_TWO = Repeating(read_cron("0 14 * * 5"), timedelta(hours=2))
+
+
+def span(start: datetime, end: datetime | None = None) -> Span:
+    return Span(start.replace(tzinfo=None), end.replace(tzinfo=None) if end else None)
+
+
+@pytest.mark.parametrize(
+    ("windows", "at", "opens"),
+    [
+        (Windows(deny=(FRIDAY_AT_TWO,)), AT, utc("2026-11-20T16:00")),
+        (Windows(deny=(span(AT, AT + HORIZON),)), AT, AT + HORIZON),
+        (Windows(deny=(span(AT, AT + HORIZON + MINUTE),)), AT, None),
+        (Windows(allow=(span(AT + MINUTE),)), AT, AT + MINUTE),
+        (Windows(allow=(span(AT + MINUTE, AT + 2 * MINUTE),)), AT, AT + MINUTE),
+        (
+            Windows(allow=(Repeating(read_cron("0 14 20 11 *"), MINUTE),)),
+            utc("2027-11-20T15:00"),
+            utc("2028-11-20T14:00"),
+        ),
+        (Windows(deny=(Weekly(frozenset([FRI]), 14 * 60, 14 * 60),)), AT, utc("2026-11-21T14:00")),
+    ],
+    ids=[
+        "the end of a window by cron",
+        "a year ahead is looked",
+        "and no further",
+        "a window that never ends begins",
+        "a window begins",
+        "a date of each year, the next of which is a leap year",
+        "from one time to the same is a day",
+    ],
+)
+def test_the_next_opening(windows: Windows, at: datetime, opens: datetime | None) -> None:
+    assert next_open(windows, at) == opens
+
+
+def test_an_hour_that_the_clocks_jump_over_is_no_window() -> None:
+    windows = Windows(allow=(Weekly(frozenset([SUN]), 120, 180),), zone=ZoneInfo("Europe/Berlin"))
+    assert next_open(windows, utc("2026-03-28T12:00")) == utc("2026-04-05T00:00")
+
+
+@pytest.mark.parametrize(
+    ("windows", "shuts"),
+    [
+        (Windows(deny=(span(AT + 2 * MINUTE), span(AT + MINUTE))), AT + MINUTE),
+        (Windows(allow=(span(AT, AT + MINUTE), span(AT, AT + 2 * MINUTE))), AT + 2 * MINUTE),
+        (Windows(allow=(span(AT, AT + 2 * MINUTE), span(AT, AT + MINUTE))), AT + 2 * MINUTE),
+        (Windows(allow=(span(AT, AT + 2 * MINUTE),), deny=(span(AT + MINUTE),)), AT + MINUTE),
+        (Windows(allow=(span(AT), span(AT - MINUTE, AT))), None),
+        (Windows(allow=(FRIDAY_AT_TWO,)), utc("2026-11-20T16:00")),
+        (Windows(), None),
+    ],
+    ids=[
+        "the first that denies",
+        "the last of those that allow",
+        "whichever is written first",
+        "what denies within what allows",
+        "without an end",
+        "by cron",
+        "without windows",
+    ],
+)
+def test_the_next_shutting(windows: Windows, shuts: datetime | None) -> None:
+    assert is_open(windows, AT)
+    assert next_shut(windows, AT) == shuts
+
+
+@pytest.mark.parametrize("minute", range(60))
+def test_every_time_that_the_clocks_jump_over_is_the_jump(minute: int) -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    for second in range(0, 60, 7):
+        wall = datetime(2026, 3, 29, 2, minute, second)
+        assert starts_at(wall, berlin) == ends_at(wall, berlin) == utc("2026-03-29T01:00")
