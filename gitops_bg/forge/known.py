@@ -80,7 +80,7 @@ class Known:
         """They were asked for, and there are none that count."""
         self.asked |= set(branches)
 
-    def wished(self, branch: str, before: str, now: str) -> None:
+    def offer_changed(self, branch: str, before: str, now: str) -> None:
         """The agent offers something else on a branch, or nothing: what it offered before, it took back itself."""
         pull = self.open.get(branch) or (self.ended[branch].pull if branch in self.ended else None)
         if before and before != now and pull is not None:

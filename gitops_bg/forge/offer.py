@@ -66,7 +66,7 @@ class PullSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredPull:
     """What one app wants of the forge, from its last finished look. Never said of an app that was not looked at."""
 
     offer: Offer | None = None

@@ -1,7 +1,7 @@
 """What is to be written to the forge, as the difference between what should be and what is known to be. Pure.
 
-Made anew before each write: the newest wish counts, whatever was wished before. Create comes before status before body
-before close before comment before merge; within each the oldest first (forges.md §2).
+Made anew before each write: what looks at apps want now counts, whatever they wanted before. Create comes before status
+before body before close before comment before merge; within each the oldest first (forges.md §2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import Marker, marker_in
-from gitops_bg.forge.offer import Offer, PullSettings, Wish
+from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, PullState
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
@@ -76,14 +76,19 @@ class Plan:
 
 
 def plan(
-    wishes: Mapping[AppKey, Wish], known: Known, settings: PullSettings, limits: Limits, render: Render, now: datetime
+    all_desired: Mapping[AppKey, DesiredPull],
+    known: Known,
+    settings: PullSettings,
+    limits: Limits,
+    render: Render,
+    now: datetime,
 ) -> Plan:
     """What is to be done now. Nothing before the open ones were listed once."""
     if not known.listed_once:
         return Plan()
     planner = _Planner(known, limits, render, now)
-    for app, wish in wishes.items():
-        planner.look_at(app, wish)
+    for app, desired in all_desired.items():
+        planner.look_at(app, desired)
     planner.steps += planner.creations(settings.max_open)
     steps = sorted(planner.steps, key=lambda step: (step.kind, step.since, step.app))
     return Plan(tuple(steps), planner.missing, planner.queued)
@@ -102,18 +107,18 @@ class _Planner:
         self.missing: dict[str, datetime] = {}
         self.queued: dict[AppKey, int] = {}
 
-    def look_at(self, app: AppKey, wish: Wish) -> None:
-        """What one app's wish asks for."""
-        if wish.declined or not wish.settled:
+    def look_at(self, app: AppKey, desired: DesiredPull) -> None:
+        """What one app asks for."""
+        if desired.declined or not desired.settled:
             return
-        if wish.offer is None:
+        if desired.offer is None:
             self.steps += self._farewell(app)
-        elif wish.offer.branch in self._known.open:
-            self.steps += self._differences(app, wish.offer, self._known.open[wish.offer.branch])
-        elif wish.offer.branch not in self._known.asked:
-            self.missing[wish.offer.branch] = wish.offer.since
-        elif self._may_open(wish, wish.offer):
-            self._new.append((wish.offer.since, app, wish.offer))
+        elif desired.offer.branch in self._known.open:
+            self.steps += self._differences(app, desired.offer, self._known.open[desired.offer.branch])
+        elif desired.offer.branch not in self._known.asked:
+            self.missing[desired.offer.branch] = desired.offer.since
+        elif self._may_open(desired, desired.offer):
+            self._new.append((desired.offer.since, app, desired.offer))
 
     def creations(self, most: int) -> Iterator[Step]:
         """The oldest, as many as there is room for; the others have a place in the queue."""
@@ -125,13 +130,13 @@ class _Planner:
             else:
                 self.queued[app] = place - room + 1
 
-    def _may_open(self, wish: Wish, offer: Offer) -> bool:
+    def _may_open(self, desired: DesiredPull, offer: Offer) -> bool:
         """Not what somebody closed. Nor what was merged, before main was looked at: Git says what came of that."""
         ended = self._known.ended.get(offer.branch)
         if ended is None or ended.offer != offer.id:
             return True
         if ended.pull.state is PullState.MERGED:
-            return ended.seen_at.is_over(wish.looks)
+            return ended.seen_at.is_over(desired.looks)
         return not self._known.is_no(offer.branch, offer.id)
 
     def _differences(self, app: AppKey, offer: Offer, pull: Pull) -> Iterator[Step]:

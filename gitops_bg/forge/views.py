@@ -9,7 +9,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.forge.known import Known
 from gitops_bg.forge.marker import marker_in
-from gitops_bg.forge.offer import Wish
+from gitops_bg.forge.offer import DesiredPull
 from gitops_bg.forge.port import PullState
 
 NOTHING = PullView()
@@ -18,21 +18,25 @@ _ROUNDED = (1000, 500, 200, 100, 50, 20, 10)
 
 
 def views(
-    wishes: Mapping[AppKey, Wish], known: Known, queued: Mapping[AppKey, int], troubles: Mapping[str, str], most: int
+    all_desired: Mapping[AppKey, DesiredPull],
+    known: Known,
+    queued: Mapping[AppKey, int],
+    troubles: Mapping[str, str],
+    most: int,
 ) -> Iterator[tuple[AppKey, PullView]]:
     """Of each app of which something is known; who is not named knows what it knew. ``troubles``: by branch."""
-    for app, wish in wishes.items():
+    for app, desired in all_desired.items():
         branch = promotion_branch(app)
-        trouble = troubles.get(branch, troubles.get("", "")) if wish.offer else ""
-        if known.listed_once and _is_asked(known, branch, wish):
+        trouble = troubles.get(branch, troubles.get("", "")) if desired.offer else ""
+        if known.listed_once and _is_asked(known, branch, desired):
             place = place_said(queued[app], most) if app in queued else ""
             yield app, PullView(_pull(known, branch), place, trouble)
         elif trouble:
             yield app, PullView(None, "", trouble)
 
 
-def _is_asked(known: Known, branch: str, wish: Wish) -> bool:
-    return branch in known.asked or (wish.offer is None and not wish.declined)
+def _is_asked(known: Known, branch: str, desired: DesiredPull) -> bool:
+    return branch in known.asked or (desired.offer is None and not desired.declined)
 
 
 def _pull(known: Known, branch: str) -> PullRequest | None:

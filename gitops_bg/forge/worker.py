@@ -20,7 +20,7 @@ from gitops_bg.forge.budget import Budget
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, NoRight, NotAccepted, RateLimited
 from gitops_bg.forge.errors import NotFound as NotThere
 from gitops_bg.forge.known import Ended, Known, by_branch
-from gitops_bg.forge.offer import PullSettings, Wish
+from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.plan import Kind, Plan, Step, plan, renderer
 from gitops_bg.forge.port import Forge, Pull, PullState
 from gitops_bg.forge.views import NOTHING, views
@@ -68,7 +68,7 @@ class Surroundings:
 
 
 class PullRequests:
-    """All pull requests of one repository on one forge. ``wish`` may be called from any thread, ``turn`` from one."""
+    """All pull requests of one repository on one forge. Any thread may call ``set_desired``, one thread ``turn``."""
 
     def __init__(
         self, forge: Forge, settings: PullSettings, around: Surroundings, counts: Counting, interval: float = 30.0
@@ -79,8 +79,8 @@ class PullRequests:
         self._counts = counts
         self._interval = timedelta(seconds=interval)
         self._lock = threading.Lock()
-        self._news: dict[AppKey, Wish | None] = {}
-        self._wishes: dict[AppKey, Wish] = {}
+        self._news: dict[AppKey, DesiredPull | None] = {}
+        self._all_desired: dict[AppKey, DesiredPull] = {}
         self._known = Known(around.cluster)
         self._budget = Budget()
         self._failures = _Failures()
@@ -90,15 +90,15 @@ class PullRequests:
         self._told: dict[AppKey, PullView] = {}
         self._waiting: dict[tuple[Kind, str], datetime] = {}
 
-    def wish(self, app: AppKey, wish: Wish | None) -> bool:
+    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> bool:
         """What the newest look at an app wants, in place of what an older one wanted; None: the app is gone.
 
         Returns whether that is news.
         """
         with self._lock:
-            if self._news.get(app, self._wishes.get(app)) == wish:
+            if self._news.get(app, self._all_desired.get(app)) == desired:
                 return False
-            self._news[app] = wish
+            self._news[app] = desired
             return True
 
     def look_soon(self) -> None:
@@ -106,16 +106,16 @@ class PullRequests:
         self._list_at = None
 
     def stand_by(self) -> None:
-        """Another agent leads: forget what was wished and known."""
+        """Another agent leads: forget what was desired and known."""
         with self._lock:
-            self._news, self._wishes = {}, {}
+            self._news, self._all_desired = {}, {}
         self._known.forget()
         self._list_at, self._made = None, Plan()
 
     def take_over(self, before: "PullRequests") -> None:
-        """Go on with what apps wished of another forge, or with other settings."""
+        """Go on with what apps wanted of another forge, or with other settings."""
         with before._lock:
-            self._news = {**before._wishes, **before._news}
+            self._news = {**before._all_desired, **before._news}
 
     @property
     def view(self) -> Mapping[AppKey, PullView]:
@@ -132,13 +132,13 @@ class PullRequests:
         waits = max(filter(None, (self._budget.told_to_wait(now), self._failures.until("", now))), default=None)
         if waits is not None:
             if news:
-                self._publish(self._wishes)
+                self._publish(self._all_desired)
             return waits
         try:
             return self._turn(now)
         except GitopsBgError as error:
             self._note(error, "", now)
-            self._publish(self._wishes)
+            self._publish(self._all_desired)
             return now
 
     def _turn(self, now: datetime) -> datetime:
@@ -161,31 +161,31 @@ class PullRequests:
         """Whether there were any."""
         with self._lock:
             news, self._news = self._news, {}
-        for app, wish in news.items():
-            before, now = self._wishes.get(app, Wish()), wish or Wish()
+        for app, desired in news.items():
+            before, now = self._all_desired.get(app, DesiredPull()), desired or DesiredPull()
             if now.settled and not now.declined:
                 was = before.offer.id if before.offer else ""
-                self._known.wished(promotion_branch(app), was, now.offer.id if now.offer else "")
+                self._known.offer_changed(promotion_branch(app), was, now.offer.id if now.offer else "")
             elif not now.settled:
                 now = replace(now, offer=before.offer)  # Still the last one that was offered.
             if before.offer and now.settled and now.offer is None:
                 self._list_at = None  # It may have been merged: that is looked at before anything is written there.
-            self._wishes[app] = self._sound(app, now)
+            self._all_desired[app] = self._sound(app, now)
         if news:
             self._made = Plan()
         return bool(news)
 
-    def _sound(self, app: AppKey, wish: Wish) -> Wish:
-        """A wish whose text can be made; a bug strikes this app alone, and its pull request stays as it is."""
-        if wish.offer is None:
-            return wish
+    def _sound(self, app: AppKey, desired: DesiredPull) -> DesiredPull:
+        """What is desired, where its text can be made; a bug leaves the pull request of this app as it is."""
+        if desired.offer is None:
+            return desired
         try:
             with guarded(f"the text of the pull request of {app}"):
-                self._render(app, wish.offer)
+                self._render(app, desired.offer)
         except InternalError:
             LOGGER.exception("the pull request of %s stays as it is", app)
-            return replace(wish, settled=False)
-        return wish
+            return replace(desired, settled=False)
+        return desired
 
     def _plan(self, now: datetime) -> None:
         """Anew with each list and all news; what is carried out in between takes nothing away from the rest of it."""
@@ -194,10 +194,10 @@ class PullRequests:
             self._look_up(self._made.missing)
             self._made = self._difference(now)
         self._count(now)
-        self._publish(self._wishes)
+        self._publish(self._all_desired)
 
     def _difference(self, now: datetime) -> Plan:
-        return plan(self._wishes, self._known, self._settings, self._forge.limits, self._render, now)
+        return plan(self._all_desired, self._known, self._settings, self._forge.limits, self._render, now)
 
     def _next(self, now: datetime) -> tuple[datetime | None, Step | None]:
         """The first step that may be carried out now, else when the first may be."""
@@ -222,8 +222,8 @@ class PullRequests:
         for gone in self._known.listed(pulls).values():
             self._found(self._ask("pull", self._forge.pull, gone.number))
         self._made = Plan()
-        self._known.forget_statuses({wish.offer.head for wish in self._wishes.values() if wish.offer})
-        busy = self._known.open or any(wish.offer or wish.declined for wish in self._wishes.values())
+        self._known.forget_statuses({desired.offer.head for desired in self._all_desired.values() if desired.offer})
+        busy = self._known.open or any(desired.offer or desired.declined for desired in self._all_desired.values())
         self._list_at = now + (self._interval if busy else max(IDLE, self._interval))
         self._counts.pulls_open(len(self._known.open))
 
@@ -237,7 +237,7 @@ class PullRequests:
         self._known.none_ended(missing)
 
     def _found(self, pull: Pull) -> None:
-        app = next((app for app in self._wishes if promotion_branch(app) == pull.branch), None)
+        app = next((app for app in self._all_desired if promotion_branch(app) == pull.branch), None)
         self._known.found(pull, self._around.seen_now(app) if app else Awaited())
 
     # --- writing ----------------------------------------------------------------------------------------------------
@@ -329,8 +329,8 @@ class PullRequests:
 
     def _publish(self, apps: Iterable[AppKey]) -> None:
         """Tell what is news about these apps."""
-        troubles, wishes = self._failures.troubles(), {app: self._wishes[app] for app in apps}
-        now = dict(views(wishes, self._known, self._made.queued, troubles, self._settings.max_open))
+        troubles, all_desired = self._failures.troubles(), {app: self._all_desired[app] for app in apps}
+        now = dict(views(all_desired, self._known, self._made.queued, troubles, self._settings.max_open))
         news = {app: view for app, view in now.items() if self._told.get(app, NOTHING) != view}
         self._told.update(now)
         if news:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 from gitops_bg.forge.budget import CREATING_PER_HOUR, PER_MINUTE
-from gitops_bg.forge.offer import PullSettings, Wish
+from gitops_bg.forge.offer import DesiredPull, PullSettings
 from tests.bench.rows import Row
 from tests.forge.fake import Scene
 from tests.forge.offers import NOW, offer
@@ -22,7 +22,7 @@ def measure_pull_requests(apps: int) -> Iterator[Row]:
     scene = Scene(settings=PullSettings(max_open=apps))
     for place in range(apps):
         made = offer(5, f"web{place}", since=NOW + timedelta(seconds=place), head=f"{place:040x}")
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     begun = time.process_time()
     while len(scene.forge.writes()) < 2 * apps and scene.forge.now - NOW < _MOST:
         scene.run(600)

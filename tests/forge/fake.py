@@ -154,7 +154,7 @@ class Scene:
             self.forge.now = min(until, max(due, self.forge.now + timedelta(milliseconds=1)))
 
     def restart(self) -> None:
-        wishes = dict(self.worker._wishes)
+        all_desired = dict(self.worker._all_desired)
         self.worker = self.started()
-        for app, wish in wishes.items():
-            self.worker.wish(app, wish)
+        for app, desired in all_desired.items():
+            self.worker.set_desired(app, desired)

@@ -12,7 +12,7 @@ from gitops_bg.core.model.pulls import PullState as State
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.forge.errors import ForgeDown, MergeRefused, NoRight, NotAccepted, RateLimited, TokenRefused
 from gitops_bg.forge.marker import marker_in
-from gitops_bg.forge.offer import Offer, PullSettings, Wish
+from gitops_bg.forge.offer import DesiredPull, Offer, PullSettings
 from gitops_bg.forge.port import CheckState, PullState
 from tests.forge.fake import Scene
 from tests.forge.offers import APPROVAL, AVAILABLE, NOW, offer, side, template
@@ -24,7 +24,7 @@ SHUT = GateResult(GateKind.PAUSE, False, "soak")
 def begun(made: Offer | None = None, **changes) -> Scene:
     """A scene in which the offer's pull request is open, with its status."""
     scene = Scene(**changes)
-    scene.worker.wish(WEB, Wish(made or offer()))
+    scene.worker.set_desired(WEB, DesiredPull(made or offer()))
     scene.run()
     return scene
 
@@ -58,16 +58,16 @@ def test_what_was_written_is_not_written_again_by_a_new_process() -> None:
 def test_a_newer_version_edits_the_same_pull_request() -> None:
     scene = begun()
     scene.run()
-    scene.worker.wish(WEB, Wish(offer(6)))
+    scene.worker.set_desired(WEB, DesiredPull(offer(6)))
     scene.run()
     assert [(each.number, each.title) for each in scene.forge.opened] == [(1, "shop/web: 1.5.0 → 1.6.0 [prod-eu]")]
     assert scene.forge.writes() == ["open", "report", "report", "edit"]
 
 
-def test_the_newest_wish_overwrites_and_a_body_is_edited_once_in_thirty_seconds() -> None:
+def test_the_newest_look_overwrites_and_a_body_is_edited_once_in_thirty_seconds() -> None:
     scene = begun(offer(gates=(SHUT,)))
     for second in range(60):
-        scene.worker.wish(WEB, Wish(offer(gates=(replace(SHUT, reason=f"soak {second}"),))))
+        scene.worker.set_desired(WEB, DesiredPull(offer(gates=(replace(SHUT, reason=f"soak {second}"),))))
         scene.run(1)
     edits = [moment for moment, call in scene.forge.calls if call == "edit"]
     assert len(edits) <= 3
@@ -78,9 +78,9 @@ def test_the_newest_wish_overwrites_and_a_body_is_edited_once_in_thirty_seconds(
 
 def test_a_status_is_written_when_state_or_description_changes_and_for_each_head() -> None:
     scene = begun(offer(gates=(SHUT,)))
-    scene.worker.wish(WEB, Wish(offer(gates=(AVAILABLE, APPROVAL))))
+    scene.worker.set_desired(WEB, DesiredPull(offer(gates=(AVAILABLE, APPROVAL))))
     scene.run()
-    scene.worker.wish(WEB, Wish(offer(gates=(AVAILABLE, APPROVAL), head="e" * 40)))
+    scene.worker.set_desired(WEB, DesiredPull(offer(gates=(AVAILABLE, APPROVAL), head="e" * 40)))
     scene.run()
     said = {commit: [each.state for each in all_] for (commit, _), all_ in scene.forge.statuses.items()}
     assert said == {offer().head: [CheckState.PENDING, CheckState.SUCCESS], "e" * 40: [CheckState.SUCCESS]}
@@ -95,13 +95,13 @@ def test_nothing_is_concluded_of_an_app_that_nobody_has_looked_at() -> None:
 
 def test_what_is_not_wanted_any_more_says_so_and_is_closed_and_that_is_no_no() -> None:
     scene = begun()
-    scene.worker.wish(WEB, Wish())
+    scene.worker.set_desired(WEB, DesiredPull())
     scene.run()
     assert scene.forge.opened == []
     assert scene.forge.writes() == ["open", "report", "edit", "close"]
     assert marker_in(scene.forge.pulls[1].body).offer == ""
     assert view(scene) is None
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2], "the same offer again gets a new one"
 
@@ -110,19 +110,19 @@ def test_what_is_not_wanted_any_more_says_so_and_is_closed_and_that_is_no_no() -
 def test_a_forge_that_closes_with_the_branch_says_no_to_nothing(restarts) -> None:
     scene = begun()
     scene.forge.closes(1)
-    scene.worker.wish(WEB, Wish())
+    scene.worker.set_desired(WEB, DesiredPull())
     scene.run()
     assert marker_in(scene.forge.pulls[1].body).offer == ""
     if restarts:
         scene.restart()
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2]
 
 
 def test_while_the_branch_is_about_to_be_pushed_or_deleted_nothing_is_concluded() -> None:
     scene = begun()
-    scene.worker.wish(WEB, Wish(None, settled=False))
+    scene.worker.set_desired(WEB, DesiredPull(None, settled=False))
     scene.run()
     assert len(scene.forge.opened) == 1
 
@@ -135,7 +135,7 @@ def test_a_closed_one_is_told_with_who_closed_it_and_none_is_opened_in_its_place
         scene.restart()
     scene.run(600)
     assert (view(scene).state, view(scene).closed_by, view(scene).offer) == (State.CLOSED, "ada", offer().id)
-    scene.worker.wish(WEB, Wish(declined=True))
+    scene.worker.set_desired(WEB, DesiredPull(declined=True))
     scene.run(600)
     assert scene.forge.writes() == ["open", "report"]
     assert view(scene).state is State.CLOSED, "the pull request of what is on hold for it stays as it is"
@@ -145,12 +145,12 @@ def test_a_reopened_one_is_told() -> None:
     scene = begun()
     scene.forge.closes(1)
     scene.run()
-    scene.worker.wish(WEB, Wish(declined=True))
+    scene.worker.set_desired(WEB, DesiredPull(declined=True))
     scene.run()
     scene.forge.reopens(1)
     scene.run()
     assert (view(scene).state, view(scene).offer) == (State.OPEN, offer().id)
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [1]
 
@@ -159,7 +159,7 @@ def test_a_retry_of_what_was_closed_gets_a_new_one() -> None:
     scene = begun()
     scene.forge.closes(1)
     scene.run()
-    scene.worker.wish(WEB, Wish(offer(id=offer().id.replace("#0", "#1"))))
+    scene.worker.set_desired(WEB, DesiredPull(offer(id=offer().id.replace("#0", "#1"))))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2]
 
@@ -189,7 +189,7 @@ def test_after_a_merge_git_is_waited_for() -> None:
     assert scene.forge.writes() == ["open", "report"], "nobody opens one for what was just merged"
     assert view(scene) is None
     later = Looks("process", 1, 1)
-    scene.worker.wish(WEB, Wish(offer(), looks=later))
+    scene.worker.set_desired(WEB, DesiredPull(offer(), looks=later))
     scene.run()
     assert [each.number for each in scene.forge.opened] == [2], "main was looked at since, and it is still offered"
 
@@ -209,19 +209,19 @@ def test_one_without_our_text_is_taken_over() -> None:
 def test_two_clusters_with_one_branch_do_not_fight() -> None:
     eu = begun()
     us = Scene(eu.forge, cluster="prod-us")
-    us.worker.wish(WEB, Wish(offer(cluster="prod-us")))
+    us.worker.set_desired(WEB, DesiredPull(offer(cluster="prod-us")))
     for _ in range(20):
         us.run(30)
         eu.run(30)
     assert eu.forge.writes() == ["open", "report", "report"], "one text, and a status of each"
     assert {context for _, context in eu.forge.statuses} == {"gitops-bg/prod-eu", "gitops-bg/prod-us"}
     for scene, cluster in ((eu, "prod-eu"), (us, "prod-us")):
-        scene.worker.wish(WEB, Wish(offer(6, cluster=cluster)))
+        scene.worker.set_desired(WEB, DesiredPull(offer(6, cluster=cluster)))
     for _ in range(20):
         us.run(30)
         eu.run(30)
     assert eu.forge.writes().count("edit") == 1, "who is first takes the text over"
-    us.worker.wish(WEB, Wish(settled=False))
+    us.worker.set_desired(WEB, DesiredPull(settled=False))
     us.run()
     assert len(eu.forge.opened) == 1, "the branch is there: the other cluster still offers it"
 
@@ -229,7 +229,7 @@ def test_two_clusters_with_one_branch_do_not_fight() -> None:
 def test_a_closing_is_understood_by_every_cluster() -> None:
     eu = begun()
     us = Scene(eu.forge, cluster="prod-us")
-    us.worker.wish(WEB, Wish(offer(cluster="prod-us")))
+    us.worker.set_desired(WEB, DesiredPull(offer(cluster="prod-us")))
     us.run()
     eu.forge.closes(1)
     eu.run()
@@ -249,7 +249,7 @@ def test_above_the_most_that_may_be_open_the_oldest_go_first_and_the_others_know
     scene = Scene(settings=PullSettings(max_open=3))
     offers = many(30)
     for made in reversed(offers):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run()
     assert [each.title.partition(":")[0] for each in scene.forge.opened] == ["shop/web0", "shop/web1", "shop/web2"]
     assert scene.told[AppKey("shop", "web3")].queued.startswith(
@@ -257,7 +257,7 @@ def test_above_the_most_that_may_be_open_the_oldest_go_first_and_the_others_know
     )
     assert scene.told[AppKey("shop", "web29")].queued.startswith("more than 20 are before it")
     before = scene.news
-    scene.worker.wish(offers[0].app, Wish())
+    scene.worker.set_desired(offers[0].app, DesiredPull())
     scene.run()
     assert len(scene.forge.opened) == 3
     assert scene.news - before < 12, "not everybody hears of every step of the queue"
@@ -267,7 +267,7 @@ def test_a_thousand_apps_in_one_commit_stay_within_the_budget() -> None:
     """60 writes a minute, one a second, 500 creating ones an hour; and all of it is done in the end."""
     scene = Scene(settings=PullSettings(max_open=1000), interval=120)
     for made in many(1000):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(5 * 3600)
     moments = [moment for moment, call in scene.forge.calls if call in ("open", "report")]
     assert len(moments) == 2000
@@ -284,10 +284,10 @@ def test_a_thousand_apps_in_one_commit_stay_within_the_budget() -> None:
 def test_creating_comes_before_all_else_and_edits_go_on_where_nothing_may_be_made() -> None:
     scene = Scene(settings=PullSettings(max_open=1000))
     for made in many(600):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(700)
     assert scene.forge.writes() == ["open"] * 500
-    scene.worker.wish(AppKey("shop", "web0"), Wish(replace(many(1)[0], gates=(SHUT,))))
+    scene.worker.set_desired(AppKey("shop", "web0"), DesiredPull(replace(many(1)[0], gates=(SHUT,))))
     scene.run(10)
     assert scene.forge.writes()[-1] == "edit", "the hour's limit is on what is new"
 
@@ -295,7 +295,7 @@ def test_creating_comes_before_all_else_and_edits_go_on_where_nothing_may_be_mad
 def test_labels_and_reviewers_are_paid_for() -> None:
     scene = Scene(settings=PullSettings(labels=("promotion",), reviewers=("ada",), max_open=1000))
     for made in many(100):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(60)
     assert scene.forge.writes().count("open") <= 20, "three requests each, of 60 a minute"
 
@@ -308,7 +308,7 @@ DOWN = ForgeDown("https://forge.example.com did not answer in time")
 def test_a_forge_that_is_down_is_asked_later_and_later_and_told_of_once_it_lasts() -> None:
     scene = Scene()
     scene.forge.fails = lambda call: DOWN
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run(3600)
     assert len(scene.forge.calls) < 15
     assert scene.told[WEB].trouble == str(DOWN)
@@ -330,7 +330,7 @@ def test_one_blip_is_told_to_nobody() -> None:
 def test_a_token_that_is_refused_is_told_at_once_with_what_to_do() -> None:
     scene = Scene()
     scene.forge.fails = lambda call: TokenRefused("https://forge.example.com")
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run(10)
     assert "Put a valid one into the token file" in scene.told[WEB].trouble
     assert len(scene.forge.calls) == 1
@@ -342,7 +342,7 @@ def test_the_forge_s_own_limit_holds_for_all_requests() -> None:
     limited = [RateLimited("https://forge.example.com", until, 1200.0)]
     scene.forge.fails = lambda call: limited.pop() if limited else None
     before = len(scene.forge.calls)
-    scene.worker.wish(WEB, Wish(offer(6)))
+    scene.worker.set_desired(WEB, DesiredPull(offer(6)))
     scene.run(1199)
     assert len(scene.forge.calls) == before + 1
     scene.run(60)
@@ -358,7 +358,7 @@ def test_what_one_app_cannot_have_is_told_to_it_and_stops_no_other() -> None:
         error if call == "open" and not scene.forge.opened and len(scene.forge.writes()) < 2 else None
     )
     for made in (bad, good):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(30)
     assert [each.branch for each in scene.forge.opened] == [good.branch]
     assert "no commits between" in scene.told[bad.app].trouble
@@ -372,7 +372,7 @@ def test_a_token_without_the_right_to_write_statuses_still_opens_pull_requests()
     error = NoRight("https://forge.example.com", "write a commit status")
     scene.forge.fails = lambda call: error if call == "report" else None
     for made in many(3):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(50)
     assert len(scene.forge.opened) == 3
     assert scene.forge.writes().count("report") == 1, "it is not tried for each of them"
@@ -388,7 +388,7 @@ def test_a_create_whose_answer_is_lost_is_looked_for_before_another() -> None:
         raise DOWN
 
     scene.forge.open = lost
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run(1)
     scene.forge.open = opens
     scene.run(60)
@@ -400,7 +400,7 @@ def test_a_text_that_cannot_be_made_strikes_one_app(caplog: pytest.LogCaptureFix
     scene = Scene()
     bad, good = many(2)
     for made in (replace(bad, to=replace(bad.to, template='["no", "template"')), good):
-        scene.worker.wish(made.app, Wish(made))
+        scene.worker.set_desired(made.app, DesiredPull(made))
     scene.run(60)
     assert [each.branch for each in scene.forge.opened] == [good.branch]
     assert "a bug of the agent" in caplog.text
@@ -408,7 +408,7 @@ def test_a_text_that_cannot_be_made_strikes_one_app(caplog: pytest.LogCaptureFix
 
 def test_who_does_not_lead_writes_and_reads_nothing() -> None:
     scene = Scene(leads=False)
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run(300)
     assert scene.forge.calls == []
     scene.leads = True
@@ -422,7 +422,7 @@ def test_who_does_not_lead_writes_and_reads_nothing() -> None:
 
 def test_with_nothing_offered_and_nothing_open_the_forge_is_hardly_asked() -> None:
     scene = Scene()
-    scene.worker.wish(WEB, Wish())
+    scene.worker.set_desired(WEB, DesiredPull())
     scene.run(3600)
     assert [call for _, call in scene.forge.calls] == ["open_pulls"] * 6
     scene.worker.look_soon()
@@ -462,7 +462,7 @@ def test_a_merge_that_the_forge_refuses_is_told_in_its_words_and_tried_again() -
     scene = Scene()
     error = MergeRefused("https://forge.example.com", 1, "not enough approvals")
     scene.forge.fails = lambda call: error if call == "merge" else None
-    scene.worker.wish(WEB, Wish(green()))
+    scene.worker.set_desired(WEB, DesiredPull(green()))
     scene.run(20)
     assert "not enough approvals" in scene.told[WEB].trouble
     scene.forge.fails = lambda call: None
@@ -473,7 +473,7 @@ def test_a_merge_that_the_forge_refuses_is_told_in_its_words_and_tried_again() -
 
 def test_one_comment_follows_the_status_where_it_is_asked_for() -> None:
     scene = begun(settings=PullSettings(comment=True))
-    scene.worker.wish(WEB, Wish(offer(gates=(SHUT,))))
+    scene.worker.set_desired(WEB, DesiredPull(offer(gates=(SHUT,))))
     scene.run()
     assert scene.forge.comments == {(1, "<!-- gitops-bg: shop/web -->"): "pending: pause: soak"}
     assert scene.forge.writes().count("comment") == 2
@@ -484,9 +484,9 @@ def test_people_are_asked_once_and_again_only_where_the_settings_name_others() -
     scene = Scene(settings=PullSettings(reviewers=("ada",)))
     edits = scene.forge.edit
     scene.forge.edit = lambda pull, draft: (asked.append(draft.reviewers), edits(pull, draft))
-    scene.worker.wish(WEB, Wish(offer()))
+    scene.worker.set_desired(WEB, DesiredPull(offer()))
     scene.run()
-    scene.worker.wish(WEB, Wish(offer(to=side(5, template=template("web:9")))))
+    scene.worker.set_desired(WEB, DesiredPull(offer(to=side(5, template=template("web:9")))))
     scene.run()
     assert asked == [()], "who has reviewed it is not asked again for each edit"
     scene.settings = PullSettings(reviewers=("bob",))

@@ -1,6 +1,6 @@
 """The thread that talks to the forge. Nothing waits for it: Git carries every promotion (decision 32).
 
-It takes wishes from workers, hands them to `forge.worker`, and puts what that sees where gathering finds it. Which
+It takes what workers desire, hands them to `forge.worker`, and puts what that sees where gathering finds it. Which
 forge there is, the settings of the repository say; until they say one, it does nothing at all.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_bg.agent.desired.catalog import Catalog
-from gitops_bg.agent.forge.wishes import awaits_look, wish_of
+from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.agent.runtime.boundaries import log_bug
@@ -20,7 +20,7 @@ from gitops_bg.core.model.decision import Decision
 from gitops_bg.core.model.looks import Awaited, awaited
 from gitops_bg.core.model.pulls import PullView
 from gitops_bg.core.model.version import AppKey
-from gitops_bg.forge.offer import PullSettings, Wish
+from gitops_bg.forge.offer import DesiredPull, PullSettings
 from gitops_bg.forge.port import Forge
 from gitops_bg.forge.worker import PullRequests, Surroundings
 from gitops_bg.spec.app.models import ForgeSettings
@@ -66,12 +66,12 @@ class Wiring:
 
 
 class ForgeThread:
-    """Start it, wish, stop it."""
+    """Start it, tell it what is desired, stop it."""
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         self._changed = threading.Condition()
-        self._wishes: dict[AppKey, Wish] = {}
+        self._all_desired: dict[AppKey, DesiredPull] = {}
         self._due: datetime | None = None
         self._stopping = False
         self._look = self._forgotten = False
@@ -106,25 +106,25 @@ class ForgeThread:
         if awaits_look(facts) and self._wiring.catalog.waits_for_look(facts.app):
             self._wiring.poll_soon()
         world = facts.world(now).with_record(decision.record)
-        wish = wish_of(facts, decision, world, self._wiring.cluster, self._wiring.base)
-        if wish is not None:
-            self.wish(facts.app, wish)
+        desired = desired_pull_of(facts, decision, world, self._wiring.cluster, self._wiring.base)
+        if desired is not None:
+            self.set_desired(facts.app, desired)
 
-    def wish(self, app: AppKey, wish: Wish | None) -> None:
+    def set_desired(self, app: AppKey, desired: DesiredPull | None) -> None:
         """What the newest look at an app wants, in place of what an older one wanted; None: the app is gone."""
         with self._changed:
-            before = self._wishes.get(app)
-            if before == wish:
+            before = self._all_desired.get(app)
+            if before == desired:
                 return
-            self._wishes[app] = wish or Wish()
-            if self._worker is not None and self._worker.wish(app, wish):
+            self._all_desired[app] = desired or DesiredPull()
+            if self._worker is not None and self._worker.set_desired(app, desired):
                 self._due = None
                 self._changed.notify_all()
 
     def stand_by(self) -> None:
-        """This agent no longer leads: forget what was wished."""
+        """This agent no longer leads: forget what was desired."""
         with self._changed:
-            self._wishes = {}
+            self._all_desired = {}
             self._forgotten = True
             self._changed.notify_all()
 
@@ -147,8 +147,8 @@ class ForgeThread:
         if catalog.seen and catalog.reading.settings.forge is None:
             return PullView()
         if self._trouble and self._worker is None:
-            wish = self._wishes.get(app)
-            return PullView(trouble=self._trouble) if wish and wish.offer else None
+            desired = self._all_desired.get(app)
+            return PullView(trouble=self._trouble) if desired and desired.offer else None
         worker = self._worker
         return worker.view.get(app) if worker else None
 
@@ -217,7 +217,7 @@ class ForgeThread:
         if wanted is not None:
             self._connect(wanted, before)
         if self._trouble != before:
-            self._wiring.wake([app for app, wish in self._wishes.items() if wish.offer])
+            self._wiring.wake([app for app, desired in self._all_desired.items() if desired.offer])
 
     def _connect(self, wanted: ForgeSettings, before: str) -> None:
         try:
@@ -238,8 +238,8 @@ class ForgeThread:
         )
         worker = PullRequests(connection.forge, settings, around, self._wiring.metrics, self._wiring.interval)
         with self._changed:
-            for app, wish in self._wishes.items():
-                worker.wish(app, wish)
+            for app, desired in self._all_desired.items():
+                worker.set_desired(app, desired)
             self._connection, self._worker = connection, worker
         LOGGER.info("pull requests are looked after")
 

@@ -35,4 +35,4 @@ class Background:
         """The app is gone."""
         self.measurements.forget(app)
         self.hooks.take(app, ())
-        self.forge.wish(app, None)
+        self.forge.set_desired(app, None)

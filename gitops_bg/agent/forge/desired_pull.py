@@ -14,14 +14,14 @@ from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.names import promotion_branch
 from gitops_bg.core.world import World
-from gitops_bg.forge.offer import Offer, Side, Wish
+from gitops_bg.forge.offer import DesiredPull, Offer, Side
 from gitops_bg.spec.manifests.configuration import find
 from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, configuration_changes
 
 _ON_THE_BRANCH = (OfferPromotion, WithdrawPromotion, CommitPrimary)
 
 
-def wish_of(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> Wish | None:
+def desired_pull_of(facts: Facts, decision: Decision, world: World, cluster: str, base: str) -> DesiredPull | None:
     """None where nothing is to be concluded: nobody knows what main says, or another agent knows more.
 
     ``world`` has the record that was decided; ``base`` is the branch that promotions are merged into.
@@ -30,15 +30,15 @@ def wish_of(facts: Facts, decision: Decision, world: World, cluster: str, base: 
         return None
     branch, looks = facts.observed.git.promotion, facts.desired.looks
     if is_held_by_closing(world, world.target_digest):
-        return Wish(declined=True, looks=looks)
+        return DesiredPull(declined=True, looks=looks)
     if branch is None:
         is_pending = any(isinstance(action, _ON_THE_BRANCH) for action in decision.actions)
-        return Wish(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
+        return DesiredPull(looks=looks, settled=not is_pending and not facts.observed.git.unreachable)
     version = world.record.version(branch.digest)
     is_ours = version is not None and (_is_offered_by_us(world, version) or _superseding(world, version))
     if version is None or not branch.commit or not is_ours:
-        return Wish(looks=looks, settled=False)
-    return Wish(_offer(facts, decision, world, version, cluster, base), looks=looks)
+        return DesiredPull(looks=looks, settled=False)
+    return DesiredPull(_offer(facts, decision, world, version, cluster, base), looks=looks)
 
 
 def awaits_look(facts: Facts) -> bool:

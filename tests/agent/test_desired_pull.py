@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gitops_bg.agent.forge.wishes import awaits_look, wish_of
+from gitops_bg.agent.forge.desired_pull import awaits_look, desired_pull_of
 from gitops_bg.agent.reconcile.facts import Facts
 from gitops_bg.core.model.desired import Missing
 from gitops_bg.core.model.looks import Awaited, Looks
@@ -15,7 +15,7 @@ from gitops_bg.core.model.record import Cause, Hold, Override
 from gitops_bg.core.model.spec import PromoteVia
 from gitops_bg.core.model.version import Stage
 from gitops_bg.core.world import World
-from gitops_bg.forge.offer import Wish
+from gitops_bg.forge.offer import DesiredPull
 from gitops_bg.spec.app.load import AppConfig
 from tests.core.simulation import APP, manual
 from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, pods, rising, version, world
@@ -23,23 +23,25 @@ from tests.core.worlds import EARLIER, NOW, active, candidate, digest, legacy, p
 HEAD = "a" * 40
 
 
-def wished(state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, **git: Any) -> Wish | None:
+def desired_pull(
+    state: World, *, offers: int | None = 2, base: int = 1, commit: str = HEAD, **git: Any
+) -> DesiredPull | None:
     """With the branch offering version ``offers``; None: there is no branch."""
     branch = PromotionBranch(digest(offers), digest(base), commit=commit) if offers else None
     observed = replace(state.observed, git=replace(state.observed.git, promotion=branch, **git))
     config = AppConfig(APP, state.spec, {}, None, None)
     facts = Facts(APP, state.spec, state.desired, observed, state.record, config)
     decision = facts.decide(NOW)
-    return wish_of(facts, decision, facts.world(NOW).with_record(decision.record), "prod", "main")
+    return desired_pull_of(facts, decision, facts.world(NOW).with_record(decision.record), "prod", "main")
 
 
 def hold(cause: Cause) -> dict[str, Any]:
     return {"holds": (Hold(digest(2), "because", EARLIER, cause),)}
 
 
-def test_an_offered_candidate_is_wished_with_all_that_its_text_needs() -> None:
+def test_an_offered_candidate_is_desired_with_all_that_its_text_needs() -> None:
     state = world(active(1), candidate(2))
-    offer = wished(state).offer
+    offer = desired_pull(state).offer
     assert (offer.app, offer.cluster, offer.base, offer.head) == (APP, "prod", "main", HEAD)
     assert offer.id == offer_of(candidate(2), state.spec)
     assert (offer.before.number, offer.to.number) == (1, 2)
@@ -51,7 +53,7 @@ def test_an_offered_candidate_is_wished_with_all_that_its_text_needs() -> None:
 def test_what_is_superseded_keeps_its_pull_request_and_says_not_to_merge_it() -> None:
     superseded, sets = version(2, Stage.CANDIDATE, retiring=True), (pods(1), pods(2), pods(3, available=0))
     state = world(active(1), superseded, rising(3), sets=sets, record={"offered": digest(2)})
-    offer = wished(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
+    offer = desired_pull(state, pull=PullRequest(7, state=PullState.OPEN, seen_at=Awaited())).offer
     assert offer.to.number == 2
     assert offer.refused == f"superseded by v3 ({digest(3)[3:13]}), which this will offer once it is ready"
 
@@ -65,8 +67,8 @@ NOTHING_CONCLUDED = {
 
 
 @pytest.mark.parametrize("state", NOTHING_CONCLUDED.values(), ids=NOTHING_CONCLUDED.keys())
-def test_when_nothing_is_wished(state: World) -> None:
-    assert wished(state) is None
+def test_when_nothing_is_desired(state: World) -> None:
+    assert desired_pull(state) is None
 
 
 UNSETTLED = {
@@ -83,23 +85,23 @@ UNSETTLED = {
 
 @pytest.mark.parametrize(("state", "branch"), UNSETTLED.values(), ids=UNSETTLED.keys())
 def test_when_nothing_is_concluded_of_the_pull_request_that_is_there(state: World, branch: dict[str, Any]) -> None:
-    wish = wished(state, **branch)
-    assert (wish.offer, wish.settled) == (None, False)
+    desired = desired_pull(state, **branch)
+    assert (desired.offer, desired.settled) == (None, False)
 
 
 def test_with_no_branch_and_nothing_to_offer_nothing_is_to_be_open() -> None:
-    assert wished(world(active(1)), offers=None) == Wish()
+    assert desired_pull(world(active(1)), offers=None) == DesiredPull()
 
 
 def test_what_was_closed_keeps_its_pull_request() -> None:
     state = world(active(1), version(2, Stage.CANDIDATE, retiring=True), wants=2, record=hold(Cause.CLOSED))
-    assert wished(state).declined
+    assert desired_pull(state).declined
 
 
 def test_what_was_rolled_back_where_main_says_another_is_offered_as_the_way_back() -> None:
     override = Override(digest(2), digest(1), "5xx", "ada", EARLIER, baseline=digest(2))
     state = world(active(1), legacy(2), wants=2, names_=2, record={"override": override, **hold(Cause.ROLLED_BACK)})
-    offer = wished(state, offers=1, base=2, main_refused="protected").offer
+    offer = desired_pull(state, offers=1, base=2, main_refused="protected").offer
     assert (offer.goes_back, offer.to.number, offer.before.number, offer.gates) == (True, 1, 2, ())
 
 
