@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from gitops_bg.agent.agent import Agent
+from gitops_bg.agent.forge.thread import Connection
 from gitops_bg.agent.observability.metrics import Metrics
 from gitops_bg.cluster.api.lease import LeaseSettings
+from tests.fixtures.repos.texts import policy
+from tests.forge.fake import FakeForge
 from tests.support.analysis import analysed, publish_templates
 from tests.support.cluster.clusters import SandboxCluster
 from tests.support.scenario import Scenario, scenario
@@ -18,6 +21,23 @@ from tests.support.waiting import eventually
 
 DOCS = Path(__file__).parents[4] / "docs" / "status.md"
 _NAME = re.compile(r"`(gitops_bg_[a-z0-9_]+)(?:\{([a-z, _]+)\})?")
+
+
+FORGE = "apiVersion: gitops-bg.dev/v1alpha1\nkind: Settings\nforge: {type: gitea}\n"
+STOP = '- windows: {deny: [{start: "2020-01-01", reason: INC-4711}]}'
+ADA = "{name: ada, emails: [ada@example.com]}"
+FREEZE = {
+    "policies/freeze.yaml": policy("freeze", STOP, more="  override: {by: [ada]}\n"),
+    "policies/people.yaml": f"apiVersion: gitops-bg.dev/v1alpha1\nkind: People\npeople: [{ADA}]\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def forge(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever the settings name is one of plain values."""
+    monkeypatch.setattr(
+        "gitops_bg.agent.agent.connect_with", lambda *_: lambda _: Connection(FakeForge(), lambda: None)
+    )
 
 
 @pytest.fixture
@@ -32,7 +52,13 @@ def test_every_documented_series_gets_a_sample(world: Scenario, own_sandbox: San
     web = world.app()
     analysed(web, "prePromotionAnalysis")
     web.deploy("v1")
-    web.promote("v2")  # a switch, an analysis, commits of every kind
+    world.publish("A forge, and a freeze that Ada may override", {"gitops-bg.yaml": FORGE, **FREEZE})
+    web.push_image("v2")
+    web.wait_offered("v2")
+    world.remote.merge(web.promotion_branch, "Promote v2\n\nBg-Override: freeze\nBg-Reason: INC-4712 needs it")
+    world.wake()
+    web.wait_live("v2")  # a switch, an analysis, commits of every kind
+    world.publish("The freeze is over", dict.fromkeys(FREEZE))
     world.remote.refuse("gitops-bg/promote/*")
     web.push_image("v3")  # a push that fails
     web.wait_condition("OfferWritable", "False")
