@@ -318,10 +318,8 @@ class PullRequests:
             self._budget.wait_until(error.until)
             LOGGER.warning("%s", error)
             return
-        self._list_at, self._made = (
-            None,
-            Plan(),
-        )  # Whether a write came through is unknown: what is there is read before the next one.
+        # Whether a write came through is unknown: what is there is read before the next one.
+        self._list_at, self._made = None, Plan()
         if self._failures.failed(key, error, now):
             LOGGER.warning("the forge: %s", error)
         else:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-from gitops_bg.forge.adapters.issue_forge import IssueForge
+from gitops_bg.forge.adapters.issue_forge import IssueForge, PullDialect, pull_in
 from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words, missing
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused, StillChecking
@@ -32,7 +32,7 @@ class Gitea(IssueForge):
     def pull(self, number: int) -> Pull:
         """See `Forge.pull`. Who closed it stands in the timeline of its issue only."""
         found = self._api.get(f"{self._path}/pulls/{number}", f"look at pull request {number}")
-        return _pull(found, self._closed_by(number) if _state(found) is PullState.CLOSED else None)
+        return pull_in(found, _DIALECT, self._closed_by(number) if _state(found) is PullState.CLOSED else None)
 
     def _closed_by(self, number: int) -> User | None:
         doing = f"see who closed pull request {number}"
@@ -87,7 +87,7 @@ class Gitea(IssueForge):
     def merged(self, commit: str) -> Pull | None:
         """See `Forge.merged`."""
         found = self._api.find(f"{self._path}/commits/{commit}/pull", f"find the pull request of commit {commit[:10]}")
-        return _pull(found) if found is not None and _state(found) is PullState.MERGED else None
+        return pull_in(found, _DIALECT) if found is not None and _state(found) is PullState.MERGED else None
 
     def merge(self, pull: Pull, head: str) -> None:
         """See `Forge.merge`."""
@@ -126,7 +126,7 @@ class Gitea(IssueForge):
         return check_status(found, "status", "context")
 
     def _read(self, found: Shape) -> Pull:
-        return _pull(found)
+        return pull_in(found, _DIALECT)
 
 
 def _verdict(review: Shape) -> Verdict | None:
@@ -146,31 +146,16 @@ def _user(found: Shape) -> User:
     return User(str(found["id"].number()), found["login"].text()) if found and found["id"].number() > 0 else NOBODY
 
 
-def _pull(found: Shape, closed_by: User | None = None) -> Pull:
-    """The label of a head is its branch also when that is gone; ``ref`` is ``refs/pull/…`` then (measured)."""
-    state = _state(found)
-    teams = [f"team:{team['name'].text()}" for team in _list_or_none(found["requested_reviewers_teams"])]
-    people = [user["login"].text() for user in _list_or_none(found["requested_reviewers"])]
-    return Pull(
-        number=found["number"].number(),
-        branch=found["head"]["label"].text(),
-        head=found["head"]["sha"].text(),
-        base=found["base"]["ref"].text(),
-        state=state,
-        title=found["title"].text(),
-        body=found["body"].text(""),
-        url=found["html_url"].text(),
-        author=_user(found["user"]),
-        updated_at=found["updated_at"].time(),
-        labels=tuple(label["name"].text() for label in _list_or_none(found["labels"])),
-        reviewers=(*people, *teams),
-        assignees=tuple(user["login"].text() for user in _list_or_none(found["assignees"])),
-        closed_by=closed_by,
-        merged_by=_user(found["merged_by"]) if found["merged_by"] else None,
-        merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
-    )
-
-
 def _list_or_none(found: Shape) -> Iterator[Shape]:
     """Gitea writes null for an empty list."""
     return found.items() if found else iter(())
+
+
+_DIALECT = PullDialect(
+    branch="label",  # also the branch where that is gone; ``ref`` is ``refs/pull/…`` then (measured)
+    teams="requested_reviewers_teams",
+    team_name="name",
+    state=_state,
+    user=_user,
+    items=_list_or_none,
+)

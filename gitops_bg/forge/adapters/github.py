@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
-from gitops_bg.forge.adapters.issue_forge import IssueForge
+from gitops_bg.forge.adapters.issue_forge import IssueForge, PullDialect, pull_in
 from gitops_bg.forge.adapters.rest_forge import NOBODY, check_status, described, last_words
 from gitops_bg.forge.adapters.shape import Shape
 from gitops_bg.forge.errors import HeadMoved, MergeRefused
@@ -35,7 +35,7 @@ class GitHub(IssueForge):
         if _state(found) is PullState.CLOSED:
             issue = self._api.get(f"{self._path}/issues/{number}", f"see who closed pull request {number}")
             closed_by = _user(issue["closed_by"]) if issue["closed_by"] else None
-        return _pull(found, closed_by)
+        return pull_in(found, _DIALECT, closed_by)
 
     def close(self, pull: Pull) -> None:
         """See `Forge.close`."""
@@ -65,7 +65,7 @@ class GitHub(IssueForge):
         """See `Forge.merged`. The list has pull requests that only hold the commit, too."""
         doing = f"find the pull request of commit {commit[:10]}"
         listed = self._api.find(f"{self._path}/commits/{commit}/pulls", doing)
-        found = [_pull(item) for item in listed.items()] if listed is not None else []
+        found = [pull_in(item, _DIALECT) for item in listed.items()] if listed is not None else []
         merged = [pull for pull in found if pull.state is PullState.MERGED]
         merged.sort(key=lambda pull: pull.merge_commit != commit)
         return self.pull(merged[0].number) if merged else None
@@ -103,7 +103,7 @@ class GitHub(IssueForge):
         return self._list(state="closed", sort="updated", direction="desc")
 
     def _read(self, found: Shape) -> Pull:
-        return _pull(found)
+        return pull_in(found, _DIALECT)
 
     def _read_status(self, found: Shape) -> CheckStatus:
         return check_status(found, "state", "context")
@@ -126,24 +126,6 @@ def _user(found: Shape) -> User:
     return User(str(found["id"].number()), login, found["type"].text("") == "Bot" or login.endswith("[bot]"))
 
 
-def _pull(found: Shape, closed_by: User | None = None) -> Pull:
-    state = _state(found)
-    teams = [f"team:{team['slug'].text()}" for team in found["requested_teams"].items()]
-    return Pull(
-        number=found["number"].number(),
-        branch=found["head"]["ref"].text(),
-        head=found["head"]["sha"].text(),
-        base=found["base"]["ref"].text(),
-        state=state,
-        title=found["title"].text(),
-        body=found["body"].text(""),
-        url=found["html_url"].text(),
-        author=_user(found["user"]),
-        updated_at=found["updated_at"].time(),
-        labels=tuple(label["name"].text() for label in found["labels"].items()),
-        reviewers=(*(user["login"].text() for user in found["requested_reviewers"].items()), *teams),
-        assignees=tuple(user["login"].text() for user in found["assignees"].items()),
-        closed_by=closed_by,
-        merged_by=_user(found["merged_by"]) if found["merged_by"] else None,
-        merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
-    )
+_DIALECT = PullDialect(
+    branch="ref", teams="requested_teams", team_name="slug", state=_state, user=_user, items=Shape.items
+)

@@ -1,12 +1,54 @@
 """What GitHub and Gitea have in common: a pull request is an issue, with its comments, and has reviews with a state."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gitops_bg.forge.adapters.rest_forge import RestForge, missing, people_and_teams
 from gitops_bg.forge.adapters.shape import Shape
-from gitops_bg.forge.port import Draft, Pull
+from gitops_bg.forge.port import Draft, Pull, PullState, User
+
+
+@dataclass(frozen=True, slots=True)
+class PullDialect:
+    """Where the two write the same in different words."""
+
+    branch: str
+    """The field of a head that names its branch."""
+    teams: str
+    """The field with the teams that were asked for a review."""
+    team_name: str
+    """The field by which a team is called there."""
+    state: Callable[[Shape], PullState]
+    user: Callable[[Shape], User]
+    items: Callable[[Shape], Iterator[Shape]]
+    """The items of a list."""
+
+
+def pull_in(found: Shape, dialect: PullDialect, closed_by: User | None = None) -> Pull:
+    """A pull request, out of an answer that has one."""
+    state, items = dialect.state(found), dialect.items
+    people = [user["login"].text() for user in items(found["requested_reviewers"])]
+    teams = [f"team:{team[dialect.team_name].text()}" for team in items(found[dialect.teams])]
+    return Pull(
+        number=found["number"].number(),
+        branch=found["head"][dialect.branch].text(),
+        head=found["head"]["sha"].text(),
+        base=found["base"]["ref"].text(),
+        state=state,
+        title=found["title"].text(),
+        body=found["body"].text(""),
+        url=found["html_url"].text(),
+        author=dialect.user(found["user"]),
+        updated_at=found["updated_at"].time(),
+        labels=tuple(label["name"].text() for label in items(found["labels"])),
+        reviewers=(*people, *teams),
+        assignees=tuple(user["login"].text() for user in items(found["assignees"])),
+        closed_by=closed_by,
+        merged_by=dialect.user(found["merged_by"]) if found["merged_by"] else None,
+        merge_commit=found["merge_commit_sha"].text("") if state is PullState.MERGED else "",
+    )
 
 
 class IssueForge(RestForge):
