@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from gitops_bg.agent.desired.policy_shelf import PolicyShelf
+import pytest
+
+from gitops_bg.agent.desired import policy_shelf
+from gitops_bg.agent.desired.peers import PeerBoard
+from gitops_bg.agent.desired.policing import PolicingFacts
+from gitops_bg.agent.desired.policy_shelf import PolicyShelf, PolicyView
+from gitops_bg.core.model.desired import Desired, Missing
+from gitops_bg.core.model.record import Record
 from gitops_bg.core.model.version import AppKey
+from gitops_bg.spec.app.load import AppConfig
 from tests.fixtures.repos.texts import policy
 
 WEB, PAY = AppKey("shop", "web"), AppKey("pay", "api")
@@ -86,3 +95,43 @@ def test_people_that_are_broken_stay_who_they_were() -> None:
     assert found.override is not None
     assert found.override.emails == {"ada@example.com"}
     assert "policies/people.yaml:5" in made.view.troubles_of(WEB, ())[0]
+
+
+def test_a_bug_that_one_file_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one author writes never stops what others wrote from being read."""
+    load = policy_shelf.load_policy_file
+
+    def hostile(path: str, content: Any, people: Any) -> Any:
+        if path == FILE and content != GOOD:
+            raise OverflowError("date value out of range")
+        return load(path, content, people)
+
+    monkeypatch.setattr(policy_shelf, "load_policy_file", hostile)
+    made = shelf()
+    made.take({FILE: GOOD}, ())
+    other = policy("other", "- soak: {for: 1h}").encode()
+    made.take({FILE: BAD, "policies/other.yaml": other}, ())
+    assert names(made) == [("calm", False), ("other", False)]
+    assert "a bug of the agent: OverflowError" in made.view.troubles_of(WEB, ())[0]
+
+
+def test_a_bug_that_the_list_of_people_meets_is_a_problem_of_that_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = shelf()
+    monkeypatch.setattr(policy_shelf, "load_people", lambda _: 1 / 0)
+    made.take({FILE: GOOD}, ())
+    assert names(made) == [("calm", False)]
+    assert "policies/people.yaml" in made.view.troubles_of(WEB, ())[0]
+
+
+def test_a_bug_in_what_an_app_is_told_shuts_its_promotions_only() -> None:
+    class Broken(PolicyView):
+        def of(self, app: AppKey, labels: Any) -> Any:
+            raise KeyError("no such thing")
+
+    repository: Any = None
+    facts = PolicingFacts(repository, PeerBoard(tuple))
+    told = facts.of(
+        Broken(), WEB, AppConfig(WEB, None, {}, None, None), Desired("", Missing.ABSENT, Missing.ABSENT), Record()
+    )
+    assert told is not None
+    assert [each.name for each in told.policies if each.broken] == ["policies"]

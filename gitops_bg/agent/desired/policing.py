@@ -10,9 +10,10 @@ from cachetools import LRUCache
 
 from gitops_bg.agent.desired.peers import PeerBoard
 from gitops_bg.agent.desired.policy_shelf import PolicyView
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.checks.policies.facts import awaits_promotion, commits_asked_about
 from gitops_bg.core.checks.policies.match import matching
-from gitops_bg.core.errors import GitopsBgError
+from gitops_bg.core.errors import GitopsBgError, InternalError, guarded
 from gitops_bg.core.model.desired import Desired, Problem
 from gitops_bg.core.model.policies.facts import CommitFacts, Policing
 from gitops_bg.core.model.policies.rules import PoliciesThen, Policy
@@ -38,7 +39,20 @@ class PolicingFacts:
         self._then: LRUCache[str, tuple[tuple[Policy, ...], bool]] = LRUCache(_REMEMBERED)
 
     def of(self, view: PolicyView, app: AppKey, config: AppConfig, desired: Desired, record: Record) -> Policing | None:
-        """All of it; None where no policy is for the app, nor was when its promotion was committed."""
+        """All of it; None where no policy is for the app, nor was when its promotion was committed.
+
+        A bug in here shuts its promotions, and leaves the way back open, which asks no policy.
+        """
+        try:
+            with guarded(f"asking what policies say of {app}"):
+                return self._of(view, app, config, desired, record)
+        except InternalError as error:
+            log_bug(error, app)
+            return Policing((Policy("policies", broken=str(error)),))
+
+    def _of(
+        self, view: PolicyView, app: AppKey, config: AppConfig, desired: Desired, record: Record
+    ) -> Policing | None:
         labels, annotations = config.labels, config.annotations
         promotion = awaits_promotion(desired, record)
         then = self._before(promotion, app, labels) if promotion else None

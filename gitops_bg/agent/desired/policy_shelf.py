@@ -6,7 +6,10 @@ One thread takes the folder over; what holds is a value that is replaced, never 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from gitops_bg.agent.runtime.boundaries import log_bug
 from gitops_bg.core.checks.policies.match import matches, matching, scopes_asked_about
+from gitops_bg.core.errors import InternalError, guarded
+from gitops_bg.core.model.desired import Problem
 from gitops_bg.core.model.policies.rules import After, Expression, Policy
 from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.layout import PEOPLE_FILE, SETTINGS_FILE
@@ -66,17 +69,17 @@ class PolicyShelf:
 
     def take(self, files: Mapping[str, File], required: Iterable[str]) -> bool:
         """Take over the folder, and what gitops-bg.yaml requires; whether something else holds now."""
-        people, written = self._people_of(files.get(PEOPLE_FILE)), load_people(files.get(PEOPLE_FILE))
+        people, written = self._people_of(files.get(PEOPLE_FILE)), _load_people(files.get(PEOPLE_FILE))
         paths = sorted(path for path in files if is_policy_file(path))
-        found = {path: load_policy_file(path, files[path], people) for path in paths}
+        found = {path: _load(path, files[path], people) for path in paths}
         self._good = {path: file for path, file in self._remembered(found, people) if not file.problems}
         before, self.view = self.view, self._view(found, written, frozenset(required))
         return before != self.view
 
     def _people_of(self, content: File | None) -> PeopleFile:
-        people = load_people(content)
+        people = _load_people(content)
         if people.problems:
-            said = (load_people(each) for each in self._earlier(PEOPLE_FILE)) if not self._people.people else ()
+            said = (_load_people(each) for each in self._earlier(PEOPLE_FILE)) if not self._people.people else ()
             return next((each for each in said if not each.problems), self._people)
         self._people = people
         return people
@@ -88,7 +91,7 @@ class PolicyShelf:
             elif path in self._good:
                 yield path, self._good[path]
             else:
-                said = (load_policy_file(path, content, people) for content in self._earlier(path))
+                said = (_load(path, content, people) for content in self._earlier(path))
                 yield path, next((each for each in said if not each.problems), file)
 
     def _view(self, found: Mapping[str, PolicyFile], people: PeopleFile, required: frozenset[str]) -> PolicyView:
@@ -103,6 +106,29 @@ class PolicyShelf:
             troubles += (Trouble(str(problem), kept) for problem in file.problems)
         policies += _missing(policies, required)
         return PolicyView(tuple(policies), tuple(troubles), asks_about_others(policies))
+
+
+def _load(path: str, content: File, people: PeopleFile) -> PolicyFile:
+    """One file. A bug that it meets is a problem of this file: what it said last holds, and all others are read."""
+    try:
+        with guarded(f"reading {path}"):
+            return load_policy_file(path, content, people)
+    except InternalError as error:
+        log_bug(error)
+        return PolicyFile(path, problems=(_bug_in(path, error),))
+
+
+def _load_people(content: File | None) -> PeopleFile:
+    try:
+        with guarded(f"reading {PEOPLE_FILE}"):
+            return load_people(content)
+    except InternalError as error:
+        log_bug(error)
+        return PeopleFile(problems=(_bug_in(PEOPLE_FILE, error),))
+
+
+def _bug_in(path: str, error: InternalError) -> Problem:
+    return Problem(path, str(error), remedy="report it, with the traceback in the agent's log")
 
 
 def _kept(file: PolicyFile, good: PolicyFile | None, required: frozenset[str]) -> tuple[Policy, ...]:

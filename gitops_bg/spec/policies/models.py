@@ -38,14 +38,21 @@ def _time(text: str) -> str:
     return text
 
 
+_YEARS = (1970, 9000)
+"""Further off there is no room for a zone, or for a look ahead."""
+
+
 def _wall(text: str) -> str:
     from datetime import datetime
 
     try:
-        datetime.fromisoformat(text if _WALL.fullmatch(text) else "")
+        wall = datetime.fromisoformat(text if _WALL.fullmatch(text) else "")
     except ValueError:
         message = 'must be a day or a local time, quoted: "2026-12-20" or "2026-12-20T18:00"; the zone is timeZone'
         raise PydanticCustomError("wall_time", message) from None
+    if not _YEARS[0] <= wall.year <= _YEARS[1]:
+        message = f"must lie between the years {_YEARS[0]} and {_YEARS[1]}; leave end out for a window without an end"
+        raise PydanticCustomError("wall_time", message)
     return text
 
 

@@ -15,6 +15,7 @@ from gitops_bg.core.model.observed import GitView, PromotionBranch
 from gitops_bg.core.model.policies.facts import CommitFacts, Person, Policing
 from gitops_bg.core.model.policies.rules import (
     BreakGlass,
+    Expression,
     Images,
     Message,
     Mode,
@@ -306,6 +307,20 @@ def test_the_facts_are_those_of_the_version_and_of_what_serves() -> None:
 def test_without_a_primary_nothing_is_asked_about_it() -> None:
     state = world(candidate(1), desired={"primary": Missing.ABSENT})
     assert commits_asked_about(state.desired, state.record, Policing((Policy("p", (Message(trailer="T"),)),)))
+
+
+def test_a_policy_that_meets_a_bug_is_shut_and_the_way_back_is_open() -> None:
+    def broken(_: object) -> object:
+        raise OverflowError("date value out of range")
+
+    bug = Policy("odd", (Expression("x", broken),))
+    forward = decided(under(world(active(1), candidate(2), names_=2), bug, FREEZE))
+    assert not is_switched(forward)
+    assert shown(forward) == [
+        (False, "odd: judging it: a bug of the agent: OverflowError: date value out of range"),
+        (False, "freeze: INC-4711: shut until Thu 2026-01-01 13:00 UTC"),
+    ]
+    assert is_switched(decided(under(world(legacy(1), active(2), names_=1), bug)))
 
 
 def test_soak_is_over_once_the_version_was_available_for_so_long() -> None:

@@ -42,6 +42,8 @@ WRONG = {
     '- windows: {deny: [{cron: "61 * * * *", duration: 1h}]}': "'61' is no number from 0 to 59",
     '- windows: {deny: [{cron: "0 0 1 * *", duration: 40d}]}': "40d is not from 1s to 31d",
     "- windows: {timeZone: Europe/Berln, deny: [{days: [fri]}]}": "is no time zone; did you mean Europe/Berlin?",
+    '- windows: {deny: [{start: "0001-01-01"}]}': "must lie between the years 1970 and 9000",
+    '- windows: {allow: [{start: "2026-01-01", end: "9999-12-31T23:59"}]}': "leave end out for a window without an end",
     "- windows: {timeZone: /etc/passwd, deny: [{days: [fri]}]}": "is no time zone",
     "- soak: {for: soon}": "must be a duration such as 30s, 5m or 1h30m",
     "- images: {}": "asks nothing (add allow, deny or requireDigest)",

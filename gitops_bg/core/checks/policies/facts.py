@@ -10,8 +10,10 @@ from typing import Any
 
 from gitops_bg.core.checks.policies.judge import judge
 from gitops_bg.core.checks.policies.match import asks_for_messages
+from gitops_bg.core.errors import InternalError, guarded
 from gitops_bg.core.model.desired import Desired
 from gitops_bg.core.model.policies.facts import CommitFacts, Facts, PastMove, Policing, Verdict, VersionFacts
+from gitops_bg.core.model.policies.rules import Policy
 from gitops_bg.core.model.record import Cause, Record
 from gitops_bg.core.model.version import Version
 from gitops_bg.core.text.foreign_json import read_json
@@ -57,7 +59,17 @@ def verdicts(world: World, version: Version) -> tuple[Verdict, ...]:
     policing = world.desired.policing
     if policing is None:
         return ()
-    return judge(policing.all_policies, facts_of(world, version), world.now)
+    return tuple(verdict for policy in policing.all_policies for verdict in _of_policy(policy, world, version))
+
+
+def _of_policy(policy: Policy, world: World, version: Version) -> tuple[Verdict, ...]:
+    """A policy that meets a bug is shut, for the apps it is for; what asks no policy, such as the way back, goes on."""
+    try:
+        with guarded("judging it"):
+            return judge((policy,), facts_of(world, version), world.now)
+    except InternalError as error:
+        remedy = f"change or remove {policy.name} in main, and report the bug"
+        return (Verdict(policy.name, "policy", open=False, reason=str(error), remedy=remedy, unknown=True),)
 
 
 def moments(world: World) -> tuple[datetime, ...]:
@@ -68,6 +80,7 @@ def moments(world: World) -> tuple[datetime, ...]:
     return tuple(verdict.until for verdict in verdicts(world, version) if verdict.until)
 
 
+@answered_once
 def facts_of(world: World, version: Version) -> Facts:
     """All that rules may ask about a version of the app."""
     policing = world.desired.policing or _NOTHING
