@@ -1,1 +1,1 @@
-"""The running process: gather, decide, act; the work queue, timers and wiring."""
+"""The running process: gather, decide, act; the work queue, the timers and the wiring."""

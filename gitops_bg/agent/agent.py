@@ -55,9 +55,9 @@ from gitops_bg.repo.repository import Repository
 LOGGER = logging.getLogger(__name__)
 
 REFUSED_FIRST = 2.0
-"""Seconds after which a branch that the remote refused is tried again; twice as long each time."""
+"""Seconds after which a branch that the remote refused is tried again; doubled each time."""
 POLL_JITTER = 0.2
-"""Polls of many agents must not meet: each interval is up to this part longer or shorter."""
+"""The jitter of each poll interval, as a share of it, so that the polls of many agents do not coincide."""
 
 
 def utc_now() -> datetime:
@@ -104,7 +104,9 @@ class Agent:
         self._workers = Workers(self.queue, self._work_on, settings.workers, self._crashed)
 
     def _watched_cluster(self) -> Cluster:
-        """By the machine's clock, whatever ours is: a test that sets ours forward has no cluster that follows."""
+        """A cluster on the machine's clock, even where a test sets the agent's clock forward: its cluster does not
+        follow.
+        """
         return Cluster.watching(
             self.settings.access,
             self._on_change,
@@ -162,7 +164,7 @@ class Agent:
     # --- life -------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to watch: the cluster, Git, and the lease. Work begins with `lead`, at once where there is no lease.
+        """Begin to watch the cluster, Git and the lease. Work begins with `lead`, at once where there is no lease.
 
         Raises ``Refused`` or ``Transient`` where the cluster cannot be watched in time.
         """
@@ -181,9 +183,9 @@ class Agent:
             self.lead()
 
     def lead(self) -> None:
-        """Begin to work: look at everything, and write, to the cluster and to Git, until `stand_by`.
+        """Begin to work: look at every app, and write to the cluster and to Git, until `stand_by`.
 
-        For whoever holds the lease, or needs none; any number of times in turn with `stand_by`.
+        For an agent that holds the lease, or needs none; may alternate with `stand_by` any number of times.
         """
         self._workers.begin()
         self.git.poll_soon()
@@ -191,13 +193,13 @@ class Agent:
         self._resync()
 
     def stand_by(self) -> None:
-        """Begin no look and no write any more, and forget what waits to be; watching goes on. Returns at once."""
+        """Begin no further look or write, and drop what waits to be written; watching goes on. Returns at once."""
         self._workers.end()
         self.git.stand_by()
         self.forge.stand_by()
 
     def stop(self, timeout: float = 4.0) -> None:
-        """Begin nothing new, finish what is being done, write to Git what waits: within ``timeout`` seconds."""
+        """Begin nothing new, finish the work under way, write to Git what waits: within ``timeout`` seconds."""
         until = self._clock() + timedelta(seconds=timeout)
         self._stopped.set()
         if self._scheduler.running:
@@ -216,7 +218,7 @@ class Agent:
         self.repository.close()
 
     def wait(self) -> None:
-        """Wait until somebody calls `finish`, or until nothing can go on; raises why (decision 26)."""
+        """Wait until `finish` is called, or until the agent cannot go on; raises why (decision 26)."""
         self._stopped.wait()
         if self._crash is not None:
             raise self._crash
@@ -226,7 +228,7 @@ class Agent:
         self._stopped.set()
 
     def run_once(self, timeout: float) -> frozenset[AppKey]:
-        """Work until there is nothing left to do at once; the apps that failed. For `--once`."""
+        """Work until nothing more can be done at once, and return the apps that failed. For `--once`."""
         until = self._clock() + timedelta(seconds=timeout)
         while not self._stopped.is_set() and self._left(until) > 0:
             idle = self.catalog.seen or bool(self.catalog.unreachable)
@@ -239,7 +241,7 @@ class Agent:
         return frozenset(self._failures.apps)
 
     def _nothing_to_do(self) -> bool:
-        """The queue is asked again: what the others have done since may have put something there."""
+        """Whether all is idle. The queue is asked twice: the others may have added to it in between."""
         return self.queue.idle and self.git.idle and self.measurements.idle and self.queue.idle
 
     def _pause(self, seconds: float) -> None:
@@ -256,13 +258,13 @@ class Agent:
     # --- what wakes ---------------------------------------------------------------------------------------------
 
     def wake(self, reason: str) -> None:
-        """Look at Git now: a webhook, or somebody who asked."""
+        """Look at Git now, because of a webhook or a person's request."""
         LOGGER.debug("woken: %s", reason)
         self.git.poll_soon()
         self.forge.look_soon()
 
     def _on_change(self, app: AppKey) -> None:
-        """An app is different in the cluster; where somebody asked for a look at it (`reconcile`), Git is read too."""
+        """Queue an app that changed in the cluster; where somebody asked for a look (`reconcile`), read Git as well."""
         state = self.cluster.bgd(app)
         asked = state.reconcile if state else ""
         if asked and asked != self._asked.get(app):
@@ -283,7 +285,7 @@ class Agent:
             self._timers.schedule(app, moment, "retry")
 
     def _polled(self, backoff_seconds: float | None) -> None:
-        """Arrange the next poll; until one was answered, look also at apps that only the cluster is known to have."""
+        """Schedule the next poll. Until one is answered, queue the apps known from the cluster as well."""
         self.forge.main_was_read()
         stood, self._stood = self._stood, self.catalog.standing
         if not self.catalog.seen or stood != self._stood:
@@ -295,7 +297,7 @@ class Agent:
             self._scheduler.add_job(self.git.poll_soon, "date", run_date=moment, id="poll", replace_existing=True)
 
     def _resync(self) -> None:
-        """Look at every app again, in case a watch lied by silence."""
+        """Queue every app, in case a watch has silently missed a change."""
         apps = self.catalog.apps() | set(self.cluster.apps())
         self.metrics.apps(len(apps))
         for app in apps:
@@ -305,12 +307,12 @@ class Agent:
         self.wake_apps(apps)
 
     def _tidy(self) -> None:
-        """Pack the mirror; one that is damaged is cloned again by the next poll."""
+        """Pack the mirror; a damaged one is cloned again by the next poll."""
         with quietly("packing the mirror"):
             self.repository.tidy()
 
     def _remembered_mains(self) -> Iterable[Main]:
-        """The mains that live records were decided from, of those that can be read."""
+        """The mains that live records were decided from, as far as they can be read."""
         mains: set[Main] = set()
         for app in filter(self.catalog.cares_for, self.cluster.apps()):
             with quietly(f"reading the record of {app}", app):
@@ -318,7 +320,7 @@ class Agent:
         return frozenset(mains)
 
     def _led(self, holds: bool, holder: str) -> None:
-        """On the thread of the lease: it was taken, or lost, or somebody else has it now."""
+        """Follow the lease, on its thread: it was acquired or lost, or another agent holds it now."""
         self.metrics.leads(holds, holder)
         if holds:
             self.lead()
@@ -356,7 +358,7 @@ class Agent:
         return reasons
 
     def readiness_problems(self) -> list[str]:
-        """Why the agent does not look after its apps yet; empty once it does."""
+        """Why the agent does not manage its apps yet; empty once it does."""
         reasons = [] if self.cluster.synced else ["the caches of the cluster are not filled yet"]
         if not self.catalog.seen:
             reasons.append(self.catalog.unreachable or "the repository was not read yet")
@@ -379,7 +381,7 @@ def _cannot_watch(troubles: list[GitopsBgError]) -> GitopsBgError:
 
 
 def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
-    """Over a connection of its own, which waits no longer than an attempt may take."""
+    """The lease, over its own connection, whose timeout is no longer than an attempt may take."""
     wanted = settings.lease
     if wanted is None:
         return None
@@ -389,7 +391,7 @@ def _lease(settings: AgentSettings, metrics: Metrics) -> Lease | None:
 
 
 def allegiance_of(settings: AgentSettings) -> Allegiance:
-    """What the agent follows, as live objects say it."""
+    """The repository and cluster that the agent follows, as live objects name them."""
     return Allegiance(repository_name(settings.repository.url), settings.repository.cluster)
 
 

@@ -1,4 +1,4 @@
-"""How an agent is to run: everything the command line or the environment can say."""
+"""The settings of an agent: everything that the command line or the environment can set."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +10,15 @@ from gitops_bg.repo.settings import RepositorySettings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeAccess:
-    """Who asks the forge. Without any of it: the token for Git, where the remote is https."""
+    """The credentials for the forge. Without any: the token for Git, where the remote is https."""
 
     token_file: Path | None = None
     app_id: str = ""
-    """Of a GitHub App; with ``app_key_file``."""
+    """The id of a GitHub App; with ``app_key_file``."""
     app_key_file: Path | None = None
     ca_file: Path | None = None
     host: str = ""
-    """The forge's server, where it is not the repository's: what `forge.url` says is not enough to get the token."""
+    """The forge's server, where it is not the repository's: `forge.url` alone is not enough to send it the token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class AgentSettings:
     resync_seconds: float = 600.0
     workers: int = 4
     measuring_threads: int = 8
-    """How many measurements over HTTP are taken at a time; at most half of them for one app."""
+    """How many measurements over HTTP run at a time; at most half of them for one app."""
     forge: ForgeAccess = ForgeAccess()
     webhook_secret_file: Path | None = None
     lease: LeaseSettings | None = None

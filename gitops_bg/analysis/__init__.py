@@ -1,1 +1,1 @@
-"""Metric providers and hooks: measuring beside the reconciling. What comes out enters the engine as data."""
+"""Metric providers: measurements in the background. Their results enter the engine as data."""

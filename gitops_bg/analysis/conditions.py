@@ -1,6 +1,6 @@
-"""Says what a reading means: the conditions of a metric, in CEL over ``result``, to a phase (argo-rollouts.md §3).
+"""Evaluates a reading: the conditions of a metric, in CEL over ``result``, give a phase (argo-rollouts.md §3).
 
-Data that is missing is inconclusive, always; a condition that cannot be evaluated on what is there is an error.
+Missing data is always inconclusive; a condition that cannot be evaluated on existing data is an error.
 """
 
 import math
@@ -12,11 +12,11 @@ from gitops_bg.core.model.metrics import AnalysisPhase, Metric
 from gitops_bg.spec.analysis.expressions import BadExpression, NoAnswer, NoValue, is_true
 
 Judgement = tuple[AnalysisPhase, str]
-"""A phase, and why, for a person; the reason of a good one is empty."""
+"""A phase, and the reason for it; empty for a good one."""
 
 
 def evaluate(metric: Metric, reading: Reading) -> Judgement:
-    """What the metric's conditions make of a reading: `evaluate.EvaluateResult`, but for what is missing."""
+    """Evaluate the metric's conditions on a reading: `evaluate.EvaluateResult`, except for missing data."""
     result = None if isinstance(reading, NoData) else reading.result
     if result is None or _has_nan(result):
         why = reading.why if isinstance(reading, NoData) else "the value is null or NaN"

@@ -1,4 +1,4 @@
-"""Takes one measurement from beginning to end: Secrets, provider, conditions; what comes out holds no secret."""
+"""Takes one measurement from beginning to end: Secrets, provider, conditions; the result contains no secret."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 class MetricEvaluator:
-    """Takes measurements, one a call; safe for many threads. ``clock`` gives UTC."""
+    """Takes one measurement per call; thread-safe. ``clock`` gives UTC."""
 
     def __init__(self, registry: Registry, read_secret: ReadSecret, clock: Callable[[], datetime]) -> None:
         self._registry = registry
@@ -30,7 +30,7 @@ class MetricEvaluator:
         self._clock = clock
 
     def measure(self, app: AppKey, measure: MeasurementRequest) -> MeasurementResult:
-        """Whatever goes wrong is an error of the measurement, never of the agent: providers are others' code too."""
+        """Measure. Any error is an error of the measurement, never of the agent: providers may be foreign code."""
         secrets = Secrets(app.namespace, self._read_secret)
         value = ""
         try:

@@ -1,7 +1,7 @@
-"""Measures beside the reconciling: a few threads, fair between apps, each measurement once and with a deadline.
+"""Measures in the background: a few threads, fair between apps, each measurement once and with a deadline.
 
-Keeps what came out until the record that was saved no longer asks for it. It never decides what is measured (the core
-does), nor when an app is looked at again (the agent does).
+Keeps results until the saved record no longer asks for them. The core decides what is measured, the agent when an app
+is looked at again.
 """
 
 import logging
@@ -18,24 +18,24 @@ from gitops_bg.core.model.version import AppKey
 LOGGER = logging.getLogger(__name__)
 
 LONGEST = timedelta(seconds=330)
-"""No measurement takes longer: the longest timeout that a template may ask for, and what is needed around it."""
+"""The longest measurement: the longest timeout that a template may have, plus overhead."""
 
 MeasureOne = Callable[[AppKey, MeasurementRequest], MeasurementResult]
-"""Takes one measurement. What it raises is a bug."""
+"""Takes one measurement. Any exception from it is a bug."""
 
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """One measurement on its way: it waits, then runs, then has its result."""
+    """One measurement: first it waits, then it runs, then it has a result."""
 
     app: AppKey
     measure: MeasurementRequest
     started: datetime | None = None
     measured: MeasurementResult | None = None
     dropped: bool = False
-    """Nobody asks for it any more; while it runs, it may be asked for again."""
+    """It is no longer needed; while it runs, it may be asked for again."""
     thread: threading.Thread | None = None
-    """Who runs it; None also once that thread was given up as lost."""
+    """The thread that runs it; None again once that thread was given up as lost."""
 
     @property
     def waiting(self) -> bool:
@@ -60,7 +60,7 @@ class MeasurementPool:
         self._changed = threading.Condition()
         self._tasks: dict[AppKey, dict[MeasurementId, _Task]] = {}
         self._turns: dict[AppKey, None] = {}
-        """The apps with something that waits, in the order of their turns."""
+        """The apps with waiting tasks, in the order of their turns."""
         self._threads: set[threading.Thread] = set()
         self._free = 0
         self._announcing = 0
@@ -69,16 +69,16 @@ class MeasurementPool:
     # --- what the agent asks ------------------------------------------------------------------------------------
 
     def results(self, app: AppKey) -> tuple[MeasurementResult, ...]:
-        """What came out and was not taken into account yet."""
+        """The results that the record has not counted yet."""
         with self._changed:
             found = [task.measured for task in self._tasks.get(app, {}).values()]
         return tuple(measured for measured in found if measured)
 
     def take(self, app: AppKey, measures: Sequence[MeasurementRequest]) -> datetime | None:
-        """These are to be measured, as the record says that was saved; all others of the app are over.
+        """Measure what the saved record asks for; end all other measurements of the app.
 
-        Starts what is not under way, and gives up what takes too long. Gives the time to call again at the latest,
-        where something is under way.
+        Starts what is not under way, and gives up what takes too long. Returns the latest time to call again, where
+        something is under way.
         """
         with self._changed:
             if not measures and app not in self._tasks:
@@ -99,18 +99,18 @@ class MeasurementPool:
         return min(((task.started or now) + LONGEST for task in under_way), default=None)
 
     def forget(self, app: AppKey) -> None:
-        """Nothing of the app is to be measured any more."""
+        """End all measurements of the app."""
         self.take(app, ())
 
     def stop(self) -> None:
-        """Begin nothing more, and wake nobody; what still runs is left alone, and ends with the process."""
+        """Begin no further measurement, and wake no app; running ones end with the process."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
+        """Whether no measurement is under way."""
         with self._changed:
             tasks = [task for tasks in self._tasks.values() for task in tasks.values() if not task.dropped]
             return not self._announcing and all(task.measured for task in tasks)
@@ -125,7 +125,7 @@ class MeasurementPool:
                     del tasks[one]
 
     def _give_up(self, app: AppKey) -> list[_Task]:
-        """The tasks of an app whose time is over, now with that as their result."""
+        """The overdue tasks of an app, now with an error as their result."""
         now = self._clock()
         tasks = self._tasks.get(app, {}).values()
         overdue = [task for task in tasks if task.running and task.started and task.started + LONGEST <= now]
@@ -140,7 +140,7 @@ class MeasurementPool:
         return [task for task in overdue if not task.dropped]
 
     def _hire(self) -> None:
-        """Threads are made when there is work for them."""
+        """Start a thread if there is work for one more."""
         if self._stopped or len(self._threads) >= self._size:
             return
         waiting = sum(task.waiting for tasks in self._tasks.values() for task in tasks.values())
@@ -150,7 +150,7 @@ class MeasurementPool:
             thread.start()
 
     def _next(self) -> _Task | None:
-        """The next task, apps taking turns; waits for one. None once it is over."""
+        """The next task, apps taking turns; blocks until there is one. None once the pool is stopped."""
         with self._changed:
             self._free += 1
             try:
@@ -165,7 +165,7 @@ class MeasurementPool:
                 self._free -= 1
 
     def _pick(self) -> _Task | None:
-        """A task of the first app in turn that may have one more thread; its next turn comes after all others."""
+        """A task of the first app in turn that may use one more thread; the app's next turn comes after all others."""
         for app in list(self._turns):
             tasks = self._tasks.get(app, {}).values()
             waiting = next((task for task in tasks if task.waiting), None)
@@ -185,18 +185,18 @@ class MeasurementPool:
                 return
 
     def _measured(self, task: _Task) -> MeasurementResult:
-        """A bug is an error of the measurement that it struck; the thread measures the next."""
+        """Measure; a bug is an error of this measurement, and the thread goes on."""
         try:
             with guarded(f"a measurement of {task.app}"):
                 return self._measure(task.app, task.measure)
         except InternalError as error:
-            # What was raised may hold what a Secret does, and nobody has cleaned it.
+            # The exception may contain secrets, and has not been masked.
             said = f"a measurement of {task.app}: a bug of the agent: {type(error.__cause__).__name__}"
             LOGGER.exception("%s", said, exc_info=False)
             return MeasurementResult(task.measure.id, AnalysisPhase.ERROR, self._clock(), message=said)
 
     def _finish(self, task: _Task, measured: MeasurementResult) -> bool:
-        """Keep a result, unless nobody asks for it any more; whether the thread may go on."""
+        """Keep a result, unless it is no longer needed; return whether the thread may go on."""
         with self._changed:
             if task.thread is None or task.started is None or self._stopped:
                 return False

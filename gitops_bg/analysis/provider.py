@@ -1,7 +1,7 @@
-"""What a metric provider is: asked for one value, it answers with it, says that there is none, or fails.
+"""The interface of a metric provider: asked for one value, it returns it, says that there is none, or fails.
 
-Third parties build providers on this file alone: an entry point of the group ``gitops_bg.metric_providers`` that gives
-a `Provider` when it is called without arguments. It judges nothing (`conditions` does).
+Third parties need only this file: an entry point of the group ``gitops_bg.metric_providers`` that returns a `Provider`
+when called without arguments. A provider judges nothing (`conditions` does).
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ ENTRY_POINTS = "gitops_bg.metric_providers"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What was measured: JSON, which conditions know as ``result``."""
+    """A measured value: JSON, which conditions know as ``result``."""
 
     result: Any
 
 
 @dataclass(frozen=True, slots=True)
 class NoData:
-    """The backend answered that there is nothing to tell: never good, never bad."""
+    """The backend has no data: never good, never bad."""
 
     why: str
 
@@ -37,7 +37,7 @@ Reading = Value | NoData
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a provider may know besides its block: whose measurement it is, the time in UTC, and the app's Secrets."""
+    """What a provider may use besides its block: the app, the time in UTC, and the app's Secrets."""
 
     app: AppKey
     now: datetime
@@ -45,11 +45,11 @@ class Context:
 
 
 class Provider(Protocol):
-    """Measures. Called from several threads at once; every call ends in a time that it bounds itself."""
+    """Measures. Called from several threads at once; every call must end within its own time limit."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The value that the provider's block of the template asks for, its secrets filled in.
+        """The value that the provider's block of the template asks for; its secrets are filled in.
 
-        Raises ``MeasuringFailed`` where it cannot be had.
+        Raises ``MeasuringFailed`` where the value is unavailable.
         """
         ...

@@ -1,4 +1,4 @@
-"""Which providers there are: ours, and those that other packages bring as entry points. Measures nothing."""
+"""The known providers: ours, and those of other packages as entry points. Measures nothing."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -23,18 +23,18 @@ OURS: Mapping[str, Callable[[], Provider]] = {
     "graphite": Graphite,
     "influxdb": Influxdb,
 }
-"""The providers that measure over HTTP; Jobs are another matter (`gitops_bg.cluster.execution.jobs`)."""
+"""The providers that measure over HTTP; Jobs are handled elsewhere (`gitops_bg.cluster.execution.jobs`)."""
 
 
 class Registry:
-    """Finds providers by name, and makes each once. ``more`` stand before all others. Safe for many threads."""
+    """Finds providers by name, and creates each once. ``more`` take precedence. Thread-safe."""
 
     def __init__(self, more: Mapping[str, Provider] | None = None) -> None:
         self._made: dict[str, Provider] = dict(more or {})
         self._lock = threading.Lock()
 
     def provider(self, name: str) -> Provider:
-        """The provider of this name. Raises ``MeasuringFailed`` where there is none, or where it cannot be loaded."""
+        """The provider of this name. Raises ``MeasuringFailed`` where there is none, or it cannot be loaded."""
         with self._lock:
             if name not in self._made:
                 self._made[name] = OURS[name]() if name in OURS else _installed(name)
@@ -42,7 +42,7 @@ class Registry:
 
 
 def _installed(name: str) -> Provider:
-    """An entry point of another package; what goes wrong in its code is its author's, and no bug of ours."""
+    """The entry point of another package; an error in its code is its author's, not a bug of ours."""
     found = list(entry_points(group=ENTRY_POINTS, name=name))
     if not found:
         known = ", ".join(sorted({*OURS, *entry_points(group=ENTRY_POINTS).names}))

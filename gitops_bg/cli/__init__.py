@@ -1,1 +1,1 @@
-"""The command line: each verb prints what it reads, and decides through Git."""
+"""The command line: verbs that print what they read, or decide through Git."""

@@ -1,21 +1,21 @@
-"""Errors of the command line itself, each a sentence for the person who typed; exit codes are in `exit_codes`."""
+"""Errors of the command line itself, each a sentence for the user; the exit codes are in `exit_codes`."""
 
 from gitops_bg.core.errors import GitopsBgError
 
 
 class CommandFailed(GitopsBgError):
-    """What was asked for is not so, or cannot be done as things are."""
+    """What the user asked about is not the case, or cannot be done in the present state."""
 
     reason = "CommandFailed"
 
 
 class ObjectNotFound(GitopsBgError):
-    """Neither Git nor the cluster has what was named."""
+    """Neither Git nor the cluster has the object."""
 
     reason = "ObjectNotFound"
 
 
 class UsageError(GitopsBgError):
-    """Something must be said that was not."""
+    """A required option or argument is missing or invalid."""
 
     reason = "UsageError"

@@ -1,4 +1,4 @@
-"""What the exit codes mean, and which error ends in which: the only place that knows. `--help` shows `TABLE`."""
+"""What the exit codes mean, and which code each error has: the only place that knows. `--help` shows `TABLE`."""
 
 from gitops_bg.cli.errors import CommandFailed, ObjectNotFound, UsageError
 from gitops_bg.cluster.api.errors import NoAccess, NotFound
@@ -39,11 +39,11 @@ _CODES: tuple[tuple[type[GitopsBgError], int], ...] = (
     (Refused, REFUSED),
     (Transient, PASSING),
 )
-"""The first that fits."""
+"""The first class that matches decides."""
 
 
 def code_of(error: GitopsBgError) -> int:
-    """The exit code of an error."""
+    """Return the exit code of an error."""
     if isinstance(error, InvalidInput):
         from_option = any(problem.file.startswith("--") for problem in error.problems)
         return USAGE if from_option else NOT_SO
@@ -51,5 +51,5 @@ def code_of(error: GitopsBgError) -> int:
 
 
 def help_text() -> str:
-    """The table as it stands in ``--help``."""
+    """Return the table as shown in ``--help``."""
     return "Exit codes: " + "; ".join(f"{code} {meaning}" for code, meaning in TABLE.items()) + "."

@@ -14,10 +14,10 @@ from gitops_bg.core.errors import GitopsBgError
 
 
 class Verbs(TyperGroup):
-    """The verbs, with our errors told in one place."""
+    """The verbs; reports our errors in one place."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the verb; what it returns as a number is the exit code."""
+        """Run the verb; a number that it returns is the exit code."""
         try:
             code = super().invoke(ctx)
         except GitopsBgError as error:

@@ -1,4 +1,4 @@
-"""Turns errors into what a person reads on stderr: one message a problem, its place and remedy; no traceback."""
+"""Prints errors on stderr: one message per problem, with its place and remedy; no traceback."""
 
 import sys
 import traceback
@@ -10,7 +10,7 @@ from gitops_bg.core.model.desired import Problem
 
 
 def problem_line(problem: Problem) -> str:
-    """``file:line:column: field: message (remedy)``, without what is not known.
+    """Return ``file:line:column: field: message (remedy)``, without the parts that are unknown.
 
     >>> problem_line(Problem("a.yaml", "is wrong", 3, 5, "spec.x", "remove it"))
     'a.yaml:3:5: spec.x: is wrong (remove it)'
@@ -22,13 +22,13 @@ def problem_line(problem: Problem) -> str:
 
 
 def report(error: GitopsBgError) -> None:
-    """Say what went wrong."""
+    """Print an error."""
     lines = [problem_line(each) for each in error.problems] if isinstance(error, InvalidInput) else [str(error)]
     for line in lines:
         console_for(OutputOptions(), stderr=True).print(said(f"error: {line}", "red"), soft_wrap=True)
 
 
 def report_bug(error: Exception) -> None:
-    """Say that this should not have happened, with what is needed to find out why."""
+    """Report an unexpected exception, with what is needed to find its cause."""
     trace = "".join(traceback.format_exception(error))
     sys.stderr.write(clean(f"{trace}\nThis is a bug in gitops-bg; please report it with the lines above.\n"))

@@ -1,4 +1,4 @@
-"""The façade: one cluster, as the agent and the command line see it. Holds the parts together, does nothing itself."""
+"""The façade: one cluster, as the agent and the command line use it. Connects the parts, does nothing itself."""
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ from gitops_bg.spec.manifests.configuration import Configuration
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A BlueGreenDeployment as it was at one moment; ``version`` is empty where there was none."""
+    """A BlueGreenDeployment at one moment; ``version`` is empty where there was none."""
 
     manifest: Object | None
     record: Record
@@ -65,10 +65,10 @@ class Seen:
 
 
 class Cluster:
-    """One cluster. Safe for many threads as long as each app has one at a time; `start` first, `stop` at the end.
+    """One cluster. Thread-safe as long as each app has one thread at a time; `start` first, `stop` at the end.
 
-    Made by `Cluster.watching` (the agent) or `Cluster.live` (commands that run once). Every method raises the
-    errors of `core.errors` only.
+    Created by `Cluster.watching` (the agent) or `Cluster.live` (commands that run once). Every method raises only the
+    errors of `core.errors`.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Cluster:
     ) -> None:
         self.client = client
         self.skew: Skew | None = None
-        """How far the API server's clock is from ours, where that is measured."""
+        """The difference between the API server's clock and ours, where it is measured."""
         self._us = us
         self._jobs = jobs
         self._sources = sources
@@ -110,12 +110,13 @@ class Cluster:
         may_write: Callable[[], None] = lambda: None,
         count: Count = lambda *_: None,
     ) -> "Cluster":
-        """With caches of ``namespaces`` (none: all). ``on_change`` hears, on a watch's thread, which app is dirty.
+        """A cluster with caches of ``namespaces`` (none: all).
 
-        ``on_crash`` hears of a bug that ended a thread; without it, Python prints it. With a ``clock``, which gives
-        UTC, it is known how far the API server's is from it.
+        ``on_change`` is called with each changed app, on a watch's thread.
 
-        Our own writes are in the caches at once and do not come back as changes.
+        ``on_crash`` gets the bug that ended a thread; without it, Python prints the bug. With a ``clock``, which gives
+        UTC, the skew of the API server's clock is measured. Our own writes are in the caches at once and cause no
+        change event.
         """
         skew = Skew(clock) if clock else None
         client = Client(access, skew, may_write, count)
@@ -127,7 +128,7 @@ class Cluster:
 
     @classmethod
     def live(cls, access: Access, namespaces: Sequence[str] = ()) -> "Cluster":
-        """Without caches: everything is read when asked for."""
+        """A cluster without caches: everything is read when needed."""
         client = Client(access)
         reader = LiveReader(client, EndpointSliceVersion(client), tuple(namespaces))
         return cls._of(client, reader, reader)
@@ -145,13 +146,13 @@ class Cluster:
         return cls(client, sources, writer, executor, settled, jobs, us)
 
     def start(self) -> None:
-        """Begin to watch and to write Events; returns at once, see `wait`."""
+        """Start to watch and to write Events; returns at once, see `wait`."""
         self._events.start()
         if self._caches is not None:
             self._caches.start()
 
     def stop(self) -> None:
-        """End all threads and connections; Events that wait get two seconds."""
+        """End all threads and connections; waiting Events get two seconds."""
         if self._caches is not None:
             self._caches.stop()
         if self._jobs is not None:
@@ -161,11 +162,11 @@ class Cluster:
 
     @property
     def synced(self) -> bool:
-        """Whether the caches know everything there is; before that, nothing may be decided."""
+        """Whether the caches are complete; until then, nothing may be decided."""
         return self._caches is None or self._caches.synced
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until `synced`, at most ``timeout`` seconds; returns whether it is."""
+        """Wait until `synced`, at most ``timeout`` seconds; return whether it is."""
         return self._caches is None or self._caches.wait(timeout)
 
     @property
@@ -174,7 +175,7 @@ class Cluster:
         return (self._caches is None or self._caches.alive) and (self._jobs is None or self._jobs.alive)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches hear nothing just now; empty when all is well."""
+        """Why watches receive nothing at present; empty when all is well."""
         return self._caches.troubles() if self._caches is not None else []
 
     def apps(self) -> list[AppKey]:
@@ -183,16 +184,16 @@ class Cluster:
         return sorted(app for app, state in found.items() if not app_owner_of(state, app, self._us))
 
     def since(self, app: AppKey, condition: str) -> datetime | None:
-        """Since when a condition of the app is as its status says; None where that is not known."""
+        """Since when a condition of the app has its status; None where that is unknown."""
         state = self._reader.app(app)
         return since(state, condition) if state else None
 
     def bgd(self, app: AppKey) -> AppState | None:
-        """The live BlueGreenDeployment, whoever made it."""
+        """The live BlueGreenDeployment, whoever created it."""
         return self._reader.app(app)
 
     def seen(self, app: AppKey) -> Seen:
-        """The live BlueGreenDeployment, its record and its version, read at one moment."""
+        """The live BlueGreenDeployment, its record and its version, all of one moment."""
         state = self._reader.app(app)
         return Seen(_manifest(app, state), load(state), state.meta.version if state else "", pull_of(state))
 
@@ -205,22 +206,22 @@ class Cluster:
         return load(self._reader.app(app))
 
     def observe(self, app: AppKey, config: AppConfig | None, record: Record) -> Observed:
-        """What is live now; Git's part is left empty. ``config`` None: the folder left main."""
+        """The live state of an app; Git's part stays empty. ``config`` None: the folder left main."""
         return observe(app, gather(self._sources, app, config, record), config, record, self._settled, self._us)
 
     def secret(self, namespace: str, name: str) -> Mapping[str, bytes]:
-        """The data of a Secret as it is now; nothing of it is kept. Raises `NotFound` where there is none."""
+        """The present data of a Secret, never cached. Raises `NotFound` where there is none."""
         found = self.client.get(SECRETS, namespace, name)
         if found is None:
             raise NotFound(f"{SECRETS.called(namespace, name)} does not exist in this cluster")
         return {key: base64.b64decode(data) for key, data in (found.get("data") or {}).items()}
 
     def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
-        """What the live copy of a ConfigMap or Secret holds. Raises `NotFound` where there is none that holds it."""
+        """The content of the live copy of a ConfigMap or Secret. Raises `NotFound` where no copy has that content."""
         return self._executor.copies.held(app, ref)
 
     def carry_out(self, app: AppKey, config: AppConfig | None, action: ClusterAction) -> ActionResult:
-        """Carry out one action of the decision that was saved last, see `Executor.carry_out`."""
+        """Carry out one action of the decision saved last, see `Executor.carry_out`."""
         return self._executor.carry_out(app, config, action, self._decided.get(app, ""))
 
     def save(
@@ -231,13 +232,13 @@ class Cluster:
         decided_on: str | None = None,
         may_report: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """Write the status that says ``decision``, unless it says so already; returns whether it was written.
+        """Write the status for ``decision``, unless it is already so; return whether it was written.
 
-        Nothing is saved where there is no BlueGreenDeployment, because to make it is the first action of every app,
-        nor in one that is not ours. ``decided_on`` is the version that the decision's record was read from (None: the
-        one known now). ``may_report`` is asked whether to write where all that is new is what only this process sees
-        (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to it since: that record may say
-        another thing.
+        Saves nothing where there is no BlueGreenDeployment, because creating it is the first action of every app, nor
+        in a foreign one. ``decided_on`` is the version that the decision's record was read from (None: the one known
+        now). ``may_report`` is asked whether to write where only this process's own view is new
+        (``core.status.process_view``). Raises `WorldChanged` where somebody wrote to the object since: its record may
+        have changed.
         """
         state = self._reader.app(app)
         if decided_on is not None and decided_on != (state.meta.version if state else ""):
@@ -259,7 +260,7 @@ class Cluster:
         return True
 
     def warn(self, app: AppKey, condition: Condition, now: datetime) -> bool:
-        """Write one condition where no decision can be written; whether it was not there already.
+        """Write one condition where no decision can be written; return whether it is new.
 
         It needs nothing of the record. Raises as `save`.
         """
@@ -274,7 +275,7 @@ class Cluster:
         return True
 
     def claim(self, app: AppKey) -> bool:
-        """Leave word, once, on an app that follows another repository than ours: its agent shows it (``Conflict``)."""
+        """Note a claim, once, on an app that follows another repository: the other agent shows it (``Conflict``)."""
         state = self._reader.app(app)
         if state is None or not self._us.repository or not state.repository:
             return False
@@ -284,32 +285,32 @@ class Cluster:
         return True
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
-        """What the Jobs came to that the record waits for, see `Jobs.measured`."""
+        """The results of the Jobs that the record waits for, see `Jobs.measured`."""
         return self._jobs.measured(app, record, now) if self._jobs is not None else ()
 
     def measure(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
-        """Have Jobs started for the measurements of the provider ``job``, and others ended, see `Jobs.take`."""
+        """Start Jobs for the measurements of the provider ``job``, and end others, see `Jobs.take`."""
         state = self._reader.app(app)
         if self._jobs is not None and state is not None:
             self._jobs.take(app, state.meta.uid, record, measures, now)
 
     @property
     def jobs_started(self) -> bool:
-        """Whether every Job that was to be started is, see `Jobs.started`."""
+        """Whether every requested Job is started, see `Jobs.started`."""
         return self._jobs is None or self._jobs.started
 
     def record_event(self, app: AppKey, reason: str, message: str, now: datetime, *, warning: bool = False) -> None:
-        """Have a Kubernetes Event written about the app; never fails, never waits."""
+        """Queue a Kubernetes Event about the app; never fails, never waits."""
         state = self._reader.app(app)
         if state is not None:
             self._events.put(KubernetesEvent(app, state.meta.uid, reason, message, warning, now))
 
     def request(self, app: AppKey, request: Request) -> None:
-        """Leave an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""
+        """Write an operator's request for the agent (`gitops-bg abort`, `rollback --offline`)."""
         self._annotate(app, names.REQUEST, annotation_of(request))
 
     def reconcile(self, app: AppKey, now: datetime) -> None:
-        """Have the agent look at an app again."""
+        """Ask the agent to look at an app again."""
         self._annotate(app, names.RECONCILE, now.isoformat())
 
     def recheck(self, app: AppKey, config: AppConfig | None) -> None:
@@ -333,7 +334,7 @@ def _manifest(app: AppKey, state: AppState | None) -> Object | None:
 
 
 def _locked(state: AppState, status: Object) -> Object:
-    """A status to PUT; the ``resourceVersion`` is the lock. The server ignores all but the status."""
+    """A status to PUT; the ``resourceVersion`` is the lock. The server ignores everything but the status."""
     meta = state.meta
     metadata = {"namespace": meta.namespace, "name": meta.name, "uid": meta.uid, "resourceVersion": meta.version}
     return {

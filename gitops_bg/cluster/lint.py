@@ -1,7 +1,7 @@
-"""What fields Kubernetes' own objects have, and of which type: for `check`, without any cluster.
+"""The fields of Kubernetes' own objects, and their types: for `check`, without any cluster.
 
-The client library's models are read as a schema only. Nothing is decoded with them, and the agent does not ask them:
-what they do not know yet may still be right for a newer cluster (docs/decisions/0011).
+The client library's models serve as a schema only. Nothing is decoded with them, and the agent does not use them:
+fields that they do not know yet may be right for a newer cluster (docs/decisions/0011).
 """
 
 import types
@@ -32,7 +32,7 @@ _MODELS: dict[tuple[Any, Any], str] = {
 _POD_TEMPLATE = "V1PodTemplateSpec"
 
 _QUANTITIES = {"limits", "requests", "capacity", "overhead", "sizeLimit", "divisor", "averageValue"}
-"""Fields of text that take a number, too: quantities, which the API server reads both ways. Of metrics also `value`."""
+"""Text fields that also accept a number: quantities, which the API server reads both ways. For metrics also `value`."""
 
 _NAMES = {
     int: "int_type",
@@ -45,9 +45,9 @@ _NAMES = {
 
 
 def lint(document: Document) -> Iterator[Problem]:
-    """Every field of an object that Kubernetes does not know, or that has another type, or that is missing.
+    """Every field of an object that Kubernetes does not know, or that has a wrong type, or that is missing.
 
-    Of a kind that is not Kubernetes' own, only the pod template is looked at.
+    For a kind that is not Kubernetes' own, only the pod template is checked.
     """
     value = document.value
     if not isinstance(value, dict):
@@ -82,7 +82,7 @@ def _fields(document: Document, model: type[BaseModel], value: dict[str, Any], p
 
 
 def _value(document: Document, annotation: Any, value: Any, path: Path) -> Iterator[Problem]:
-    """What is wrong with one value, all the way down."""
+    """The problems of one value, at every depth."""
     allowed = list(_alternatives(annotation))
     for each in allowed:
         if isinstance(value, dict) and _is_model(each):
@@ -102,7 +102,7 @@ def _items(document: Document, annotation: Any, value: dict[str, Any] | list[Any
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """The types that a value may have: without None, and without what pydantic notes beside them."""
+    """The types that a value may have: without None, and without pydantic's annotations."""
     origin = typing.get_origin(annotation)
     if origin is typing.Annotated:
         yield from _alternatives(typing.get_args(annotation)[0])

@@ -35,24 +35,24 @@ class InvalidInput(GitopsBgError):
 
 
 class Refused(GitopsBgError):
-    """The other side understood and said no: missing rights, a protected branch, an invalid object."""
+    """The other side understood and refused: missing rights, a protected branch, an invalid object."""
 
     reason = "Refused"
 
 
 class Transient(GitopsBgError):
-    """A connection, a timeout, a busy server: the same call may go through later."""
+    """A connection, a timeout, a busy server: the same call may succeed later."""
 
     reason = "Transient"
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.retry_after = retry_after
-        """Seconds the other side asked us to wait, where it did."""
+        """How many seconds the other side asked to wait, if it did."""
 
 
 class WorldChanged(Transient):
-    """What the action was decided on is no longer so (a conflict, a moved branch): decide again, at once."""
+    """What the action was decided on has changed (a conflict, a moved branch): decide again, at once."""
 
     reason = "WorldChanged"
 
@@ -64,9 +64,9 @@ class LostLeadership(GitopsBgError):
 
 
 class InternalError(Transient):
-    """A bug: an exception that nobody expected. ``__cause__`` is the exception itself.
+    """A bug: an unexpected exception. ``__cause__`` is the exception itself.
 
-    Carried on as an error, it stops what it struck (one app, one poll, one object) and no more (decision 26).
+    Handled as an error, it stops only what it hit (one app, one poll, one object) (decision 26).
     """
 
     reason = "InternalError"
@@ -74,9 +74,9 @@ class InternalError(Transient):
 
 @contextmanager
 def guarded(what: str) -> Iterator[None]:
-    """A boundary: an exception nobody expected becomes an `InternalError` that says ``what`` was being done.
+    """A boundary: turn an unexpected exception into an `InternalError` that names ``what`` was being done.
 
-    Not ``MemoryError``: with no memory left, nothing can go on, and a new process has some.
+    Except ``MemoryError``: without memory nothing can go on, and a new process has some.
     """
     try:
         yield

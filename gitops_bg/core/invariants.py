@@ -1,6 +1,6 @@
-"""The invariants of DESIGN §5, stated once. `decide` checks its own answer with them before it gives it.
+"""The invariants of DESIGN §5, stated once. `decide` checks its own answer with them before it returns it.
 
-I4, I5 and I6 speak of histories, not of one decision; the property tests check those over runs of the engine.
+I4, I5 and I6 concern histories, not one decision; the property tests check those over runs of the engine.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from gitops_bg.core.world import World
 
 
 class InvariantBroken(AssertionError):
-    """The engine contradicted itself: a bug of ours. Nothing of the decision may be carried out."""
+    """The engine contradicted itself: a bug. No part of the decision may be carried out."""
 
 
 def check(world: World, actions: tuple[Action, ...]) -> None:
@@ -69,7 +69,7 @@ def _decided_before(world: World, switch: SwitchTraffic) -> Iterator[str]:
 
 
 def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
-    """A restart is no scale-down: of each version, as many pods stay available as ``maxUnavailable`` asks for."""
+    """A restart is no scale-down: each version keeps as many available pods as ``maxUnavailable`` demands."""
     for version in world.record.versions if evictions else ():
         group, uids = PodGroup.of(world, version), {each.uid for each in evictions}
         going = sum(is_up(world, pod) for pod in group.pods if pod.uid in uids)
@@ -78,7 +78,7 @@ def _enough_stay(world: World, evictions: list[EvictPod]) -> Iterator[str]:
 
 
 def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[str]:
-    """What pods are made of stays as long as their ReplicaSet: also for those that are to come up again (I6)."""
+    """The configuration of pods stays as long as their ReplicaSet, including one that is to be scaled up again (I6)."""
     used = {
         (ref.kind, configuration_name(world.spec.app, ref))
         for view in (world.observed.replica_sets if deletions else ())
@@ -90,7 +90,7 @@ def _used_stays(world: World, deletions: list[DeleteConfiguration]) -> Iterator[
 
 
 def _is_the_autoscalers(world: World, action: ScaleReplicaSet) -> bool:
-    """Whether this is the size of what serves, between the bounds that its autoscaler has."""
+    """Whether this is the size of the serving version, within the bounds of its autoscaler."""
     autoscaler = world.record.autoscaler
     if autoscaler is None or action.digest != world.record.routing.traffic:
         return False

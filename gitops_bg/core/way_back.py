@@ -1,7 +1,7 @@
-"""Whether live traffic may go to a version without gates: the one answer that every lane without gates asks for.
+"""Whether live traffic may go to a version without gates: the one answer for every rollback.
 
-A revert of a promotion or of a push, `rollback` with and without Git, an abort, pods that fail, an analysis after
-promotion that does: all lead only to a version that served before and that nothing speaks against (decision 16).
+A revert of a promotion or of a push, `rollback` with and without Git, an abort, failing pods, a failing analysis after
+promotion: all lead only to a version that served before and that nothing speaks against (decision 16).
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ OPEN = WayBack()
 def may_return_without_gates(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
     """Whether traffic may go to ``version`` at once.
 
-    ``by_name``: a person names this very version. Then it counts that somebody said so for its digest, by `resume`, by
-    `retry`, or by a promotion of it; what the agent chooses by itself has to have served since. It says nothing of
-    pods, nor of which version is older.
+    ``by_name``: a person names this very version. Then it is enough that somebody cleared its digest, by `resume`, by
+    `retry`, or by a promotion; a version that the agent chooses by itself must have served since. Pods and the age of
+    the version are not considered.
     """
     if not version.was_active:
         return WayBack("never carried live traffic")
@@ -44,7 +44,9 @@ def may_return_without_gates(record: Record, version: Version, *, by_name: bool 
 
 
 def leads_back(record: Record, version: Version, *, by_name: bool = False) -> WayBack:
-    """The same for a version that Git names: it must also have come forward before the one that serves now."""
+    """Whether traffic may go to a version that Git names; it must also have been promoted before the one that serves
+    now.
+    """
     way = may_return_without_gates(record, version, by_name=by_name)
     if way and not record.came_before(version.digest, record.routing.traffic):
         return WayBack(f"came forward after {short(record.routing.traffic)}, which serves now")

@@ -1,1 +1,1 @@
-"""Pull requests, reviews, commit statuses on GitHub, GitLab, Gitea: decoration, never what a promotion waits for."""
+"""Pull requests, reviews and commit statuses on GitHub, GitLab and Gitea: only a view; no promotion waits for it."""

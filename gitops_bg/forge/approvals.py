@@ -1,7 +1,7 @@
-"""Which reviews count as approvals of a digest: a person's last word, on the very content that they had seen. Pure.
+"""Which reviews approve a digest: the last verdict of each person, on exactly the content that they saw. Pure.
 
-The forge's own opinion (`stale`, dismissed on push) is not asked: the same content on a newer main keeps its approvals,
-other content has none, whatever the commits are called (forges.md §4).
+The forge's own judgement (`stale`, dismissed on push) is ignored: the same content on a newer main keeps its approvals,
+other content has none, whatever the commits are (forges.md §4).
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -13,18 +13,18 @@ from gitops_bg.forge.port import Review, User, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """Somebody said yes to a digest. ``user.id`` says who: a login may be taken over by somebody else."""
+    """An approval of a digest. ``user.id`` identifies the person: somebody else may take over a login."""
 
     user: User
     digest: str
     at: datetime
     commit: str
-    """The head that they looked at."""
+    """The head that they reviewed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """Somebody reviewed, and it counts for nothing."""
+    """A review that does not count."""
 
     user: User
     why: str
@@ -35,9 +35,9 @@ class Approvals:
     """All reviews of one pull request, judged for one digest."""
 
     counted: tuple[Approved, ...] = ()
-    """One a person, the oldest first."""
+    """One per person, oldest first."""
     void: tuple[Void, ...] = ()
-    """In the order in which they were given."""
+    """In the order of the reviews."""
 
 
 def approvals_of(
@@ -45,9 +45,9 @@ def approvals_of(
 ) -> Approvals:
     """Judge the reviews for ``digest``.
 
-    ``digest_at`` says what each commit that was looked at offers: the digest in its ``primary.yaml``. A commit that is
-    missing there is one that nobody can read any more: what was approved with it is not known, and does not count.
-    ``authors`` are the ids of users who may not approve: who opened the pull request, who wrote the change.
+    ``digest_at`` has for each reviewed commit the digest in its ``primary.yaml``. A commit that is not in it can no
+    longer be read: its content is unknown, and a review of it does not count. ``authors`` are the ids of users who may
+    not approve: who opened the pull request, and who wrote the change.
     """
     last = sorted(_last(reviews), key=lambda review: review.at)
     judged = [(review, _why_not(review, digest, digest_at, authors)) for review in last]
@@ -58,7 +58,7 @@ def approvals_of(
 
 
 def _last(reviews: Iterable[Review]) -> Iterable[Review]:
-    """Of each person the newest, and of those of one moment the one that comes last."""
+    """Return each person's newest review; of several at one moment, the last."""
     last: dict[str, Review] = {}
     for review in reviews:
         before = last.get(review.user.id)
@@ -68,7 +68,7 @@ def _last(reviews: Iterable[Review]) -> Iterable[Review]:
 
 
 def _why_not(review: Review, digest: str, digest_at: Mapping[str, str], authors: Collection[str]) -> str:
-    """Why a review is no approval; empty where it is one."""
+    """Return why a review is no approval; empty where it is one."""
     user = review.user
     if review.verdict is Verdict.CHANGES_REQUESTED:
         return f"{user.login} asks for changes"

@@ -1,4 +1,4 @@
-"""From settings to a forge that can be asked: which one, with which credential, over which connections."""
+"""Connects to a forge from settings: which one, with which credential, over which connections."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ _SCHEMES = {Kind.GITHUB: "Bearer", Kind.GITLAB: "Bearer", Kind.GITEA: "token"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgeSettings:
-    """Where the repository is and who asks. ``kind`` and ``url`` may be empty: then the remote's URL says it."""
+    """The repository and the credential. ``kind`` and ``url`` may be empty: then the remote's URL decides."""
 
     remote: str
     """The URL of the Git remote."""
@@ -32,17 +32,17 @@ class ForgeSettings:
     token_file: Path | None = None
     app: AppSettings | None = None
     ca_file: Path | None = None
-    """Certificates to trust in place of the system's."""
+    """Certificates to trust instead of the system's."""
     host: str = ""
-    """A server other than the remote's that may have the credential. Whoever runs the agent says so, no file does."""
+    """A server besides the remote's that may get the credential. Only an option of the agent sets it, no file."""
     timeout_seconds: float = 20.0
     """For one request."""
 
 
 def place_of(settings: ForgeSettings) -> Place:
-    """Which forge and repository; asks the server where nothing else says it.
+    """Return the forge and repository; ask the server if nothing else names the forge.
 
-    Raises ``NoForge``, and ``CredentialUnusable`` for a server that is not to be asked.
+    Raises ``NoForge``, and ``CredentialUnusable`` for a server that must not be asked.
     """
     remote = remote_of(settings.remote)
     if remote is None:
@@ -55,7 +55,7 @@ def place_of(settings: ForgeSettings) -> Place:
 
 
 def connect(settings: ForgeSettings, now: Now) -> RestForge:
-    """A forge for one thread; `close` it at the end. Raises ``NoForge`` and ``CredentialUnusable``."""
+    """Connect to a forge, for one thread; call `close` at the end. Raises ``NoForge`` and ``CredentialUnusable``."""
     place = place_of(settings)
     rest = RestSettings(place.api, _HEADERS[place.kind], trust_of(settings.ca_file), settings.timeout_seconds)
     credential = _credential(settings, place, rest, now)
@@ -64,7 +64,7 @@ def connect(settings: ForgeSettings, now: Now) -> RestForge:
 
 
 def _require_may_be_asked(there: Remote, remote: Remote, host: str) -> None:
-    """``url`` is written by whoever may change main: that must not be enough to be sent the agent's token."""
+    """Refuse other servers: people who can change ``url`` in main must not be able to redirect the agent's token."""
     if there.host not in (remote.host, host.lower()):
         raise CredentialUnusable(
             f"forge.url names {there.host}, which is not the server of the repository, so it gets no token: correct "
@@ -77,7 +77,7 @@ def _require_may_be_asked(there: Remote, remote: Remote, host: str) -> None:
 
 
 def trust_of(ca_file: Path | None) -> Trust:
-    """The certificates of a file, or the system's. Raises ``CredentialUnusable``."""
+    """Return the certificates of a file, or the system's. Raises ``CredentialUnusable``."""
     if ca_file is None:
         return Trust()
     try:

@@ -1,7 +1,6 @@
-"""Who asks a forge: a token out of a file, or a GitHub App, which gets a token for an hour with its private key.
+"""Credentials for a forge: a token in a file, or a GitHub App, which gets hourly tokens with its private key.
 
-Files are read when they are needed, so that whoever rotates them need not restart anything. No text says what is in
-them.
+Files are read when they are needed, so that a rotation needs no restart. No message contains their content.
 """
 
 from collections.abc import Mapping
@@ -15,13 +14,13 @@ from gitops_bg.outbound.rest import RestClient, RestSettings
 
 _CLOCKS_DIFFER = timedelta(seconds=60)
 _LIFE_OF_A_JWT = timedelta(minutes=9)
-"""GitHub takes ten, and its clock may be another."""
+"""GitHub allows ten, and its clock may differ."""
 _BEFORE_THE_END = timedelta(minutes=5)
 _LONGEST_FILE = 64 * 1024
 
 
 class CredentialUnusable(Refused):
-    """The file with the token or key is missing, empty, or holds something else. Whoever runs the agent must act."""
+    """The file with the token or key is missing, empty, or invalid. The operator of the agent must act."""
 
     reason = "ForgeCredentialUnusable"
 
@@ -41,7 +40,7 @@ class TokenFile:
         return {"Authorization": f"{self.scheme} {token}"}
 
     def forget(self) -> None:
-        """See `Credential`; a file is read each time."""
+        """See `Credential`; nothing is cached: the file is read each time."""
 
     def close(self) -> None:
         """See `Credential`."""
@@ -56,7 +55,7 @@ class AppSettings:
 
 
 class GitHubApp:
-    """Tokens of the installation of an App on one repository, each used until shortly before its end."""
+    """Tokens of an App's installation on one repository, each used until shortly before it expires."""
 
     def __init__(self, app: AppSettings, rest: RestSettings, owner: str, name: str, now: Now) -> None:
         self._app, self._now = app, now
@@ -87,7 +86,7 @@ class GitHubApp:
         self._token, self._until = made["token"].text(), made["expires_at"].time()
 
     def _jwt(self) -> str:
-        import jwt  # Slow to import, and few have an App.
+        import jwt  # Slow to import, and rarely needed.
 
         now = self._now()
         claims = {"iat": now - _CLOCKS_DIFFER, "exp": now + _LIFE_OF_A_JWT, "iss": self._app.app_id}

@@ -1,6 +1,6 @@
-"""Which forge a repository is on, and where its API is: from the remote's URL, from what settings say, or by one probe.
+"""Which forge a repository is on, and where its API is: from the remote's URL, from settings, or by one probe.
 
-Pure but for what `probed` is given to ask with.
+Pure except for the function that `probed` asks with.
 """
 
 import re
@@ -15,11 +15,11 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.outbound.http import Answer
 
 Ask = Callable[[str], Answer | None]
-"""A GET of this URL without credentials; None where nobody answers."""
+"""Sends a GET of this URL without credentials; None where no server answers."""
 
 
 class Kind(StrEnum):
-    """Which API a forge has."""
+    """The API of a forge."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -28,10 +28,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A repository of a server: the parts of its URL. ``path`` has neither slashes around it nor the ending."""
+    """A repository on a server: the parts of its URL. ``path`` has no slashes around it and no ending."""
 
     root: str
-    """Scheme, host and port of the server's web pages; over ssh, https is taken."""
+    """Scheme, host and port of the server's web pages; https for a remote over ssh."""
     host: str
     path: str
 
@@ -47,7 +47,7 @@ class Place:
 
 
 class NoForge(Refused):
-    """It cannot be told which forge the repository is on."""
+    """It is unknown which forge the repository is on."""
 
     reason = "ForgeUnknown"
 
@@ -65,7 +65,7 @@ _DATA_RESIDENCY = ".ghe.com"
 
 
 def remote_of(url: str) -> Remote | None:
-    """The parts of a remote's URL: https, http, ssh, or like scp; None for a path of this machine.
+    """Return the parts of a remote's URL: https, http, ssh, or like scp; None for a local path.
 
     >>> remote_of("https://bot:secret@Git.example.com:8443/code/shop/config.git/")
     Remote(root='https://git.example.com:8443', host='git.example.com', path='code/shop/config')
@@ -95,7 +95,7 @@ def _remote(scheme: str, host: str, port: int | None, path: str) -> Remote:
 
 
 def known(remote: Remote) -> Place | None:
-    """The place of a repository on a forge that everybody knows; None on any other.
+    """Return the place of a repository on a well-known forge; None on any other.
 
     >>> known(remote_of("git@github.com:shop/config.git"))
     Place(kind=<Kind.GITHUB: 'github'>, api='https://api.github.com', owner='shop', name='config')
@@ -109,7 +109,9 @@ def known(remote: Remote) -> Place | None:
 
 
 def told(kind: str, url: str, remote: Remote) -> Place:
-    """The place where settings name the forge. ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
+    """Return the place if settings name the forge.
+
+    ``url`` is the address of its pages, or of its API. Raises ``NoForge``.
 
     >>> told("gitea", "https://git.example.com/code", remote_of("https://git.example.com/code/shop/config.git"))
     Place(kind=<Kind.GITEA: 'gitea'>, api='https://git.example.com/code/api/v1', owner='shop', name='config')
@@ -124,7 +126,7 @@ def told(kind: str, url: str, remote: Remote) -> Place:
 
 
 def at(url: str, remote: Remote) -> Remote:
-    """The repository on the server of this URL, which is that of the server, of its API, or of the repository there.
+    """Return the repository on the server of this URL, which names the server, its API, or the repository there.
 
     A path of two parts and more is a repository's. An empty URL changes nothing. Raises ``NoForge``.
 
@@ -156,9 +158,9 @@ def _without_api(path: str) -> str:
 
 
 def probed(remote: Remote, ask: Ask) -> Place:
-    """The place on a server that says itself what it is. Raises ``NoForge`` where none of them answers.
+    """Return the place on a server that answers a probe. Raises ``NoForge`` where it answers none.
 
-    Gitea may live in a folder of its server, GitLab hardly ever does: then `forge.url` has to say so.
+    Gitea may be in a folder of its server, GitLab hardly ever is: then `forge.url` must name the folder.
     """
     folder = "/".join(remote.path.split("/")[:-2])
     for root, path in dict.fromkeys([(remote.root, remote.path), (f"{remote.root}/{folder}".rstrip("/"), "")]):

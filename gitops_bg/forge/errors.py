@@ -1,6 +1,6 @@
-"""What can go wrong with a forge, each with who must do what. Permanent ones are `Refused`, passing ones `Transient`.
+"""Errors of a forge, each with who must do what. Permanent ones are `Refused`, passing ones `Transient`.
 
-The agent tells them apart by those two (`core.errors`): what is refused is asked again slowly, what passes with
+The agent distinguishes them by those two (`core.errors`): it repeats refused requests slowly, passing errors with
 backoff, and `RateLimited` not before its ``until``. None of them stops a promotion: Git carries it (decision 31).
 """
 
@@ -22,7 +22,7 @@ class TokenRefused(Refused):
 
 
 class NoRight(Refused):
-    """403: the token is good, and may not do this."""
+    """403: the token is valid, but lacks a right."""
 
     reason = "ForgeNoRight"
 
@@ -34,7 +34,7 @@ class NoRight(Refused):
 
 
 class NotFound(Refused):
-    """404: no such repository or pull request, or (forges say the same then) no right to see it."""
+    """404: no such repository or pull request, or (forges answer the same then) no right to see it."""
 
     reason = "ForgeNotFound"
 
@@ -46,7 +46,7 @@ class NotFound(Refused):
 
 
 class NotAccepted(Refused):
-    """400, 409, 422 and their like: the forge understood, and does not take it."""
+    """400, 409, 422 and similar: the forge understood the request and refuses it."""
 
     reason = "ForgeNotAccepted"
 
@@ -55,7 +55,7 @@ class NotAccepted(Refused):
 
 
 class MergeRefused(Refused):
-    """It may not be merged now: protection, checks, approvals, a merge queue. ``words`` are the forge's own."""
+    """It must not be merged now: protection, checks, approvals, a merge queue. ``words`` is the forge's message."""
 
     reason = "ForgeMergeRefused"
 
@@ -65,7 +65,7 @@ class MergeRefused(Refused):
 
 
 class HeadMoved(WorldChanged):
-    """The pull request is no longer what was to be merged: another head, or another base beneath it."""
+    """The pull request changed before the merge: it has another head, or another base."""
 
     reason = "ForgeHeadMoved"
 
@@ -76,7 +76,7 @@ class HeadMoved(WorldChanged):
 
 
 class StillChecking(Transient):
-    """The forge does not know yet whether it can be merged: the head or the base is new to it."""
+    """The forge does not know yet whether it can be merged, because head or base is new."""
 
     reason = "ForgeStillChecking"
 
@@ -85,7 +85,7 @@ class StillChecking(Transient):
 
 
 class RateLimited(Transient):
-    """403 or 429 with a limit behind it. Nothing more is asked before ``until``, which is always a time."""
+    """403 or 429 because of a limit. Nothing is requested before ``until``, which is always a time."""
 
     reason = "ForgeRateLimited"
 
@@ -98,13 +98,13 @@ class RateLimited(Transient):
 
 
 class ForgeDown(Transient):
-    """No connection, no answer in time, or 5xx. Whether a write came through is unknown."""
+    """No connection, no answer in time, or 5xx. It is unknown whether a write succeeded."""
 
     reason = "ForgeDown"
 
 
 class Nonsense(Transient):
-    """An answer that no forge gives: a page of a proxy, another shape than the documented one."""
+    """An answer that forges do not give: a page of a proxy, or an undocumented shape."""
 
     reason = "ForgeNonsense"
 

@@ -1,6 +1,6 @@
-"""What is known of a forge: what its lists showed, and what was written since. No I/O; one thread uses it.
+"""What is known of a forge: the content of its lists, and our writes since. No I/O; one thread uses it.
 
-Nothing here outlives the process: an agent that starts reads the forge, and finds what it wrote in the hidden lines.
+Nothing here outlives the process: a new agent reads the forge, and finds its own texts by their hidden lines.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -14,42 +14,42 @@ from gitops_bg.forge.port import CheckStatus, Pull, PullState
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A pull request that is not open any more, and the last look at main that had begun when that was seen."""
+    """A pull request that is no longer open, and the last look at main that had begun when that was seen."""
 
     pull: Pull
     seen_at: Awaited
 
     @property
     def offer(self) -> str:
-        """What it offered to the end; empty where it does not say."""
+        """What it last offered; empty where it does not say."""
         marker = marker_in(self.pull.body)
         return marker.offer if marker else ""
 
 
 @dataclass(slots=True)
 class Known:
-    """By branch, where nothing else is said."""
+    """By branch, unless noted otherwise."""
 
     cluster: str = ""
-    """Whose agent this is."""
+    """The cluster of this agent."""
     listed_once: bool = False
     open: dict[str, Pull] = field(default_factory=dict)
     ended: dict[str, Ended] = field(default_factory=dict)
-    """The last one that ended, as far as somebody asked."""
+    """The last one that ended, as far as it was looked up."""
     asked: set[str] = field(default_factory=set)
-    """Those whose ended ones were asked for, or cannot be: it was open in this process."""
+    """Branches whose ended ones were looked up, or need not be: theirs was open in this process."""
     ours: set[tuple[int, str]] = field(default_factory=set)
-    """Numbers and offers that the agent itself withdrew: that they are closed is nobody's no."""
+    """Numbers and offers that the agent itself withdrew: closing them was no refusal by a person."""
     inherited: set[str] = field(default_factory=set)
-    """Those that were open before this process: somebody may have written the status of their head."""
+    """Branches with one open before this process: another process may have written the status of their head."""
     statuses: dict[str, CheckStatus] = field(default_factory=dict)
-    """The last one of ours on each commit."""
+    """Our last status on each commit."""
     written: dict[str, datetime] = field(default_factory=dict)
-    """When the body was written last."""
+    """When the body was last written."""
     comments: dict[str, str] = field(default_factory=dict)
 
     def listed(self, pulls: Iterable[Pull]) -> dict[str, Pull]:
-        """Take over a whole list of the open ones. Returns those that were open and are not in it any more."""
+        """Take over a full list of the open ones. Return those that were open and are no longer in it."""
         found = {pull.branch: pull for pull in sorted(pulls, key=lambda each: each.number)}
         found = {branch: pull for branch, pull in found.items() if not self._is_stale(pull)}
         gone = {branch: pull for branch, pull in self.open.items() if branch not in found}
@@ -63,12 +63,12 @@ class Known:
         return gone
 
     def _is_stale(self, pull: Pull) -> bool:
-        """Whether a list is older than what was seen of it: forges answer from replicas, too."""
+        """Return whether a list is older than what was already seen of it: forges also answer from replicas."""
         known = self.ended.get(pull.branch)
         return known is not None and known.pull.number == pull.number and known.pull.updated_at > pull.updated_at
 
     def found(self, pull: Pull, seen_at: Awaited) -> None:
-        """One was asked for by its number, or is the last of its branch that ended."""
+        """Note one that was read by its number, or is the last ended one of its branch."""
         self.asked.add(pull.branch)
         if pull.state is PullState.OPEN:
             self.open[pull.branch] = pull
@@ -77,11 +77,11 @@ class Known:
         self.ended[pull.branch] = Ended(pull, seen_at)
 
     def none_ended(self, branches: Iterable[str]) -> None:
-        """They were asked for, and there are none that count."""
+        """Note that these branches were looked up, and have no ended one that counts."""
         self.asked |= set(branches)
 
     def offer_changed(self, branch: str, before: str, now: str) -> None:
-        """The agent offers something else on a branch, or nothing: what it offered before, it took back itself."""
+        """Note that the agent offers something else on a branch, or nothing: it withdrew the former offer itself."""
         pull = self.open.get(branch) or (self.ended[branch].pull if branch in self.ended else None)
         if before and before != now and pull is not None:
             self.ours.add((pull.number, before))
@@ -89,25 +89,25 @@ class Known:
             self.ours.discard((self.open[branch].number, now))
 
     def is_no(self, branch: str, offer: str) -> bool:
-        """Whether somebody closed the pull request of this very offer."""
+        """Return whether somebody closed the pull request of this very offer."""
         ended = self.ended.get(branch)
         if ended is None or ended.pull.state is not PullState.CLOSED or not offer or ended.offer != offer:
             return False
         return (ended.pull.number, offer) not in self.ours
 
     def forget_statuses(self, heads: Set[str]) -> None:
-        """All but those of these commits: the others are nobody's head any more."""
+        """Forget the statuses of all but these commits: the others are no longer the head of any branch."""
         self.statuses = {commit: status for commit, status in self.statuses.items() if commit in heads}
 
     def forget(self) -> None:
-        """Another agent may write from now on: all is to be read again."""
+        """Forget everything: another agent may write from now on."""
         fresh = Known()
         for name in ("listed_once", "open", "ended", "asked", "inherited", "statuses", "written", "comments"):
             setattr(self, name, getattr(fresh, name))
 
 
 def by_branch(ended: Iterable[Pull], branches: Mapping[str, datetime]) -> dict[str, Pull]:
-    """The last one of each of these branches."""
+    """Return the last one of each of these branches."""
     found: dict[str, Pull] = {}
     for pull in sorted(ended, key=lambda each: each.number):
         if pull.branch in branches:

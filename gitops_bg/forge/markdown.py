@@ -1,6 +1,6 @@
-"""Texts of others inside Markdown that three forges render: nothing in them breaks a table, mentions or links anybody.
+"""Escapes texts of others for Markdown of three forges: they cannot break a table, mention or link.
 
-A commit's subject and the reason of a gate are written by whoever may push. They are shown in ``<code>``, where no
+A commit's subject and the reason of a gate are written by people who may push. They are shown in ``<code>``, where no
 forge looks for mentions and references, and every sign that could mean something to a renderer is an entity.
 """
 
@@ -14,7 +14,7 @@ _TICKS = re.compile(r"`+")
 
 
 def code(text: str, longest: int = _LONGEST) -> str:
-    """``text`` as it is, on one line, cut to ``longest`` signs; fit for a cell of a table.
+    """Return ``text`` literally, on one line, cut to ``longest`` characters; fit for a cell of a table.
 
     >>> code("a|b @ada"), code("")
     ('<code>a&#124;b &#64;ada</code>', '–')
@@ -24,12 +24,12 @@ def code(text: str, longest: int = _LONGEST) -> str:
 
 
 def plain(text: str, longest: int = _LONGEST) -> str:
-    """The same for where no Markdown is: a title, the description of a status."""
+    """Return ``text`` for places without Markdown: a title, the description of a status."""
     return cut(printable(" ".join(text.split())), longest)
 
 
 def cut(text: str, longest: int) -> str:
-    """``text`` with at most so many signs; an ellipsis says that some are missing.
+    """Return ``text`` cut to at most this many characters; an ellipsis marks a cut.
 
     >>> cut("abcdef", 4)
     'abc…'
@@ -38,7 +38,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def block(lines: list[str], language: str = "") -> str:
-    """Lines as they are: the fence is longer than any in them.
+    """Return lines in a code block, literally: its fence is longer than any in them.
 
     >>> print(block(["a ```` b"]))
     `````

@@ -1,6 +1,6 @@
-"""The hidden first line of a pull request's body: whose it is, what it offers, and what was written last.
+"""The hidden first line of a pull request's body: its app and cluster, its offer, and hashes of the last write.
 
-It is all that is remembered of what was written: an agent that starts reads it, and writes nothing twice.
+Nothing else is stored about writes: a new agent reads it, and writes nothing twice.
 """
 
 import hashlib
@@ -15,18 +15,18 @@ _SAFE = "/:@#+"
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """``offer`` is that of ``core.model.pulls.offer_of``; empty once the agent has withdrawn it."""
+    """``offer`` is from ``core.model.pulls.offer_of``; empty after the agent has withdrawn it."""
 
     app: str
     cluster: str
     offer: str
     text: str = ""
-    """A hash of title and body as they were written."""
+    """A hash of title and body as written."""
     people: str = ""
-    """A hash of who was asked to review it, and to whom it was assigned."""
+    """A hash of its requested reviewers and assignees."""
 
     def line(self) -> str:
-        """As it is written. Nothing in a value can end it, or make another field.
+        """Return the hidden line. No value can end it, or add another field.
 
         >>> marker_in(Marker("a --> b", "c d", "e").line()) == Marker("a --> b", "c d", "e")
         True
@@ -38,7 +38,7 @@ class Marker:
 
 
 def marker_in(body: str) -> Marker | None:
-    """The marker at the beginning of a body; None where there is none: what stands further down is somebody's text."""
+    """Return the marker at the beginning of a body; None without one: one further down is somebody's text."""
     found = _LINE.match(body)
     if found is None:
         return None
@@ -49,15 +49,15 @@ def marker_in(body: str) -> Marker | None:
 
 
 def without_marker(body: str) -> str:
-    """What people read of a body."""
+    """Return the visible part of a body."""
     return _LINE.sub("", body, count=1).lstrip("\r\n") if _LINE.match(body) else body
 
 
 def hashed(*parts: str) -> str:
-    """A short hash of texts, in their order; it tells one apart from another, and is no secret."""
+    """Return a short hash of texts, in their order; it distinguishes them, and is no secret."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
 def _quoted(value: str) -> str:
-    """``--`` inside a comment is not for every renderer."""
+    """Escape ``--``: not every renderer accepts it inside a comment."""
     return quote(value, safe=_SAFE).replace("--", "-%2D")

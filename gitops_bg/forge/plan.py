@@ -1,7 +1,7 @@
-"""What is to be written to the forge, as the difference between what should be and what is known to be. Pure.
+"""What to write to the forge: the difference between the desired and the known state. Pure.
 
-Made anew before each write: what looks at apps want now counts, whatever they wanted before. Create comes before status
-before body before close before comment before merge; within each the oldest first (forges.md §2).
+It is computed again before each write, from the apps' present wishes. Create comes before status before body before
+close before comment before merge; within each the oldest first (forges.md §2).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +18,14 @@ from gitops_bg.forge.port import CheckState, CheckStatus, Draft, Limits, Pull, P
 from gitops_bg.forge.wanted import Wanted, wanted, withdrawn
 
 BETWEEN_EDITS = timedelta(seconds=30)
-"""How long a body stays as it is, at least."""
+"""The shortest time between two edits of a body."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 Render = Callable[[AppKey, Offer], Wanted]
 
 
 class Kind(IntEnum):
-    """What is written, in the order in which it matters."""
+    """The kinds of writes, in order of importance."""
 
     CREATE = 0
     STATUS = 1
@@ -37,15 +37,15 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to write."""
+    """One write."""
 
     kind: Kind
     app: AppKey
     branch: str
     since: datetime
-    """How old what it is for is."""
+    """The age of its offer."""
     due: datetime
-    """Not before."""
+    """Not before this time."""
     draft: Draft | None = None
     pull: Pull | None = None
     status: CheckStatus | None = None
@@ -53,26 +53,26 @@ class Step:
 
     @property
     def requests(self) -> int:
-        """How many requests it takes, at most."""
+        """The maximum number of its requests."""
         if self.draft is None or self.kind is not Kind.CREATE:
             return 1
         return 1 + bool(self.draft.labels or self.draft.assignees) + bool(self.draft.reviewers)
 
     @property
     def creating(self) -> int:
-        """How many of them make something new."""
+        """How many of them create something."""
         return self.requests if self.kind in (Kind.CREATE, Kind.STATUS, Kind.COMMENT) else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be written, in order; what is to be read first; who has to wait for others."""
+    """What to write, in order; what to read first; who waits for others."""
 
     steps: tuple[Step, ...] = ()
     missing: Mapping[str, datetime] = field(default_factory=dict)
-    """The branches whose last ended pull request nobody has asked for, and since when their offer is on its way."""
+    """The branches whose last ended pull request was not looked up yet, with the ages of their offers."""
     queued: Mapping[AppKey, int] = field(default_factory=dict)
-    """Those beyond ``maxOpenPullRequests``, by their place."""
+    """The apps beyond ``maxOpenPullRequests``, by their place."""
 
 
 def plan(
@@ -83,7 +83,7 @@ def plan(
     render: Render,
     now: datetime,
 ) -> Plan:
-    """What is to be done now. Nothing before the open ones were listed once."""
+    """Return what to do now; nothing before the first list of open ones."""
     if not known.listed_once:
         return Plan()
     planner = _Planner(known, limits, render, now)
@@ -108,7 +108,7 @@ class _Planner:
         self.queued: dict[AppKey, int] = {}
 
     def look_at(self, app: AppKey, desired: DesiredPull) -> None:
-        """What one app asks for."""
+        """Look at what one app wants."""
         if desired.declined or not desired.settled:
             return
         if desired.offer is None:
@@ -121,7 +121,7 @@ class _Planner:
             self._new.append((desired.offer.since, app, desired.offer))
 
     def creations(self, most: int) -> Iterator[Step]:
-        """The oldest, as many as there is room for; the others have a place in the queue."""
+        """Yield the oldest, as many as may be opened; the others get a place in the queue."""
         room = max(0, most - len(self._known.open))
         for place, (since, app, offer) in enumerate(sorted(self._new, key=lambda each: each[:2])):
             if place < room:
@@ -131,7 +131,9 @@ class _Planner:
                 self.queued[app] = place - room + 1
 
     def _may_open(self, desired: DesiredPull, offer: Offer) -> bool:
-        """Not what somebody closed. Nor what was merged, before main was looked at: Git says what came of that."""
+        """Return False for what somebody closed; and for what was merged, until main was looked at: Git has
+        the result.
+        """
         ended = self._known.ended.get(offer.branch)
         if ended is None or ended.offer != offer.id:
             return True
@@ -152,12 +154,14 @@ class _Planner:
             yield Step(Kind.COMMENT, app, offer.branch, offer.since, self._now, pull=pull, comment=made.comment)
 
     def _may_merge(self, offer: Offer, pull: Pull, made: Wanted) -> bool:
-        """Only what this cluster calls good, the very commit that it looked at, once its status stands there."""
+        """Merge only a version with success in this cluster, at exactly the commit that it looked at, once its status
+        is set.
+        """
         is_said = self._known.statuses.get(offer.head) == made.status
         return is_said and made.status.state is CheckState.SUCCESS and pull.head == offer.head
 
     def _farewell(self, app: AppKey) -> Iterator[Step]:
-        """A pull request of ours that nothing asks for any more: it says so, and is closed."""
+        """Say in a pull request of ours that it is no longer wanted, and close it."""
         branch = promotion_branch(app)
         ended = self._known.ended.get(branch)
         pull = self._known.open.get(branch) or (ended.pull if ended else None)
@@ -180,12 +184,12 @@ class _Planner:
 
 
 def _is_ours_to_write(marker: Marker | None, made: Marker) -> bool:
-    """Of two clusters with one branch, whose text is there goes on writing it, as long as it is of what is offered."""
+    """Of two clusters with one branch, the author of the present text continues, as long as it has the same offer."""
     return marker is None or marker.cluster == made.cluster or marker.offer != made.offer
 
 
 def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
-    """Whether it says what it should. Who was asked, and labels that people added, are theirs from then on."""
+    """Return whether its text is as desired. People may change reviewers and labels afterwards."""
     if marker is None or pull.title != made.draft.title:
         return False
     written = (marker.offer, marker.text, marker.people)
@@ -193,7 +197,7 @@ def _says(pull: Pull, marker: Marker | None, made: Wanted) -> bool:
 
 
 def renderer(settings: PullSettings, limits: Limits) -> Render:
-    """`wanted`, made once for each offer of an app."""
+    """Return `wanted`, computed once for each offer of an app."""
     made: dict[AppKey, tuple[Offer, Wanted]] = {}
 
     def render(app: AppKey, offer: Offer) -> Wanted:

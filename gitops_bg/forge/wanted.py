@@ -1,4 +1,4 @@
-"""What a pull request and its commit status should say, made from an `Offer`. Pure."""
+"""The desired text of a pull request and its commit status, made from an `Offer`. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,18 +20,18 @@ _LEFT_OUT = "… (cut: the forge takes no more; the branch's commit has all of i
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """One pull request as it should be, and the status of its head."""
+    """The desired state of one pull request, and the status of its head."""
 
     draft: Draft
     status: CheckStatus
     marker: Marker
-    """The one that begins the body."""
+    """The marker at the beginning of the body."""
     comment: str = ""
-    """The one comment it should have; empty: none."""
+    """The desired comment; empty: none."""
 
 
 def wanted(offer: Offer, settings: PullSettings, limits: Limits) -> Wanted:
-    """What should be, within the forge's limits."""
+    """Return the desired state, within the forge's limits."""
     title = title_of(offer)
     text = _body(offer, limits.body)
     people = hashed(*settings.reviewers, "/", *settings.assignees)
@@ -44,7 +44,7 @@ def wanted(offer: Offer, settings: PullSettings, limits: Limits) -> Wanted:
 
 
 def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
-    """A pull request of ours that offers nothing any more: so it says, and closing it says no to nothing."""
+    """Return the draft of a withdrawn pull request of ours: it says so, and closing it refuses no version."""
     said = "**Withdrawn:** gitops-bg offers this no more. A newer version, or what became of this one, took its place."
     text = f"{said}\n\n{without_marker(pull.body)}"
     line = replace(marker, offer="", text=hashed(text)).line()
@@ -55,7 +55,7 @@ def withdrawn(pull: Pull, marker: Marker, limits: Limits) -> Draft:
 
 
 def title_of(offer: Offer) -> str:
-    """App, what changes, cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``."""
+    """Return app, change and cluster: ``shop/web: 1.4.0 → 1.5.0 [prod-eu]``."""
     back = "back to " if offer.goes_back else ""
     where = f" [{plain(offer.cluster)}]"
     what = cut(plain(_change(offer)), LONGEST_TITLE - len(where) - len(str(offer.app)) - len(back) - 2)
@@ -76,7 +76,7 @@ def _change(offer: Offer) -> str:
 
 
 def _tag(image: str) -> str:
-    """What tells two images of one name apart.
+    """Return what distinguishes two images of one name.
 
     >>> _tag("registry:5000/web:1.4.0"), _tag("web@sha256:0123456789abcdef"), _tag("web")
     ('1.4.0', 'sha256:0123456789', 'web')
@@ -104,7 +104,7 @@ def _template(side: Side) -> dict[str, Any]:
 
 
 def _body(offer: Offer, longest: int) -> str:
-    """All of it; where it is too long the diff is cut, and only then the gates; never the table."""
+    """Return the whole body; if it is too long, cut the diff, then the gates; never the table."""
     budget = longest - _MARKER_ROOM
     head, gates, tail = _head(offer), "\n".join(_gates(offer)), _way_back(offer)
     lines = _diff(offer)
@@ -119,7 +119,7 @@ def _body(offer: Offer, longest: int) -> str:
 
 
 _MARKER_ROOM = 1_000
-"""Signs that are kept for the hidden line."""
+"""Characters reserved for the hidden line."""
 
 
 def _fitting(lines: list[str], room: int) -> list[str]:
@@ -133,7 +133,7 @@ def _fitting(lines: list[str], room: int) -> list[str]:
 
 
 def _within(text: str, longest: int) -> str:
-    """Cut at the end of a line."""
+    """Cut the text at the end of a line."""
     if len(text) <= longest:
         return text
     return text[:longest].rpartition("\n")[0]
@@ -187,7 +187,7 @@ def _fold(lines: list[str]) -> str:
 
 
 def _diff(offer: Offer) -> list[str]:
-    """The pod template by path, and the lines on configuration."""
+    """Return the differences of the pod template by path, and the lines on configuration."""
     if offer.before is None or not (offer.before.template and offer.to.template):
         return list(offer.configuration)
     found = differences(_template(offer.before), _template(offer.to))
@@ -209,13 +209,13 @@ def _way_back(offer: Offer) -> str:
 
 
 def status_of(offer: Offer) -> CheckStatus:
-    """What branch protection may demand: pending while a gate is shut, failure where it is not to be merged."""
+    """Return the status for branch protection: pending while a gate is shut, failure if it must not be merged."""
     state, said = _verdict(offer)
     return CheckStatus(offer.head, context_of(offer.cluster), state, plain(said))
 
 
 def context_of(cluster: str) -> str:
-    """The name of the status: each cluster has its own."""
+    """Return the name of the status: each cluster has its own."""
     return f"gitops-bg/{cluster}"
 
 

@@ -1,7 +1,7 @@
-"""Calls hooks over HTTP, beside the reconciling: as many at once as are due, so that a slow one holds up no other.
+"""Calls hooks over HTTP, in the background: all that are due at once, so that a slow one delays no other.
 
-It judges nothing: what comes back is a status and a text, and the core says what that means. A call that failed is
-not repeated here: the core names it again when its backoff is over.
+It judges nothing: the result is a status and a text, and the core decides what they mean. A failed call is not repeated
+here: the core lists it again after its backoff.
 """
 
 import asyncio
@@ -23,25 +23,25 @@ from gitops_bg.outbound.secrets import NoSuchKey, ReadSecret, Secrets
 LOGGER = logging.getLogger(__name__)
 
 LONGEST_BODY = 4096
-"""Bytes of an answer that are kept."""
+"""Bytes of a response that are kept."""
 
 _MOST_READ = 4 * LONGEST_BODY
-"""Bytes of an answer that are read: secrets are hidden in it before it is cut."""
+"""Bytes of a response that are read: secrets are hidden in it before it is cut."""
 
 MOST_AT_ONCE = 512
-"""Calls under way in one agent; each ends within its own timeout."""
+"""The most calls under way in one agent; each ends within its own timeout."""
 
 MOST_MESSAGES_AT_ONCE = 64
-"""Of those that go to chats, which have places of their own: a chat that hangs holds up no gate."""
+"""The most calls of chats under way, which have their own limit: a chat that hangs delays no gate."""
 
 Key = tuple[AppKey, str]
 
 
 class HookCaller:
-    """Knows which calls are under way and what came of those that ended, until the core has taken it in.
+    """Tracks the calls under way, and their responses until the core has taken them.
 
-    ``on_result`` is told of every app that has an answer; ``clock`` gives UTC; ``composers`` make the requests of types
-    that are not asked in Flagger's way. `stop` it at the end.
+    ``on_result`` is called with every app that has a response; ``clock`` gives UTC; ``composers`` make the requests of
+    types that do not use Flagger's form. `stop` it at the end.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class HookCaller:
     # --- for workers ------------------------------------------------------------------------------------------
 
     def take(self, app: AppKey, calls: Iterable[HookCall]) -> None:
-        """Begin the calls that are neither under way nor answered; forget and end those that are not named any more."""
+        """Begin the calls that are neither under way nor answered; end and forget those no longer listed."""
         named = {call.id: call for call in calls}
         with self._lock:
             answers = {id_: called for id_, called in self._answers.pop(app, {}).items() if id_ in named}
@@ -82,12 +82,12 @@ class HookCaller:
                 self._started().call_soon_threadsafe(self._change, app, stale, new)
 
     def answers(self, app: AppKey) -> tuple[HookResponse, ...]:
-        """What came of the calls of an app that the core has not taken in yet."""
+        """The responses of an app's calls that the core has not taken yet."""
         with self._lock:
             return tuple(self._answers.get(app, {}).values())
 
     def stop(self, timeout: float = 2.0) -> None:
-        """End every call; their answers are lost, and asked for again by the next agent."""
+        """End every call; their responses are lost, and the next agent asks again."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
@@ -135,13 +135,13 @@ class HookCaller:
             status, text = await self._answer(app, call)
         with self._lock:
             if (app, call.id) not in self._running:
-                return  # Nobody wants to know any more.
+                return  # The response is no longer needed.
             del self._running[app, call.id]
             self._answers.setdefault(app, {})[call.id] = HookResponse(call.id, status, self._clock(), text)
         self._on_result(app)
 
     async def _answer(self, app: AppKey, call: HookCall) -> tuple[int, str]:
-        """Status and text; status 0 where there was no answer, and why."""
+        """Status and text; status 0 and the reason where there was no response."""
         secrets = Secrets(call.hook.namespace or app.namespace, self._read_secret)
         compose = self._composers.get(call.hook.type, request_for)
         try:
@@ -157,7 +157,7 @@ class HookCaller:
             return 0, secrets.clean(f"{type(error).__name__}: {error}")
         except MemoryError:
             raise
-        except Exception as error:  # whatever a hook says, it is its answer, and nobody waits for ever
+        except Exception as error:  # whatever a hook answers is its response, so that nothing waits for ever
             LOGGER.exception("%s", secrets.clean(traceback.format_exc()), exc_info=False)
             return 0, printable(secrets.clean(f"a bug of the agent: {type(error).__name__}: {error}"))
 
@@ -181,6 +181,6 @@ def _cut(text: str) -> str:
 
 
 def _readable(body: bytes) -> str:
-    """Text that does no harm to a terminal or a status."""
+    """Decode text that is safe for a terminal or a status."""
     text = body.decode("utf-8", "replace").strip()
     return "".join(character for character in text if character.isprintable() or character in "\n\t")

@@ -1,4 +1,4 @@
-"""From a call that is due to what goes over the wire: Flagger's payload, headers, secrets filled in. Sends nothing.
+"""Turns a due call into a request: Flagger's payload, headers, secrets filled in. Sends nothing.
 
 https://docs.flagger.app/usage/webhooks; flagger.md §3.4.
 """
@@ -17,7 +17,7 @@ from gitops_bg.outbound.secrets import Secrets
 
 @dataclass(frozen=True, slots=True)
 class HookRequest:
-    """One POST; ``timeout`` is in seconds and holds for the whole of it."""
+    """One POST; ``timeout`` is in seconds, for the whole of it."""
 
     url: str = field(repr=False)
     body: bytes = field(repr=False)
@@ -26,15 +26,15 @@ class HookRequest:
     trust: Trust
     proxy: str = field(default="", repr=False)
     status: Callable[[int, str], int] = lambda status, _body: status
-    """What a status means, for backends that say in the body whether they are content."""
+    """Translates a status, for backends that report success in the body."""
 
 
 Compose = Callable[[AppKey, HookCall, Secrets], HookRequest]
-"""What to send for a call. Reads the Secrets that it names; raises what that raises."""
+"""Composes the request of a call. Reads the Secrets that the call names, and raises the errors of that."""
 
 
 def request_for(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
-    """What to send for a call. Reads the Secrets that it names; raises what that raises.
+    """Compose the request of a call. Reads the Secrets that the call names, and raises the errors of that.
 
     ``Idempotency-Key`` is the same for every try of one call: a backend is asked at least once, maybe twice.
     """
@@ -50,7 +50,7 @@ def request_for(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
 
 
 def _payload(app: AppKey, call: HookCall, metadata: Mapping[str, str]) -> dict[str, Any]:
-    """Exactly Flagger's fields."""
+    """The payload: exactly Flagger's fields."""
     return {
         "name": app.name,
         "namespace": app.namespace,

@@ -1,1 +1,1 @@
-"""Alerts in the words of chats: one file for each. Formats only; who sends them is the caller of hooks."""
+"""The message formats of chats: one file for each. Formats only; the caller of hooks sends them."""

@@ -1,4 +1,4 @@
-"""Slack's attachments, which Discord and Rocket.Chat take, too (Slack: "secondary message attachments")."""
+"""Slack's attachments, which Discord and Rocket.Chat accept as well (Slack: "secondary message attachments")."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Discord: its webhooks take Slack's format at an address that ends in ``/slack``.
+"""Discord: its webhooks accept Slack's format at an address that ends in ``/slack``.
 
 https://discord.com/developers/docs/resources/webhook#execute-slackcompatible-webhook
 """
@@ -17,7 +17,7 @@ def discord(app: AppKey, alert: Alert, to: Destination) -> Message:
 
 
 def as_slack(address: str) -> str:
-    """The address where a webhook takes Slack's format.
+    """The address at which a webhook accepts Slack's format.
 
     >>> as_slack("https://discord.com/api/webhooks/1/a?wait=true"), as_slack("https://discord.com/api/webhooks/1/a/slack")
     ('https://discord.com/api/webhooks/1/a/slack?wait=true', 'https://discord.com/api/webhooks/1/a/slack')

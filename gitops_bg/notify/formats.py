@@ -1,4 +1,4 @@
-"""Which chat takes which format; the types of Flagger's AlertProvider."""
+"""The format of each chat; the types of Flagger's AlertProvider."""
 
 from gitops_bg.notify.discord import discord
 from gitops_bg.notify.gchat import gchat

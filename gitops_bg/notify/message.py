@@ -1,4 +1,4 @@
-"""What every chat needs: the alert, where it goes, and what is sent for it. Knows no chat."""
+"""The common types of all chats: the destination of an alert, and its message. Knows no chat."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import AppKey
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where an alert goes. ``address`` and ``token`` are secrets."""
+    """The destination of an alert. ``address`` and ``token`` are secrets."""
 
     address: str = field(repr=False)
     channel: str = "general"
@@ -20,7 +20,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One POST of JSON. ``status`` says what an answer's status means, where a chat says more in its body."""
+    """One POST of JSON. ``status`` translates a response's status, where a chat reports errors in the body."""
 
     url: str = field(repr=False)
     body: Mapping[str, Any]
@@ -31,11 +31,11 @@ class Message:
 Format = Callable[[AppKey, Alert, Destination], Message]
 
 HEX = {Severity.INFO: "#0076D7", Severity.WARN: "#FFA500", Severity.ERROR: "#FF0000"}
-"""Colours of those who know no words for them; blue and red are Flagger's."""
+"""Colours for chats without colour names; blue and red are Flagger's."""
 
 
 def title_of(app: AppKey) -> str:
-    """How Flagger calls an app in chats.
+    """The name of an app in chats, as in Flagger.
 
     >>> title_of(AppKey("shop", "web"))
     'web.shop'

@@ -1,4 +1,4 @@
-"""Rocket.Chat: an incoming webhook takes Slack's attachments, with colours in hexadecimal as Flagger's.
+"""Rocket.Chat: an incoming webhook accepts Slack's attachments, with hexadecimal colours as in Flagger.
 
 https://docs.rocket.chat/docs/integrations
 """

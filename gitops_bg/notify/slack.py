@@ -24,7 +24,7 @@ def slack(app: AppKey, alert: Alert, to: Destination) -> Message:
 
 
 def escaped(text: str) -> str:
-    """The three characters that Slack reads as something else.
+    """Escape the three characters that are special to Slack.
 
     >>> escaped("1 < 2 & 3")
     '1 &lt; 2 &amp; 3'
@@ -33,7 +33,7 @@ def escaped(text: str) -> str:
 
 
 def status_of(status: int, body: str) -> int:
-    """The Web API says 200 to everything, and in the body whether it was good.
+    """Translate the Web API's status: it is always 200, and the body reports success.
 
     >>> status_of(200, '{"ok": true}'), status_of(200, '{"ok": false, "error": "channel_not_found"}')
     (200, 400)

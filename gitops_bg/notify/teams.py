@@ -1,7 +1,7 @@
 """Microsoft Teams: an Adaptive Card for Workflows; a MessageCard for the connectors that Microsoft retires.
 
-https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using; which of the two an
-address takes is told by its host, as Flux's notification-controller does.
+https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using; the host of an
+address tells which of the two it accepts, as in Flux's notification-controller.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ def is_connector(address: str) -> bool:
 
 
 def message_card(app: AppKey, alert: Alert) -> dict[str, Any]:
-    """The fields of Flagger's."""
+    """The fields of Flagger's MessageCard."""
     section = {
         "activityTitle": alert.text,
         "activitySubtitle": title_of(app),

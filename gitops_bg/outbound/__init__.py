@@ -1,1 +1,1 @@
-"""The one way out over HTTP, and the Secrets that go with a request."""
+"""The one way to call backends over HTTP, and the Secrets for their requests."""

@@ -1,9 +1,9 @@
-"""What can go wrong with a backend that is asked over HTTP."""
+"""The errors of a backend that is called over HTTP."""
 
 
 class MeasuringFailed(Exception):
-    """The backend could not be asked, or its answer makes no sense: an error, neither good nor bad."""
+    """The backend could not be reached, or its response is invalid: an error, neither good nor bad."""
 
 
 class NoAnswer(Exception):
-    """A REST API could not be asked, or its answer did not come whole. Whether a write came through is unknown."""
+    """A REST API could not be reached, or its response was incomplete. Whether a write succeeded is unknown."""

@@ -1,6 +1,6 @@
-"""The one way out to backends over HTTP: bounded in time and size, verified, and never led astray by a redirect.
+"""The one way to call backends over HTTP: bounded in time and size, verified, safe from redirects.
 
-Translates all of httpx into `MeasuringFailed`; knows no provider.
+Translates all errors of httpx into `MeasuringFailed`; knows no provider.
 """
 
 import ssl
@@ -17,18 +17,18 @@ from gitops_bg.core.text.foreign_json import NotJson, read_json
 from gitops_bg.outbound.errors import MeasuringFailed
 
 MAX_BODY = 1024 * 1024
-"""Bytes of an answer that are read; a metric is smaller."""
+"""The most bytes of a response; a metric is smaller."""
 MAX_REDIRECTS = 3
 _EXCERPT = 16 * 1024
-"""Bytes, far more than anybody is shown: secrets are hidden in it before it is cut to that."""
+"""Bytes of an excerpt before it is cut to what is shown: secrets are hidden in it first."""
 _AGENT = "gitops-bg"
 _KEPT_SECONDS = 50.0
-"""An idle connection is kept for longer than from one poll to the next, and shorter than most servers keep it."""
+"""How long an idle connection is kept: longer than a poll interval, and shorter than most servers keep it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Whose certificates are believed: the system's, or those signed by ``authorities`` (PEM), or anybody's."""
+    """The trusted certificates: the system's, or those signed by ``authorities`` (PEM), or any."""
 
     authorities: str = ""
     insecure: bool = False
@@ -36,7 +36,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question. ``timeout`` is in seconds and holds for the whole of it; ``most`` is the bytes of an answer."""
+    """One request. ``timeout`` is in seconds, for the whole of it; ``most`` is the limit of the response in bytes."""
 
     url: str
     method: str = "GET"
@@ -46,21 +46,21 @@ class Request:
     trust: Trust = Trust()
     most: int = MAX_BODY
     writes: bool = False
-    """It changes something: a redirect that would make another question of it (a GET of a POST) is an error."""
+    """Whether it writes: a redirect that would change the request (a POST to a GET) is an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, whatever its status."""
+    """A response, whatever its status."""
 
     place: str
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    """By their names in small letters."""
+    """By names in lower case."""
 
     def json(self) -> Any:
-        """The body as JSON; raises ``MeasuringFailed`` where it is none, or where the status is none of 2xx."""
+        """The body as JSON. Raises ``MeasuringFailed`` where it is not JSON, or the status is not 2xx."""
         self.require_success()
         try:
             return read_json(self.body)
@@ -68,25 +68,25 @@ class Answer:
             raise MeasuringFailed(f"{self.place} answered what is no JSON: {excerpt(self.body)}") from error
 
     def require_success(self) -> None:
-        """Raise ``MeasuringFailed`` unless the status is one of 2xx."""
+        """Raise ``MeasuringFailed`` unless the status is 2xx."""
         if not 200 <= self.status < 300:
             raise MeasuringFailed(f"{self.place} answered {self.status}: {excerpt(self.body)}")
 
 
 def ask(request: Request) -> Answer:
-    """Send a request. Raises ``MeasuringFailed`` where no answer comes back in time and size."""
+    """Send a request. Raises ``MeasuringFailed`` where no response arrives within the limits of time and size."""
     with _border(_place(request.url)), client_for(request.trust, request.timeout) as client:
         return _follow(client, request, time.monotonic() + request.timeout)
 
 
 def exchange(client: httpx.Client, request: Request) -> Answer:
-    """As `ask`, over the kept connections of a client; its own trust counts, not the request's."""
+    """As `ask`, over the kept connections of a client; the client's trust applies, not the request's."""
     with _border(_place(request.url)):
         return _follow(client, request, time.monotonic() + request.timeout)
 
 
 def excerpt(body: bytes) -> str:
-    """The beginning of a body on one line.
+    """The beginning of a body, on one line.
 
     >>> excerpt(b"<html>\\n no")
     '<html> no'
@@ -96,13 +96,15 @@ def excerpt(body: bytes) -> str:
 
 
 def client_for(trust: Trust, timeout: float) -> httpx.Client:
-    """A client that keeps its connections until it is closed. ``timeout`` in seconds is for each step of a question."""
+    """A client that keeps its connections until it is closed. ``timeout`` in seconds applies to each step
+    of a request.
+    """
     limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
     return httpx.Client(verify=tls_context(trust), timeout=timeout, limits=limits)
 
 
 def _follow(client: httpx.Client, request: Request, until: float) -> Answer:
-    """Redirects are followed on the same host only: a credential, or a question, goes nowhere else."""
+    """Follow redirects on the same host only: credentials and requests must not go anywhere else."""
     headers = {"User-Agent": _AGENT, **request.headers, "Accept-Encoding": "identity"}
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     sent = client.build_request(request.method, request.url, headers=encoded, content=request.body)
@@ -150,7 +152,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _place(url: str) -> str:
-    """The address without the query, where secrets may be."""
+    """The address without the query, which may contain secrets."""
     return url.partition("?")[0].partition("#")[0]
 
 
@@ -166,7 +168,7 @@ def _border(place: str) -> Iterator[None]:
 
 @lru_cache(maxsize=32)
 def tls_context(trust: Trust) -> ssl.SSLContext:
-    """What verifies servers so; making one takes longer than a question, so they are kept."""
+    """The TLS context for this trust; cached, because creating one takes longer than a request."""
     context = ssl.create_default_context(cadata=trust.authorities or None)
     if trust.insecure:
         context.check_hostname = False

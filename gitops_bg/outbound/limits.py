@@ -1,4 +1,4 @@
-"""What a REST API says about how much more may be asked of it, read from its headers. Pure; the time is an argument."""
+"""The rate limits that a REST API states in its headers. Pure; the time is an argument."""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 LONGEST_WAIT = timedelta(hours=1)
-"""No forge has a longer window; a header that says more is not believed."""
+"""The longest wait: no forge has a longer window, so a header with more is wrong."""
 SHORTEST_WAIT = timedelta(seconds=1)
 _EPOCH_FROM = 1_000_000_000
 """A larger number of seconds is a time since 1970, a smaller one a time from now."""
@@ -15,15 +15,15 @@ _EPOCH_FROM = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What is left until ``reset``, as far as the answer said so."""
+    """The requests left until ``reset``, as far as the response says."""
 
     remaining: int | None = None
     reset: datetime | None = None
     retry_after: float | None = None
-    """Seconds to wait before anything more is asked."""
+    """Seconds to wait before the next request."""
 
     def wait(self, now: datetime) -> timedelta | None:
-        """How long to ask nothing: what it was told; None where the answer did not say that one should wait."""
+        """How long to send no request; None where the response does not ask to wait."""
         if self.retry_after is not None:
             return _bounded(timedelta(seconds=self.retry_after))
         if self.remaining == 0 and self.reset is not None:
@@ -56,7 +56,7 @@ def _bounded(wait: timedelta) -> timedelta:
 
 
 def _time(seconds: float, now: datetime) -> datetime:
-    """A time as far away as may be believed."""
+    """The time of a reset, limited to a plausible one."""
     at = datetime.fromtimestamp(seconds, UTC) if _EPOCH_FROM < seconds < 10 * _EPOCH_FROM else None
     return at if at is not None else now + min(timedelta(seconds=min(seconds, 1e6)), LONGEST_WAIT)
 
@@ -73,7 +73,7 @@ def _retry_after(text: str | None, now: datetime) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """A number that is not negative; anything else is nothing."""
+    """A non-negative number; None for anything else."""
     try:
         value = float((text or "").strip())
     except ValueError:

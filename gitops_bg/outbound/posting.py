@@ -1,6 +1,6 @@
-"""Posts over HTTP without waiting in a thread: one client for each way out, connections kept. Knows no hook.
+"""Posts over HTTP without a waiting thread: one client for each destination, connections kept. Knows no hook.
 
-It has no deadline of its own: the caller has one for all of it, where httpx would count each read apart.
+It has no deadline of its own: the caller has one for the whole post, because httpx would time each read separately.
 """
 
 import httpx
@@ -9,11 +9,11 @@ from gitops_bg.outbound.http import Trust, tls_context
 
 
 class PostFailed(Exception):
-    """There was no answer; the text says why, and may hold what is in the URL."""
+    """There was no response; the text says why, and may contain parts of the URL."""
 
 
 class Poster:
-    """Belongs to one event loop. `close` it at the end."""
+    """Sends posts in one event loop. `close` it at the end."""
 
     def __init__(self) -> None:
         self._clients: dict[tuple[Trust, str], httpx.AsyncClient] = {}

@@ -1,6 +1,6 @@
-"""One REST API: connections kept, answers remembered by their ETag, every page of a list. Knows no forge.
+"""One REST API: connections kept, responses cached by their ETag, every page of a list. Knows no forge.
 
-It never sends a write twice, and no text of an error holds what it authenticates with.
+It never sends a write twice, and its errors contain no credentials.
 """
 
 import json
@@ -21,7 +21,7 @@ _NOT_MODIFIED = 304
 _SYSTEM = Trust()
 
 Authorize = Callable[[], Mapping[str, str]]
-"""The headers that say who asks; called for each request, so that a credential can change."""
+"""The headers with the credentials; called for each request, so that a credential can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class RestSettings:
     trust: Trust = _SYSTEM
     timeout: float = 20.0
     most: int = 32 * 1024 * 1024
-    """Bytes of one answer: a hundred pull requests, with the longest texts that a forge takes."""
+    """The most bytes of one response: a hundred pull requests, with the longest texts that a forge accepts."""
 
 
 class Remembered:
-    """The last answers that had an ETag, up to a number and a size in bytes."""
+    """The last responses with an ETag, up to a number and a size in bytes."""
 
     def __init__(self, most: int = 1024, most_bytes: int = 64 * 1024 * 1024) -> None:
         self._most, self._most_bytes = most, most_bytes
@@ -45,13 +45,13 @@ class Remembered:
         self._bytes = 0
 
     def get(self, url: str) -> Answer | None:
-        """The answer to a URL, if it is still there."""
+        """The cached response of a URL, or None."""
         if url in self._answers:
             self._answers.move_to_end(url)
         return self._answers.get(url)
 
     def keep(self, url: str, answer: Answer) -> None:
-        """Keep an answer in place of the one before; those not asked for longest go."""
+        """Cache a response instead of the former one; the least recently used ones are dropped."""
         self._drop(url)
         if "etag" not in answer.headers:
             return
@@ -66,7 +66,7 @@ class Remembered:
 
 
 class RestClient:
-    """Belongs to one thread. `close` it at the end."""
+    """Sends requests from one thread. `close` it at the end."""
 
     def __init__(self, settings: RestSettings, authorize: Authorize) -> None:
         self._settings = settings
@@ -76,19 +76,19 @@ class RestClient:
 
     @property
     def place(self) -> str:
-        """The API, as errors name it."""
+        """The name of the API in errors."""
         return self._settings.base
 
     def ask(self, method: str, path: str, query: Mapping[str, str] | None = None, body: Any = None) -> Answer:
-        """One request; ``path`` begins with a slash, ``body`` goes out as JSON. Any status is an answer.
+        """Send one request; ``path`` begins with a slash, ``body`` is sent as JSON. Any status is a response.
 
-        Raises ``NoAnswer`` where none comes back in time and size, and what ``authorize`` raises.
+        Raises ``NoAnswer`` where none arrives within the limits of time and size, and what ``authorize`` raises.
         """
         url = self._settings.base + path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
         return self._read(url) if method in _READS else self._send(method, url, body, {})
 
     def pages(self, path: str, query: Mapping[str, str]) -> Iterator[Answer]:
-        """Every page of a list, by `Link` or `X-Next-Page`, up to one that is no success."""
+        """Every page of a list, by `Link` or `X-Next-Page`, up to the first without success."""
         asked: set[tuple[tuple[str, str], ...]] = set()
         following: Mapping[str, str] | None = query
         while following is not None:
@@ -133,9 +133,9 @@ class RestClient:
 
 
 def next_page(headers: Mapping[str, str], query: Mapping[str, str]) -> dict[str, str] | None:
-    """What to ask for the next page, or None at the end.
+    """The query of the next page, or None at the end.
 
-    Only the query of a link is taken: behind a proxy a forge calls itself by another address.
+    Only the query of a link is used: behind a proxy a forge calls itself by another address.
 
     >>> next_page({"link": '<https://a/b?page=3&x=1>; rel="next", <https://a/b?page=9>; rel="last"'}, {"page": "2"})
     {'page': '3', 'x': '1'}
@@ -152,5 +152,5 @@ def next_page(headers: Mapping[str, str], query: Mapping[str, str]) -> dict[str,
 
 
 def _clean(text: str, authorization: Mapping[str, str]) -> str:
-    """Without the values that authenticate, nor the parts of them (`Bearer …`)."""
+    """Hide the values that authenticate, and their parts (`Bearer …`)."""
     return hidden(text, [part for value in authorization.values() for part in (value, value.split(" ")[-1])])

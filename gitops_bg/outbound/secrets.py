@@ -1,4 +1,4 @@
-"""The Secrets of one measurement: read when they are asked for, remembered only to hide them from what is told."""
+"""The Secrets of one measurement: read on demand, kept only to hide them in its texts."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -9,15 +9,15 @@ from gitops_bg.core.text.masking import hidden
 REFERENCE = re.compile(r"\{\{secret:([^/}]+)/([^}]+)\}\}")
 
 ReadSecret = Callable[[str, str], Mapping[str, bytes]]
-"""The data of the Secret of this namespace and name. Raises the errors of ``core.errors``."""
+"""Returns the data of the Secret of this namespace and name. Raises the errors of ``core.errors``."""
 
 
 class NoSuchKey(Exception):
-    """The Secret is there, and lacks the key."""
+    """The Secret exists, and lacks the key."""
 
 
 class Secrets:
-    """The Secrets of one namespace, for one measurement; thrown away after it."""
+    """The Secrets of one namespace, for one measurement; discarded after it."""
 
     def __init__(self, namespace: str, read: ReadSecret) -> None:
         self._namespace = namespace
@@ -26,7 +26,7 @@ class Secrets:
         self._hidden: set[str] = set()
 
     def value(self, name: str, key: str) -> str:
-        """A credential, from now on hidden. A line break at its end is none of it. Raises ``NoSuchKey``."""
+        """A credential, hidden from now on, without a trailing line break. Raises ``NoSuchKey``."""
         text = self.setting(name, key)
         if text is None:
             raise NoSuchKey(f"Secret {self._namespace}/{name} has no key {key}")
@@ -34,18 +34,18 @@ class Secrets:
         return text
 
     def setting(self, name: str, key: str) -> str | None:
-        """What a Secret holds that is no credential, such as an address; None where it lacks the key."""
+        """A value of a Secret that is no credential, such as an address; None where the key is missing."""
         if name not in self._seen:
             self._seen[name] = self._read(self._namespace, name)
         data = self._seen[name].get(key)
         return data.decode("utf-8", "replace").rstrip("\r\n") if data is not None else None
 
     def hide(self, text: str) -> None:
-        """From now on nothing that is told of the measurement holds this text."""
+        """Hide this text in all texts of the measurement from now on."""
         self._hidden.add(text)
 
     def fill(self, value: Any) -> Any:
-        """JSON with every reference ``{{secret:NAME/KEY}}`` resolved."""
+        """Resolve every reference ``{{secret:NAME/KEY}}`` in JSON."""
         if isinstance(value, str):
             return REFERENCE.sub(lambda found: self.value(found[1], found[2]), value)
         if isinstance(value, Mapping):
@@ -53,5 +53,5 @@ class Secrets:
         return [self.fill(item) for item in value] if isinstance(value, list) else value
 
     def clean(self, text: str) -> str:
-        """The text without anything that is hidden."""
+        """The text without hidden parts."""
         return hidden(text, self._hidden)

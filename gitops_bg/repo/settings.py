@@ -1,4 +1,4 @@
-"""What the agent is told about its repository. Plain data; nothing is checked against the world here."""
+"""The settings of the repository. Plain data; nothing is checked against the world here."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pathlib import Path
 from gitops_bg.core.errors import InvalidInput
 from gitops_bg.core.model.desired import Problem
 
-# A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character gets through.
+# A subset of what git-check-ref-format allows: no option, no `..`, no `@{`, no control character can pass.
 _BRANCH = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
 _CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
 
@@ -16,32 +16,32 @@ _CLUSTER = re.compile(r"[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?", re.ASCII)
 class RepositorySettings:
     """One remote and how to reach it. Credentials are files, read when needed, so that they can be rotated.
 
-    Raises ``InvalidInput`` for a branch or cluster name that cannot be part of a ref. The URL is checked by
-    ``transport.transport_for``.
+    Raises ``InvalidInput`` for a branch or cluster name that cannot be part of a ref. ``transport.transport_for``
+    checks the URL.
     """
 
     url: str
     cluster: str
     directory: Path
-    """Where the mirror lives; this process alone works in it."""
+    """The directory of the mirror; only this process works in it."""
     branch: str = "main"
     author_name: str = "gitops-bg"
     author_email: str = "gitops-bg@localhost"
     username: str = "git"
-    """Of the https token; most forges accept any."""
+    """The user name for the https token; most forges accept any."""
     token_file: Path | None = None
     ca_file: Path | None = None
-    """Certificates to trust for https, in place of the system's."""
+    """Certificates to trust for https, instead of the system's."""
     ssh_key_file: Path | None = None
     known_hosts_file: Path | None = None
-    """Host keys for ssh; without it the user's own known_hosts. An unknown host is refused either way."""
+    """Host keys for ssh; without it, the user's own known_hosts. An unknown host is refused either way."""
     ssh_program: str = "ssh"
     signing_key: Path | None = None
-    """An SSH private key; the agent's commits are signed with it."""
+    """An SSH private key that signs the agent's commits."""
     timeout_seconds: float = 30.0
-    """For one question to the remote; a fetch, a push or a local command may take ten times as long."""
+    """The deadline of one question to the remote; a fetch, a push or a local command may take ten times as long."""
     allow_http: bool = False
-    """Accept http://, where everybody on the way can read and change what is deployed."""
+    """Accept http://, where anybody on the network path can read and change what is deployed."""
 
     def __post_init__(self) -> None:
         _demand("branch", self.branch, _BRANCH)

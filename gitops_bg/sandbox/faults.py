@@ -86,7 +86,7 @@ class Faults:
         return self.store.backup()
 
     def restore(self, backup: Backup) -> None:
-        """Make the cluster what it was, its resourceVersions, too."""
+        """Restore the cluster to a backup, including its resourceVersions."""
         self.store.restore(backup)
 
     def expire_history(self) -> None:

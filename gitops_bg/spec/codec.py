@@ -1,8 +1,8 @@
 """The core's dataclasses as JSON and back: statuses, `plan --observed FILE`, decisions. Knows no single type by name.
 
-Keys are camelCase, times RFC 3339 in UTC, and what has its default is left out, which keeps statuses small. Unknown
-keys are ignored: an older agent must be able to read the record of a newer one. The functions for a type are made
-once, from its annotations, because a cold start reads one record for each app (DESIGN §8).
+Keys are camelCase, times RFC 3339 in UTC, and defaults are left out, which keeps statuses small. Unknown keys are
+ignored: an older agent must be able to read the record of a newer one. The functions for a type are created once, from
+its annotations, because a cold start reads one record for each app (DESIGN §8).
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ _MISSING: Any = object()
 
 
 class _Wrong(Exception):
-    """A value that does not fit; the path grows on the way out."""
+    """A value that does not fit; the path grows as the error propagates."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -54,7 +54,7 @@ def to_json(value: Any) -> dict[str, Any]:
 
 
 def from_json(kind: type[Value], data: object, file: str = "") -> Value:
-    """The dataclass that `to_json` made ``data`` from. Raises `InvalidInput` with the field that does not fit."""
+    """Restore the dataclass that `to_json` converted to ``data``. Raises `InvalidInput` with the wrong field."""
     wanted: Any = kind
     try:
         value: Value = _decoder(wanted)(data)
@@ -111,7 +111,7 @@ def _is_enum(kind: Any) -> bool:
 
 
 def _union_encoder(members: list[Any]) -> Encode:
-    """Of words and something else: the word, as a text; of several dataclasses: each with its name."""
+    """Encode a union: an enum member as its text, one of several dataclasses with its name."""
     words = [each for each in members if _is_enum(each)]
     if words and len(members) > 1:
         other = _union_encoder([each for each in members if each not in words])
@@ -218,7 +218,7 @@ def _tagged_decoder(members: list[Any]) -> Decode:
 
 
 def _tuple_decoder(members: tuple[Any, ...]) -> Decode:
-    """Of one type as often as you like (``...``), or of one type for each place."""
+    """Decode a tuple of any number of one type (``...``), or of one type for each place."""
     decoders = None if members[-1] is ... else [_decoder(member) for member in members]
     every = _decoder(members[0])
 
@@ -271,14 +271,14 @@ class _Field(typing.NamedTuple):
 
     name: str
     key: str
-    """Empty for one that is inlined and always there."""
+    """Empty for a field that is inlined and never None."""
     kind: Any
     default: Any
     inlined: bool
 
 
 def _fields(kind: Any) -> list[_Field]:
-    """The fields of a dataclass; without a default, that is `_MISSING`."""
+    """The fields of a dataclass; the default of a field without one is `_MISSING`."""
     hints = typing.get_type_hints(kind)
     return [
         _Field(one.name, _key(one), hints[one.name], _default(one), INLINED in one.metadata)
@@ -288,7 +288,9 @@ def _fields(kind: Any) -> list[_Field]:
 
 
 def _key(field: dataclasses.Field[Any]) -> str:
-    """That of a field with another name than before stays: the releases on both sides read each other's records."""
+    """The stored key of a field, which outlives a new name of the field: releases on both sides read each other's
+    records.
+    """
     return to_camel(field.metadata.get(INLINED, field.metadata.get(STORED_AS, field.name)))
 
 

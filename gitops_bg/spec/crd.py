@@ -1,7 +1,7 @@
-"""Makes the CustomResourceDefinition of BlueGreenDeployment from the models; `deploy/crd.yaml` is what it prints.
+"""Generates the CustomResourceDefinition of BlueGreenDeployment from the models; its output is `deploy/crd.yaml`.
 
-The schema is structural, in the subset that Kubernetes 1.20 takes: no $ref, no anyOf, no defaults (the live spec stays
-as written in Git). Rules between fields stay with the agent, which says them with a line number.
+The schema is structural, in the subset that Kubernetes 1.20 accepts: no $ref, no anyOf, no defaults (the live spec
+stays as written in Git). The agent checks rules between fields, and reports them with a line number.
 """
 
 import sys
@@ -97,7 +97,7 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 
 def _structural(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Schema:
-    """A schema of pydantic in the subset of Kubernetes: references written out, "or null" dropped."""
+    """Convert a schema of pydantic to the subset of Kubernetes: references resolved, "or null" dropped."""
     schema = _resolved(schema, definitions)
     if schema.get("x-kubernetes-int-or-string"):
         return _described(schema, {"x-kubernetes-int-or-string": True})

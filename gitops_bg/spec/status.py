@@ -1,7 +1,7 @@
 """The status of a BlueGreenDeployment, as the agent writes it and everybody reads it: one model.
 
-The CustomResourceDefinition (`crd`), what the agent saves (``cluster.reporting.status``), the row of `get` and the
-table in docs/status.md are made from it. Descriptions are for users. Decides nothing.
+The CustomResourceDefinition (`crd`), the saved status (``cluster.reporting.status``), the row of `get` and the table in
+docs/status.md derive from it. Descriptions are for users. Decides nothing.
 """
 
 from collections.abc import Mapping, Set
@@ -16,7 +16,7 @@ Count = Annotated[int, Field(json_schema_extra={"format": "int32"})]
 
 
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-"""A metav1.Time as it is written; a text, because a status is made with every look at an app."""
+"""A metav1.Time in its text form; text, because every look at an app makes a status."""
 
 
 def moment_of(time: datetime | None) -> str | None:
@@ -30,12 +30,12 @@ def moment_of(time: datetime | None) -> str | None:
 
 
 class Part(BaseModel):
-    """Part of a status. What a newer release writes beside it is ignored."""
+    """Part of a status. Further fields of a newer release are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
 
     def stored(self) -> dict[str, Any]:
-        """As the API server gets it."""
+        """The form that the API server stores."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -59,7 +59,7 @@ class Named(Part):
 
 
 class Rollout(Part):
-    """One attempt to bring a version forward."""
+    """One attempt to promote a version."""
 
     number: Number | None = None
     version: Number | None = None
@@ -86,7 +86,7 @@ class Rollout(Part):
 
 
 class Metric(Part):
-    """What became of one metric of an analysis run."""
+    """The result of one metric of an analysis run."""
 
     name: str | None = None
     finding: str | None = None
@@ -131,7 +131,7 @@ class Condition(Part):
 
 
 class Gate(Part):
-    """One gate of the version that is next."""
+    """One gate of the next version."""
 
     kind: str
     open: bool
@@ -140,7 +140,7 @@ class Gate(Part):
 
 
 class Wait(Part):
-    """One thing that is waited for."""
+    """One wait."""
 
     gate: str
     version: Number
@@ -158,7 +158,7 @@ class PullRequest(Part):
     closed_by: str | None = Field(default=None, description="Who closed it without a merge, where the forge says.")
 
     def __str__(self) -> str:
-        """As a line says it.
+        """The pull request as text in a line.
 
         >>> str(PullRequest(number=7, url="https://forge/7", state="closed", closed_by="ada"))
         '#7 https://forge/7 (closed by ada)'
@@ -168,7 +168,7 @@ class PullRequest(Part):
 
 
 class Status(Part):
-    """What the agent says of the app."""
+    """The status of the app."""
 
     observed_generation: Number | None = Field(
         default=None, description="The generation of the live spec that all of this is about."
@@ -224,7 +224,9 @@ class Status(Part):
 
     @classmethod
     def read(cls, stored: object) -> Self:
-        """What a live status says, whichever release wrote it. What somebody else wrote there is left out, alone."""
+        """Read a live status, whichever release wrote it. Only invalid parts, which somebody else wrote,
+        are left out.
+        """
         given = dict(stored) if isinstance(stored, Mapping) else {}
         try:
             return cls.model_validate(given, by_alias=True, by_name=False)
@@ -235,7 +237,7 @@ class Status(Part):
 
 
 def _without(value: object, key: str, wrong: Set[tuple[int | str, ...]]) -> object:
-    """A list or an object without the items that are wrong there."""
+    """Return a list or an object without its wrong items."""
     if isinstance(value, list):
         return [item for place, item in enumerate(value) if (key, place) not in wrong]
     if isinstance(value, Mapping):

@@ -1,1 +1,1 @@
-"""What the agent shows over HTTP: health, metrics and the webhook that wakes it."""
+"""The agent's HTTP interface: health, metrics and the webhook that wakes it."""

@@ -1,4 +1,4 @@
-"""Where to listen: ``HOST:PORT`` from a flag, and the bound socket or an error that says what to do."""
+"""The address to listen on: ``HOST:PORT`` from a flag, and the bound socket or an error with a remedy."""
 
 import errno
 import os
@@ -9,15 +9,15 @@ from gitops_bg.core.model.desired import Problem
 
 
 class CannotListen(Refused):
-    """The address cannot be listened on: it is taken, not ours, or not allowed."""
+    """The process cannot listen on the address: it is in use, not ours, or not allowed."""
 
     reason = "CannotListen"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """The host and port of ``127.0.0.1:8080``, ``:8080`` (all addresses) or ``[::1]:8080``; port 0 is any free one.
+    """Parse ``127.0.0.1:8080``, ``:8080`` (all addresses) or ``[::1]:8080``; port 0 means any free one.
 
-    Raises ``InvalidInput`` with what would be right.
+    Raises ``InvalidInput`` with a valid example.
 
     >>> parse_address("[::1]:8080")
     ('::1', 8080)
@@ -32,20 +32,20 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; an empty host is every address. Raises ``CannotListen``."""
+    """Return a socket that listens there; an empty host means every address. Raises ``CannotListen``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=128)
     except OSError as error:
         raise CannotListen(f"cannot listen on {format_address(host, port)}: {_why(error)}") from error
-    # Connections inherit it. Of a socket it did not make, asyncio does not know the protocol and sets nothing, and
-    # Nagle's algorithm then delays every answer on a kept connection by 40 ms.
+    # Connections inherit the option. For a foreign socket, asyncio does not know the protocol and sets nothing, and
+    # Nagle's algorithm then delays every response on a kept connection by 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 def format_address(host: str, port: int) -> str:
-    """``HOST:PORT``, an IPv6 host in brackets."""
+    """``HOST:PORT``, with an IPv6 host in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

@@ -1,4 +1,4 @@
-"""What the web sees of the agent: a few questions and one request. It must not reach past this."""
+"""The web's view of the agent: a few questions and one request. The web must use nothing else of it."""
 
 from typing import Protocol
 
@@ -6,16 +6,16 @@ from gitops_bg.agent.observability.metrics import Metrics
 
 
 class AgentView(Protocol):
-    """The agent, as HTTP shows it. All calls come from the web's thread and must not block."""
+    """The agent as the web sees it. All calls come from the web's thread and must not block."""
 
     @property
     def metrics(self) -> Metrics:
-        """What /metrics shows."""
+        """The metrics for /metrics."""
         ...
 
     @property
     def webhook_secret(self) -> bytes | None:
-        """What webhooks are signed with; None or empty where none is configured: then no webhook is accepted."""
+        """The secret that signs webhooks; None or empty where none is configured: then no webhook is accepted."""
         ...
 
     def liveness_problems(self) -> list[str]:
@@ -23,7 +23,7 @@ class AgentView(Protocol):
         ...
 
     def readiness_problems(self) -> list[str]:
-        """What is still missing before the agent can work (a cache, the first look at Git); empty when ready."""
+        """What the agent still needs before it can work (a cache, the first look at Git); empty when ready."""
         ...
 
     def wake(self, reason: str) -> None:

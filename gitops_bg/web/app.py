@@ -1,4 +1,4 @@
-"""Which paths there are. A new page or API brings its own `routes` and is added here, nothing else."""
+"""The paths of the web server. A new page or API brings its own `routes` and is added here, nowhere else."""
 
 from starlette.applications import Starlette
 

@@ -1,8 +1,8 @@
-"""How long a connection may wait, and how many there may be: whoever holds some open holds up nobody else.
+"""Limits on connections: how long one may wait, and how many there may be, so that open ones block no others.
 
-uvicorn lets a connection that never asks stay for ever, and answers 503 to everybody once there are many: 256 idle
-ones made the kubelet's probe fail, and so ended a healthy agent. Here each has a deadline, and where there are too many
-the one goes that has waited longest.
+uvicorn keeps a connection without requests for ever, and answers 503 to everybody once there are many: 256 idle ones
+made the kubelet's probe fail, and so ended a healthy agent. Here each connection has a deadline, and above the limit
+the one that has waited longest is closed.
 """
 
 import asyncio
@@ -11,15 +11,15 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 MOST = 256
-"""Connections at once; each is a file descriptor, of which a process may have 1,024 and needs some for its work."""
+"""The most connections; each is a file descriptor, of which a process may have 1,024 and needs some for its work."""
 SECONDS_TO_ASK = 5.0
-"""From the start of a connection, or from an answer, to the end of the next request's headers."""
+"""Seconds from the start of a connection, or from a response, to the end of the next request's headers."""
 SECONDS_TO_ANSWER = 30.0
-"""From there to the end of the answer, the body and a slow reader included."""
+"""Seconds from there to the end of the response, including the body and a slow reader."""
 
 
 class Connection(H11Protocol):
-    """uvicorn's connection, with deadlines, and with room for new ones."""
+    """uvicorn's connection, with deadlines, and with a limit that keeps room for new ones."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -28,7 +28,7 @@ class Connection(H11Protocol):
         self.waiting_since = self.loop.time()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """One more; where that is one too many, the one that has waited longest is cut off."""
+        """Count the connection; above the limit, close the one that has waited longest."""
         super().connection_made(transport)
         self._wait(SECONDS_TO_ASK)
         if len(self.connections) > MOST:
@@ -38,30 +38,30 @@ class Connection(H11Protocol):
                 oldest.cut_off()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is over."""
+        """Forget the closed connection."""
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """What came in; once a request's headers are there, its answer has a deadline."""
+        """Process input; once a request's headers are complete, its response has a deadline."""
         super().handle_events()
         if self.asks and self._answering is not self.cycle:
             self._answering = self.cycle
             self._wait(SECONDS_TO_ANSWER)
 
     def on_response_complete(self) -> None:
-        """An answer was sent; the next request has a deadline again."""
+        """Give the next request a deadline, after a response was sent."""
         self._wait(SECONDS_TO_ASK)
         super().on_response_complete()
 
     @property
     def asks(self) -> bool:
-        """Whether a request is here that was not answered yet."""
+        """Whether a request has arrived that has no complete response yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def cut_off(self) -> None:
-        """End it at once, whatever is on its way."""
+        """Close the connection at once, whatever is under way."""
         if self.transport is not None:
             self.transport.abort()
 

@@ -1,6 +1,6 @@
-"""What many webhook calls come down to: repeated deliveries are known, and a storm of calls is one wake.
+"""Reduces webhook calls: repeated deliveries are recognised, and a storm of calls causes one wake.
 
-Not thread-safe: both belong to the event loop of the web server.
+Not thread-safe: both classes belong to the event loop of the web server.
 """
 
 import hashlib
@@ -12,14 +12,14 @@ Later = Callable[[float, Callable[[], None]], object]
 
 
 class Deliveries:
-    """The ids of the last ``size`` deliveries. Only genuine ones belong in here, or anybody could block others."""
+    """The ids of the last ``size`` deliveries. Only genuine ones may be added, or anybody could block others."""
 
     def __init__(self, size: int = 1024) -> None:
         self._size = size
         self._seen: OrderedDict[bytes, None] = OrderedDict()
 
     def is_new(self, sender: str, delivery: str) -> bool:
-        """Remember a delivery; whether it was not known yet. One without an id is always new."""
+        """Note a delivery; return whether it is new. One without an id is always new."""
         if not delivery:
             return True
         key = hashlib.sha256(f"{sender}\n{delivery}".encode()).digest()
@@ -34,7 +34,7 @@ class Deliveries:
 class Coalescer:
     """Acts at once, then at most once per ``quiet_seconds``: a call in the quiet time acts at its end, none is lost.
 
-    What was pushed while the agent was looking is thereby looked at too. ``act`` gets the latest reason.
+    So a push during a look of the agent is looked at as well. ``act`` gets the latest reason.
     """
 
     def __init__(self, act: Callable[[str], None], later: Later, quiet_seconds: float) -> None:

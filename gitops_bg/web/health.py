@@ -1,4 +1,4 @@
-"""/healthz and /readyz: yes or no, with the reasons as JSON. They ask the agent and judge nothing themselves."""
+"""/healthz and /readyz: 200 or 503, with the reasons as JSON. They ask the agent and judge nothing themselves."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ from gitops_bg.web.agent_port import AgentView
 
 
 def routes(view: AgentView) -> list[Route]:
-    """/healthz: restart the process where it fails. /readyz: it can do its work. 200 or 503."""
+    """/healthz: restart the process where it fails. /readyz: the agent can do its work. 200 or 503."""
     return [_question("/healthz", view.liveness_problems), _question("/readyz", view.readiness_problems)]
 
 

@@ -1,4 +1,4 @@
-"""/metrics: the agent's registry in the format the scraper asks for. It must not collect anything of its own."""
+"""/metrics: the agent's registry in the format that the scraper asks for. It collects nothing of its own."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ _OPEN_METRICS = "application/openmetrics-text"
 
 
 def routes(view: AgentView) -> list[Route]:
-    """/metrics, in a thread: with thousands of apps the text takes a while, and health must answer meanwhile."""
+    """/metrics, in a thread: with thousands of apps the text takes a while, and health must respond meanwhile."""
 
     def answer(request: Request) -> Response:
         text, content_type = render(view.metrics.registry, request.headers.get("accept", ""))
@@ -27,13 +27,14 @@ def routes(view: AgentView) -> list[Route]:
 def render(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
     """The text of all series, and its content type: OpenMetrics where ``accept`` names it, else plain.
 
-    Only this much of ``accept`` is used: the library fails on versions that are no numbers, and repeats others."""
+    Nothing else of ``accept`` is used: the library fails on versions that are not numbers, and repeats others.
+    """
     encode, content_type = choose_encoder(_OPEN_METRICS if _OPEN_METRICS in accept else "")
     return encode(_WithoutCreationTimes(registry)), content_type
 
 
 class _WithoutCreationTimes(Collector):
-    """The series without ``…_created``, which would double their number and which nobody asks for."""
+    """The series without ``…_created``, which would double their number and which nobody needs."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry

@@ -20,20 +20,20 @@ from gitops_bg.web.deliveries import Coalescer, Deliveries, Later
 from gitops_bg.web.signatures import SCHEMES, Scheme, body_mac, is_genuine, scheme_of
 
 LARGEST_BODY_BYTES = 1_000_000
-_DISCARDED_BYTES = 16_000_000  # Read on this far past the limit: a sender still writing would not see the answer.
+_DISCARDED_BYTES = 16_000_000  # Bytes read beyond the limit: a sender that is still writing would not see the response.
 _SECONDS_BETWEEN_WAKES = 1.0
-_SECONDS_BETWEEN_COMPLAINTS = 60.0  # Nobody without the secret may fill the log.
+_SECONDS_BETWEEN_COMPLAINTS = 60.0  # A sender without the secret must not fill the log.
 _HEADERS = {401: {"WWW-Authenticate": "Signature"}, 408: {"Connection": "close"}, 413: {"Connection": "close"}}
 _log = logging.getLogger(__name__)
 
 
 def routes(view: AgentView, later: Later | None = None, read_seconds: float = 10.0) -> list[Route]:
-    """/webhook. ``later`` is the timer of the wakes (the event loop's), ``read_seconds`` the time for one body."""
+    """/webhook. ``later`` is the timer of the wakes (the event loop's), ``read_seconds`` the time limit of one body."""
     return [Route("/webhook", PushReceiver(view, later or _call_later, read_seconds).answer, methods=["POST"])]
 
 
 class PushReceiver:
-    """The endpoint, with what it remembers: the last deliveries, and when it woke the agent."""
+    """The endpoint and its state: the last deliveries, and when it woke the agent."""
 
     def __init__(self, view: AgentView, later: Later, read_seconds: float) -> None:
         self._view = view
@@ -52,7 +52,7 @@ class PushReceiver:
         except TimeoutError:
             return _response(408, "the body took too long")
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody is there to read it
+            return Response(status_code=400)  # nobody is left to read it
         if size > LARGEST_BODY_BYTES:
             return _response(413, f"the body is larger than {LARGEST_BODY_BYTES:,} bytes")
         if not secret:
@@ -77,7 +77,9 @@ class PushReceiver:
 
 
 async def _read(request: Request, feed: Callable[[bytes], None]) -> int:
-    """Feed the body piece by piece, up to the limit; the bytes seen, which are more than the limit if it passes it."""
+    """Feed the body in pieces, up to the limit; return the number of bytes, which exceeds the limit if the
+    body does.
+    """
     declared = int(request.headers.get("content-length", "0"))
     if declared > LARGEST_BODY_BYTES + _DISCARDED_BYTES:
         return declared

@@ -1,6 +1,6 @@
-"""Runs the web application in a thread of its own, with a start and a stop one can rely on. Knows no paths.
+"""Runs the web application in a thread of its own, with a reliable start and stop. Knows no paths.
 
-It must never hold up the agent: the thread is a daemon, and open connections do not delay the stop.
+It never blocks the agent: the thread is a daemon, and open connections do not delay the stop.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ SECURITY_HEADERS = [
     ("Referrer-Policy", "no-referrer"),
     ("Cache-Control", "no-store"),
 ]
-"""On every answer, uvicorn's own to broken requests too."""
+"""The headers of every response, including uvicorn's own to invalid requests."""
 
-_GRACE_SECONDS = 0.3  # For requests on their way when the stop comes; whole seconds would be too long.
+_GRACE_SECONDS = 0.3  # For requests under way at the stop; whole seconds would be too long.
 _log = logging.getLogger(__name__)
 
 
@@ -44,19 +44,19 @@ class WebServer:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The host and the real port; before ``start``, those asked for."""
+        """The host and the real port; before ``start``, the requested ones."""
         return self._address
 
     @property
     def url(self) -> str:
-        """The base URL, without a slash at its end."""
+        """The base URL, without a trailing slash."""
         host, port = self.address
         return f"http://{format_address(host or '127.0.0.1', port)}"
 
     def start(self, timeout_seconds: float = 10.0) -> None:
         """Bind, serve, and return once requests are answered.
 
-        Raises ``CannotListen`` where the address is taken or not ours, ``RuntimeError`` where serving fails.
+        Raises ``CannotListen`` where the address is in use or not ours, ``RuntimeError`` where serving fails.
         """
         if self._thread is not None:
             raise RuntimeError("this web server was started before")
@@ -71,7 +71,7 @@ class WebServer:
         _log.info("listening on %s", self.url, extra=fields(url=self.url))
 
     def stop(self, timeout_seconds: float = 1.0) -> bool:
-        """Close all connections and end the thread; False where it did not end in time. Again is harmless."""
+        """Close all connections and end the thread; False where it did not end in time. May be called again."""
         if self._thread is None or self._uvicorn is None:
             return True
         self._uvicorn.should_exit = True
@@ -103,12 +103,12 @@ class WebServer:
 
 
 class _Uvicorn(uvicorn.Server):
-    """uvicorn that says when it serves."""
+    """uvicorn that reports when it serves."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.settled = threading.Event()
-        """Set once it serves, or will never."""
+        """Set once it serves, or never will."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -116,7 +116,7 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
-    """``app``, whose requests end with 503 where the stop cuts them short; none of ours answers piecemeal."""
+    """Wrap ``app``, so that requests cut short by the stop end with 503; no response of ours is streamed."""
 
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -128,7 +128,7 @@ def _answering_when_cancelled(app: ASGIApp) -> ASGIApp:
 
 
 def _config(app: ASGIApp) -> uvicorn.Config:
-    """uvicorn without its logging, access log, WebSockets, proxy headers and long farewells."""
+    """uvicorn without its logging, access log, WebSockets, proxy headers and slow shutdown."""
     return uvicorn.Config(
         _answering_when_cancelled(app),
         http=Connection,

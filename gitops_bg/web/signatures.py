@@ -1,6 +1,6 @@
-"""Who may wake the agent: the schemes webhooks are signed by. It must not look into what they say.
+"""The signature schemes of webhooks, which decide who may wake the agent. Payloads are not parsed here.
 
-Whichever scheme a request brings, the first in this table decides; a further header never makes up for a wrong one.
+The first scheme in this table that a request has decides; a further header never makes up for a wrong one.
 """
 
 import hashlib
@@ -13,17 +13,17 @@ _PREFIX = b"sha256="
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """One way to sign: the header that carries it, the header with the id of the delivery, and how it is checked."""
+    """One scheme: the header of the signature, the header with the id of the delivery, and the check."""
 
     sender: str
     signature_header: str
     delivery_header: str
     check: Callable[[bytes, bytes, bytes], bool]
-    """From the header's value, the secret and the hex HMAC-SHA256 of the body; constant time."""
+    """Checks the header's value, given the secret and the hex HMAC-SHA256 of the body; constant time."""
 
 
 def body_mac(secret: bytes) -> "hmac.HMAC":
-    """An HMAC-SHA256 to feed the body to, piece by piece: nothing of the body is kept."""
+    """An HMAC-SHA256 that is fed the body in pieces, so that the body is not kept."""
     return hmac.new(secret, digestmod=hashlib.sha256)
 
 
@@ -36,7 +36,7 @@ def _bare(value: bytes, _secret: bytes, mac: bytes) -> bool:
 
 
 def _token(value: bytes, secret: bytes, _mac: bytes) -> bool:
-    """Compares hashes: comparing the values would give away the length of the secret."""
+    """Compare hashes: comparing the values would reveal the length of the secret."""
     return hmac.compare_digest(hashlib.sha256(value).digest(), hashlib.sha256(secret).digest())
 
 
@@ -48,13 +48,13 @@ SCHEMES = (
 )
 """GitLab sends the secret itself, the others ``sha256=<hex>`` or (Gitea) ``<hex>`` of HMAC-SHA256 over the raw body.
 
-Gitea signs in GitHub's way, too: it comes first, to be called by its own name. GitLab's Idempotency-Key stays the same
+Gitea also signs in GitHub's way: it comes first, so that logs name it rightly. GitLab's Idempotency-Key stays the same
 when a delivery is retried. The delivery id of a generic sender is optional.
 """
 
 
 def scheme_of(headers: Mapping[str, str]) -> Scheme | None:
-    """The scheme a request brings, or None where it is not signed at all."""
+    """The scheme of a request, or None where it is not signed."""
     return next((scheme for scheme in SCHEMES if scheme.signature_header in headers), None)
 
 

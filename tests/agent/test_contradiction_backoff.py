@@ -1,4 +1,6 @@
-"""An agent that is contradicted says it again later and later, and after a while nobody notices it any more."""
+"""An agent whose writes another one keeps undoing repeats them at growing intervals, and soon without
+effect on people.
+"""
 
 import itertools
 

@@ -1,4 +1,6 @@
-"""The board on which apps see one another: who is asked about, who looks again, and that no place is taken twice."""
+"""The board on which apps see one another: whom rules ask about, who is queued again, and that no place is
+taken twice.
+"""
 
 from __future__ import annotations
 

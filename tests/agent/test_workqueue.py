@@ -1,4 +1,4 @@
-"""The queue of apps: each at most once, one worker an app, no mention lost."""
+"""The queue of apps: each at most once, one worker per app, no entry lost."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Conditions to findings, row by row as in Argo Rollouts (argo-rollouts.md §3); what is missing is inconclusive."""
+"""From conditions to findings, row by row as in Argo Rollouts (argo-rollouts.md §3); missing data is inconclusive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two apps and one agent that outlives a whole table of attacks: `web` is struck, `api` has to go on."""
+"""Two apps and one agent that runs for a whole table of attacks: `web` is attacked, `api` must continue."""
 
 from __future__ import annotations
 

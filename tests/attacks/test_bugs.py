@@ -1,4 +1,4 @@
-"""An exception that nobody expected, at every boundary: it is one app's condition, or one poll's, and goes again."""
+"""An unexpected exception at every boundary affects one app's condition, or one poll's, and passes."""
 
 from __future__ import annotations
 

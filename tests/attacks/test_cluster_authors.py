@@ -1,4 +1,4 @@
-"""What anybody with kubectl can write: it is read rightly, or is one app's condition, on both clusters."""
+"""What anybody with kubectl can write: it is read correctly, or becomes one app's condition, on both clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an author can put into commits, names and branches: it is read rightly, or is one app's problem."""
+"""What an author can put into commits, names and branches: it is read correctly, or becomes one app's problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands where an app's files and folders are expected, and what they are called: one app's problem."""
+"""Unexpected objects and names in place of an app's files and folders: one app's problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody can push to the ledger branch of a cluster: it is said there, written again, and holds up nobody."""
+"""What somebody can push to the ledger branch of a cluster: the agent reports it, writes again, and blocks nobody."""
 
 from __future__ import annotations
 

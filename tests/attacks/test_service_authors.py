@@ -1,4 +1,4 @@
-"""Services in Git that no cluster takes, or nobody expects: said by their app, and live traffic stays where it is."""
+"""Services in Git that no cluster accepts: their app reports them, and live traffic stays where it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is much too large, or much too many: memory and time are bounded, and who wrote it is told the limit."""
+"""Input that is much too large, or too much: memory and time are bounded, and its author learns the limit."""
 
 from __future__ import annotations
 

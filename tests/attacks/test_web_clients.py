@@ -1,4 +1,6 @@
-"""However many connect to the web server, and however slowly they speak: probes are answered, the agent goes on."""
+"""However many clients connect to the web server, and however slow they are: probes are answered, the agent
+continues.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Refuses worlds that cannot be: what Kubernetes or the record never says, no table may say either.
-
-And answers of the engine that contradict themselves: every decision of these tests is asked.
-"""
+"""Refuses impossible worlds: a table must not contain what Kubernetes or the record can never say."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A world that cannot be is refused where a table makes it."""
+"""A table cannot build an impossible world."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The app's object is deleted: nothing is made for an owner that goes, and what outlives it is taken up where it is."""
+"""The app's object is deleted: nothing is created for an owner that is being deleted, and the rest is adopted later."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A record that is lost while an emergency is under way: what ledger and traffic still say of it (DESIGN §4.7)."""
+"""A record lost during an emergency: what the ledger and traffic still say of it (DESIGN §4.7)."""
 
 from dataclasses import replace
 

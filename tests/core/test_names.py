@@ -1,4 +1,4 @@
-"""Names of live objects: short enough for Kubernetes, one for each app and version, and the same for ever."""
+"""Names of live objects: short enough for Kubernetes, unique for each app and version, and never changed."""
 
 import re
 

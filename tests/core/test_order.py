@@ -1,4 +1,4 @@
-"""Decisions have an order of their own: what Git said before ours is no answer to it, however new it is to us."""
+"""Decisions have their own order: a state of Git from before our decision cannot answer it, however new it is to us."""
 
 from dataclasses import replace
 

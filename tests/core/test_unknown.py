@@ -1,4 +1,4 @@
-"""Unknown is not absent: a file nobody can read, a main nobody has looked at, a size nobody knows (decision 17)."""
+"""Unknown is not absent: an unreadable file, a main that was not looked at, an unknown size (decision 17)."""
 
 from dataclasses import replace
 

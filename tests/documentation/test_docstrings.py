@@ -1,4 +1,4 @@
-"""What is written below a field is about that field."""
+"""A docstring below a field documents that field."""
 
 import ast
 from itertools import pairwise

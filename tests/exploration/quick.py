@@ -1,7 +1,4 @@
-"""`dataclasses.replace` in half of its time, for a process that only explores: that is a quarter of all it does.
-
-The same by what it returns: the values come in one call, and go back in the order of the fields.
-"""
+"""`dataclasses.replace` in half the time: exploration spends a quarter of its time there."""
 
 import dataclasses
 import sys

@@ -1,4 +1,4 @@
-"""Questions to the engine that differ only in how main's commit and the app's folder in it are called: asked once."""
+"""Recognises questions to the engine that differ only in the ids of main's commit and the app's folder: asked once."""
 
 from dataclasses import replace
 

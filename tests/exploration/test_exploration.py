@@ -1,4 +1,4 @@
-"""Every promise holds in every state within the bound, from every seed; and stories that were found stay mended."""
+"""Every promise holds in every state within the bound, from every seed; stories of former failures stay fixed."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Exploration is able to fail: each seeded fault is caught, by a story that the engine as it is lives through."""
+"""Exploration can fail: it catches each seeded fault, by a story that the engine without the fault passes."""
 
 import pytest
 

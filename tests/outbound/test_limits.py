@@ -1,4 +1,4 @@
-"""What headers say of limits, whoever wrote them."""
+"""Rate limits in headers, in the format of every server."""
 
 from __future__ import annotations
 

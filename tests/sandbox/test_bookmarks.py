@@ -1,4 +1,4 @@
-"""What the sandbox says of its version in bookmarks: never less than a watch has told already (`cache_watcher.go`)."""
+"""The version in the sandbox's bookmarks: never less than a watch has delivered already (`cache_watcher.go`)."""
 
 from __future__ import annotations
 

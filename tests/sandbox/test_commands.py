@@ -1,4 +1,4 @@
-"""The very small shell of the pods of Jobs: what each command ends with, and when."""
+"""The very small shell of the pods of Jobs: the exit code of each command, and when it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored of a record is read by the releases before and after, whatever the code calls its parts."""
+"""The releases before and after can read a stored record, whatever the code's own names are."""
 
 import json
 from dataclasses import MISSING, fields

@@ -1,4 +1,4 @@
-"""What belongs to an app and not to a version: the files a user writes for it, and what is live of it."""
+"""The objects of an app that belong to no version: the files that a user writes for it, and the live objects."""
 
 from __future__ import annotations
 

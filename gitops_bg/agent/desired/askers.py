@@ -1,7 +1,7 @@
-"""Who asked for what ``app.yaml`` asks for: since which commit one field of its spec says what it says (decision 18).
+"""Who asked for a request in ``app.yaml``: the commit since which one field of its spec has its value (decision 18).
 
-Of the field, not of the file: else whoever ends a suspension would be taken for who asked for a retry before it, and a
-retry that a revert had answered would lift the hold of that revert. Decides nothing.
+Of the field, not of the file: otherwise the author of a later change of suspension would pass for the author of an
+earlier retry, and a retry that a revert had answered would lift the hold of that revert. Decides nothing.
 """
 
 from typing import Any
@@ -17,16 +17,16 @@ from gitops_bg.spec.yaml.reader import read_one
 
 
 class Askers:
-    """Answers for one repository, remembered until main moves. Called by workers; the repository's lock is enough."""
+    """Answers for one repository, cached until main moves. Called by workers; the repository's lock is enough."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
         self._answers: dict[tuple[AppKey, str], tuple[str, Source | None]] = {}
 
     def of(self, app: AppKey, field: str, commit: str) -> Source | None:
-        """Who made ``spec.<field>`` what it is at a commit of main, and where main let that in.
+        """Return who gave ``spec.<field>`` its value at a commit of main, and where that came into main.
 
-        A source without a commit where nobody can tell now (the remote is away, and the mirror does not have all).
+        A source without a commit where it cannot be told now (the remote is unreachable, and the mirror is incomplete).
         """
         known, source = self._answers.get((app, field), ("", None))
         if known == commit:
@@ -40,12 +40,12 @@ class Askers:
 
     def _ask(self, app: AppKey, field: str, commit: str) -> Source | None:
         asked: list[Any] = []
-        """What it says at ``commit``: the first that can be read, for the newest is read first."""
+        """The value at ``commit``: the first that can be read, because the newest is read first."""
 
         def says(data: bytes) -> bool | None:
             document, _ = read_one(APP_FILE, data)
             if document is None or not isinstance(document.value.get("spec"), dict):
-                return None  # Nobody can tell: what the app was asked for before holds.
+                return None  # Unknown: the value known before holds.
             said = document.value["spec"].get(field)
             asked[:] = asked or [said]
             return bool(said == asked[0])
@@ -53,9 +53,9 @@ class Askers:
         return self._repository.said_since(app, APP_FILE, says, commit)
 
     def retries(self, app: AppKey, since: int, now: Retry, commit: str) -> tuple[PassedRetry, ...]:
-        """The retries that main let in after the one of number ``since`` and before ``now``, oldest first.
+        """The retries that came into main after number ``since`` and before ``now``, oldest first.
 
-        None of them where nobody can tell now: then `of` has no commit either, and all of it is asked again.
+        Empty where they cannot be told now: then `of` returns no commit either, and all of it is asked again.
         """
 
         def enough(data: bytes) -> bool:
@@ -70,5 +70,5 @@ class Askers:
         for source, data in said:
             retry = retry_in(data)
             if retry and since < retry.number < now.number:
-                found[retry.number] = PassedRetry(retry, source)  # The oldest is read last: since then.
+                found[retry.number] = PassedRetry(retry, source)  # The oldest is read last: it exists since then.
         return tuple(found[number] for number in sorted(found))

@@ -1,6 +1,6 @@
-"""Branches that the remote does not take: what it said, and when each is tried again. Each has a backoff of its own.
+"""Branches that the remote refuses: its words, and when each is tried again, with a backoff of its own.
 
-Told by the Git thread, read by all. It writes nothing; one branch that is refused slows no other.
+Written by the Git thread, read by all. It writes nothing to Git; a refused branch slows no other.
 """
 
 import threading
@@ -13,7 +13,7 @@ from gitops_bg.agent.runtime.backoff import Backoff
 from gitops_bg.core.errors import GitopsBgError, Refused
 
 SHOWN_AFTER = 3
-"""Failures in a row after which also what may pass by itself (a timeout) is said: a refusal is said at once."""
+"""How many failures in a row make even a passing problem (a timeout) visible; a refusal is visible at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class ClosedRefs:
         self._closed: dict[str, _Closed] = {}
 
     def failed(self, errors: Mapping[str, GitopsBgError]) -> bool:
-        """These branches could not be written; whether that is news to people.
+        """Note that these branches could not be written; return whether the status changes by it.
 
-        What failed together is tried again together: in as few pushes as before.
+        Branches that failed together are tried again together, in as few pushes as before.
         """
         with self._lock:
             before = self._shown()
@@ -52,7 +52,7 @@ class ClosedRefs:
             return self._shown() != before
 
     def taken(self, names: Iterable[str]) -> bool:
-        """These branches were written, or nobody wants to write them any more; whether that is news to people."""
+        """Note that these branches were written, or need not be any more; return whether the status changes by it."""
         with self._lock:
             before = self._shown()
             for name in names:
@@ -61,25 +61,25 @@ class ClosedRefs:
             return self._shown() != before
 
     def forgive(self) -> None:
-        """Try all of them now: the remote is back, or somebody asked."""
+        """Try all of them now: the remote is reachable again, or somebody asked."""
         with self._lock:
             now = self._clock()
             self._closed = {name: replace(one, until=now) for name, one in self._closed.items()}
 
     def opens_at(self, name: str) -> datetime | None:
-        """When a branch is to be tried again; None for one that may be written now."""
+        """When a branch is tried again; None for one that may be written now."""
         with self._lock:
             closed = self._closed.get(name)
             return closed.until if closed and closed.until > self._clock() else None
 
     def why(self, name: str) -> str:
-        """What people are told about a branch; empty where it is written."""
+        """What the status says about a branch; empty where it can be written."""
         with self._lock:
             closed = self._closed.get(name)
             return closed.shown if closed else ""
 
     def counts(self, kind: Callable[[str], str]) -> Mapping[str, int]:
-        """How many are refused, by kind of branch."""
+        """How many branches are refused, by kind."""
         with self._lock:
             return Counter(kind(name) for name in self._shown())
 
@@ -88,6 +88,6 @@ class ClosedRefs:
 
 
 def _words(name: str, error: GitopsBgError) -> str:
-    """The remote's own words about this branch, where it had any."""
+    """The remote's own words about this branch, if it gave any."""
     words: Mapping[str, str] = getattr(error, "words", {})
     return f"the remote refuses {name}: {words[name]}" if words.get(name) else str(error)

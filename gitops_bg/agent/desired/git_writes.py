@@ -1,6 +1,6 @@
-"""What decisions want of Git, gathered over many apps and written in as few pushes as can be.
+"""The Git changes of decisions, collected over many apps and written in as few pushes as possible.
 
-Only the last decision about an app counts. Nothing here decides; what Git answers is told to the caller.
+Only the last decision about an app counts. Nothing here decides; the caller gets the answers of Git.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,23 +25,23 @@ from gitops_bg.spec.manifests.configuration import Configuration
 
 @dataclass(frozen=True, slots=True)
 class GitChange:
-    """All that one decision wants of Git, with what it was derived from."""
+    """Everything that one decision wants of Git, with what it was derived from."""
 
     actions: tuple[GitAction, ...]
     record: Record
     decided_from: str
-    """The commit of main that it was derived from: where its files were touched since, it is not written."""
+    """The commit of main that the change was derived from: if the app's files changed since, nothing is written."""
     contents: tuple[Configuration, ...] = ()
-    """What the ConfigMaps and Secrets hold that the named versions use, as far as it is at hand."""
+    """The content of the ConfigMaps and Secrets that the named versions use, as far as it is known."""
 
     @property
     def only_ledger(self) -> bool:
-        """Whether nobody waits for it: history may be written a little later, with more of it."""
+        """Whether the change is history alone, which may be written a little later, with more of it."""
         return all(isinstance(action, PublishLedger) for action in self.actions)
 
 
 def only_ledger(changes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
-    """What of the changes goes to the ledger: for a main that is not to be written to."""
+    """The ledger part of the changes: for a main that must not be written to."""
     kept = {
         app: tuple(one for one in change.actions if isinstance(one, PublishLedger)) for app, change in changes.items()
     }
@@ -50,7 +50,7 @@ def only_ledger(changes: Mapping[AppKey, GitChange]) -> dict[AppKey, GitChange]:
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """One part of a batch that the remote took: ``kind`` is main, offer or ledger, ``seconds`` what it took in all."""
+    """One part of a batch that the remote accepted: ``kind`` is main, offer or ledger, ``seconds`` the total time."""
 
     kind: str
     commits: int
@@ -59,22 +59,22 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class GitWriteResult:
-    """What became of a batch. ``touched``: apps whose branches may be different now; look at the remote again."""
+    """The result of a batch. ``touched``: apps whose branches may have changed; look at the remote again."""
 
     touched: frozenset[AppKey] = frozenset()
     refused: str = ""
-    """Why main took no commit, or empty."""
+    """Why main refused the commits, or empty."""
     taken: frozenset[str] = frozenset()
-    """The branches that are as they were wanted."""
+    """The branches that now are as wanted."""
     failed: Mapping[str, GitopsBgError] = field(default_factory=dict)
-    """Why, of branches that are not; main is among them only where trying again may help."""
+    """The error of each other branch; main is among them only where a retry may help."""
     incomplete: Mapping[AppKey, GitopsBgError] = field(default_factory=dict)
-    """Why, of apps of whose change a part is not at hand."""
+    """The error of each app whose change lacks a part."""
     pushed: tuple[Pushed, ...] = ()
 
     @property
     def errors(self) -> tuple[GitopsBgError, ...]:
-        """All that is to be tried again, once each."""
+        """The errors that call for a retry, each once."""
         return tuple(dict.fromkeys((*self.failed.values(), *self.incomplete.values())))
 
 
@@ -95,8 +95,8 @@ def write(
 ) -> GitWriteResult:
     """Carry out all changes: main first, then the promotion branches, then the ledger. ``clock`` gives seconds.
 
-    A part that fails does not keep the others from being written. Every part may be repeated after any failure; so
-    where the batch meets a bug, each app's change is carried out by itself, and one alone is then ``incomplete``.
+    A failed part does not keep the others from being written. Every part may be repeated after any failure: where the
+    batch hits a bug, each app's change is carried out alone, and only the app that hits it again is ``incomplete``.
     """
     try:
         with guarded("writing to Git"):
@@ -154,7 +154,7 @@ def _together(
 
 
 def _carried_out(branches: set[str], part: Callable[[], int]) -> tuple[int, dict[str, GitopsBgError]]:
-    """How many commits the part pushed; and why, of those of the branches that it did not write."""
+    """Carry out a part; return the number of commits pushed, and the errors of the branches not written."""
     try:
         return part(), {}
     except PushRefused as error:
@@ -178,7 +178,7 @@ def _changes(
     kind: type[CommitPrimary] | type[OfferPromotion],
     incomplete: dict[AppKey, GitopsBgError],
 ) -> Iterator[PrimaryChange]:
-    """The changes of all apps; what cannot be written whole is not written, and is in ``incomplete``."""
+    """The changes of all apps; a change that cannot be written whole is left out, and is in ``incomplete``."""
     for app, change in changes.items():
         for action in change.actions:
             if isinstance(action, kind):

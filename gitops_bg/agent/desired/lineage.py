@@ -1,11 +1,11 @@
-"""Whether main goes forward: what was seen of it by this process, its mirror and the records, and what it contains now.
+"""Whether main goes forward: what this process, its mirror and the records saw of it, and what it contains now.
 
-Ancestry is asked of Git by the thread that talks to Git; workers read what it found. Nothing here decides: `relation`
-is the `Knowledge` that the engine is given.
+The Git thread asks Git for ancestry; workers read the result. Nothing here decides: `relation` is the `Knowledge` that
+the engine gets.
 
-Main that lacks what was seen is not followed. Where this process had read main before, it goes on with what that said
-(`keeps`); where it had not, main counts for nothing. Either ends when main contains the lost commit again, or is of a
-later generation (`gitops-bg accept-history`).
+A main that lacks a commit seen before is not followed. Where this process had read main before, it goes on with that
+content (`keeps`); where it had not, main counts for nothing. Both end when main contains the lost commit again, or is
+of a later generation (`gitops-bg accept-history`).
 """
 
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from gitops_bg.repo.read.polling import Poll
 from gitops_bg.repo.repository import Repository
 
 LASTING_POLLS = 3
-"""After so many polls in a row a rewritten history is for the ledger; a remote that lags for less is not."""
+"""After how many polls in a row a rewritten history is noted in the ledger; a remote may lag for less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +26,20 @@ class Followed:
     """The head of main that is followed, and what is missing from it. Replaced, never changed."""
 
     commit: str = ""
-    """Empty until main was read in this process."""
+    """Empty until this process has read main."""
     generation: int = 0
     lost: str = ""
-    """The commit that main no longer contains, though it was seen; empty while main goes forward."""
+    """The commit that main no longer contains although it was seen; empty while main goes forward."""
     keeps: bool = False
-    """Whether what was read before it was lost still holds."""
+    """Whether the content read before the loss still holds."""
     polls: int = 0
-    """At how many polls in a row something was lost."""
+    """For how many polls in a row a commit was missing."""
     contained: frozenset[str] = frozenset()
-    """Commits that are known to be in the history of ``commit``."""
+    """Commits known to be in the history of ``commit``."""
 
     @property
     def blind(self) -> bool:
-        """Whether nothing that was read of main counts."""
+        """Whether nothing read from main counts."""
         return bool(self.lost) and not self.keeps
 
     @property
@@ -49,11 +49,13 @@ class Followed:
 
     @property
     def standing(self) -> tuple[bool, str, bool]:
-        """What every app is looked at again for, when it changes."""
+        """The state of main whose change makes every app be looked at again."""
         return bool(self.commit), self.lost, self.lasts
 
     def then(self, commit: str, generation: int) -> "Followed":
-        """What is followed moves on; what it contains stays contained, unless its history is another."""
+        """Return the state after a move to ``commit``; contained commits stay contained, unless the
+        generation changes.
+        """
         if self.commit and self.generation < generation:
             return Followed(commit, generation)
         seen = frozenset([self.commit]) if self.commit and not self.blind else frozenset()
@@ -70,13 +72,13 @@ class _Waiting:
 
 
 def main_of(record: Record) -> Main:
-    """The main that a record was decided from; of the code of before, the commit that its live version comes from."""
+    """The main that a record was decided from; in a record of an older release, the commit of its live version."""
     active = record.version(record.routing.traffic)
     return record.git.main if record.git.main.commit or active is None else Main(active.source.commit)
 
 
 class Lineage:
-    """Keeps what is followed. ``remembered`` gives the mains of live records."""
+    """Keeps track of main. ``remembered`` gives the mains of live records."""
 
     def __init__(self, repository: Repository, remembered: Callable[[], Iterable[Main]]) -> None:
         self._repository = repository
@@ -87,7 +89,7 @@ class Lineage:
     # --- asked by workers -------------------------------------------------------------------------------------
 
     def relation(self, followed: Followed, app: AppKey, known: Main, *, reachable: bool) -> Knowledge:
-        """How a main that was followed stands to the one that an app's record was decided from."""
+        """How a followed main relates to the one that an app's record was decided from."""
         if not followed.commit:
             return Knowledge.UNKNOWN
         if followed.blind:
@@ -105,7 +107,7 @@ class Lineage:
     # --- refreshed by the Git thread --------------------------------------------------------------------------
 
     def judge(self, poll: Poll, generation: Callable[[], int]) -> Followed:
-        """What is to be followed after a poll; ``generation`` reads that of main's head. `follow` takes it over."""
+        """The state to follow after a poll; ``generation`` reads that of main's head. `follow` adopts the state."""
         now = self.followed
         lost, contained = self._missing(poll)
         now = replace(now, contained=now.contained | contained)
@@ -116,19 +118,19 @@ class Lineage:
             moved = poll.commit != now.commit or now.lost
             return now.then(poll.commit, generation()) if moved else replace(now, polls=0)
         if lost != poll.rewritten:
-            self._repository.forget_seen()  # what lacks this is nothing that was seen of main
+            self._repository.forget_seen()  # a main that lacks this commit was never seen by it
         keeps = bool(now.commit) and lost == poll.rewritten and (now.keeps or not now.lost)
         return replace(now, commit=now.commit or poll.commit, lost=lost, keeps=keeps, polls=now.polls + 1)
 
     def contains(self, followed: Followed) -> Followed:
-        """The same, with those of the commits that records name since which it contains: Git is asked."""
+        """Return the state with the commits named by waiting records that it contains: Git is asked."""
         if not followed.commit:
             return followed
         found = {each for each in list(self._waiting) if self._repository.is_ancestor(each, followed.commit)}
         return replace(followed, contained=followed.contained | found) if found else followed
 
     def follow(self, followed: Followed) -> frozenset[AppKey]:
-        """From now on this is followed; the apps whose records name what it is known to contain since."""
+        """Follow this state from now on; return the apps whose records name commits that it now contains."""
         again: set[AppKey] = set()
         for commit, waiting in list(self._waiting.items()):
             if commit in followed.contained or followed.generation > self.followed.generation:
@@ -138,22 +140,26 @@ class Lineage:
         return frozenset(again)
 
     def awaiting(self) -> frozenset[AppKey]:
-        """The apps whose records name a main that is to be asked for."""
+        """The apps whose records name a main that the remote is to be asked for."""
         return frozenset(app for waiting in list(self._waiting.values()) for app in waiting.apps)
 
     def awaited(self) -> frozenset[str]:
-        """The commits that records name and that main is to be asked for."""
+        """The commits that records name and that the remote is to be asked for."""
         return frozenset(self._waiting)
 
     def asked(self, commits: frozenset[str]) -> frozenset[AppKey]:
-        """The remote was asked for them: the apps whose records name what main still lacks, where that is news."""
+        """Note that the remote was asked for them; return the apps whose commits main still lacks, where
+        that is new.
+        """
         still = [waiting for commit, waiting in list(self._waiting.items()) if commit in commits]
         for waiting in still:
             waiting.polls += 1
         return frozenset(app for waiting in still if waiting.polls == 1 for app in waiting.apps)
 
     def _missing(self, poll: Poll) -> tuple[str, frozenset[str]]:
-        """A commit that was seen of main and that its head does not contain, or empty; and what it was seen to."""
+        """A commit that was seen in main and that its head lacks, or empty; and the commits that it was seen to
+        contain.
+        """
         if poll.rewritten:
             return poll.rewritten, frozenset()
         if not self.followed.commit:
@@ -169,7 +175,7 @@ class Lineage:
         return min(lost, default=""), frozenset(commits - lost)
 
     def _generation_lost(self) -> int:
-        """The generation that the next one must exceed: of what is followed, and of the records that main lacks."""
+        """The generation that the next one must exceed: of the followed main, and of the records that main lacks."""
         mains = [*self._remembered(), *(waiting.main for waiting in list(self._waiting.values()))]
         lost = self._repository.lost({main.commit for main in mains if main.commit})
         return max([self.followed.generation, *(main.generation for main in mains if main.commit in lost)])

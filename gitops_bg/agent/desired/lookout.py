@@ -1,4 +1,4 @@
-"""Counts the looks at main, and knows which apps wait for the next (``core.model.looks``). Reads nothing."""
+"""Counts the looks at main, and keeps which apps wait for the next (``core.model.looks``). Reads nothing."""
 
 import threading
 import uuid
@@ -17,22 +17,22 @@ class LookCounter:
         self._waiting: set[AppKey] = set()
 
     def looks(self, seen: int) -> Looks:
-        """As it stands, for who decides from what look number ``seen`` found."""
+        """The present count, for a decision from look number ``seen``."""
         return Looks(self._process, seen, self._begun)
 
     def begin(self) -> int:
-        """A look begins; its number."""
+        """Begin a look; return its number."""
         self._begun += 1
         return self._begun
 
     def end(self) -> frozenset[AppKey]:
-        """What the look found is known now; the apps that waited for it."""
+        """End a look; return the apps that waited for it."""
         with self._lock:
             waiting, self._waiting = frozenset(self._waiting), set()
             return waiting
 
     def wait(self, app: AppKey) -> bool:
-        """An app waits for the next look; whether that is news."""
+        """Let an app wait for the next look; return whether it did not wait already."""
         with self._lock:
             is_new = app not in self._waiting
             self._waiting.add(app)

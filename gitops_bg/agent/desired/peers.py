@@ -1,7 +1,7 @@
-"""What this process knows of each app, for the policies of others; and who is to look again when that changes.
+"""What this process knows of each app for the policies of others, and which apps to look at when that changes.
 
-Nothing is kept until some policy asks. A decision on an app that takes turns with others, and what it makes of the
-board, are one step: two workers never take the same place (`turn`).
+Nothing is kept until a policy asks. A decision on an app that shares a concurrency limit, and its entry on the board,
+are one step, so that two workers never take the same place (`turn`).
 """
 
 import threading
@@ -15,11 +15,11 @@ from gitops_bg.core.model.policies.facts import Peer, Policing
 from gitops_bg.core.model.version import AppKey
 
 FIRST_WOKEN = 50
-"""So many of those that wait for their turn look again when somebody else's is over; the others see it in time."""
+"""How many waiting apps are woken when another app's turn ends; the others follow in time."""
 
 
 class PeerBoard:
-    """``apps`` gives all apps of main that are ours. Safe from any thread."""
+    """The board of all apps. ``apps`` gives all apps of main that are ours. Thread-safe."""
 
     def __init__(self, apps: Callable[[], Iterable[AppKey]]) -> None:
         self._apps = apps
@@ -30,11 +30,11 @@ class PeerBoard:
         self._moving: set[AppKey] = set()
         self._unseen: set[AppKey] | None = None
         self.wake: Callable[[Iterable[AppKey]], None] = lambda _: None
-        """Told of the apps that are to look again."""
+        """Called with the apps to look at again."""
 
     @contextmanager
     def turn(self, policing: Policing | None) -> Iterator[None]:
-        """Hold the board while an app that takes turns is decided on."""
+        """Hold the board during the decision on an app that shares a concurrency limit."""
         if policing is None or not scopes_asked_about(policing.all_policies):
             yield
             return
@@ -42,12 +42,14 @@ class PeerBoard:
             yield
 
     def begin(self) -> None:
-        """The policies are others now: which apps there are that nobody has looked at is asked again."""
+        """Compute anew which apps have not been looked at: the policies have changed."""
         with self._lock:
             self._unseen = None
 
     def with_peers(self, policing: Policing, app: AppKey) -> Policing:
-        """The same with what is known of the apps that its rules ask about; they wake ``app`` from now on."""
+        """Return the policing with what is known of the apps that its rules ask about; they wake ``app``
+        from now on.
+        """
         named = apps_asked_about(policing.all_policies, app)
         counted = bool(scopes_asked_about(policing.all_policies))
         with self._lock:
@@ -61,7 +63,7 @@ class PeerBoard:
             return replace(policing, peers=found, not_looked_at=len(self._not_looked_at() - {app}))
 
     def note(self, peer: Peer) -> None:
-        """An app was decided on; who asks about it looks again where it is another than before."""
+        """Note the state of an app after a decision; wake the apps that ask about it if it changed."""
         with self._lock:
             before = self._peers.get(peer.app)
             self._peers[peer.app] = peer
@@ -71,7 +73,7 @@ class PeerBoard:
         self.wake(woken)
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone."""
+        """Forget a deleted app."""
         with self._lock:
             self._peers.pop(app, None)
             self._moving.discard(app)

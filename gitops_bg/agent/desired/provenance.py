@@ -1,6 +1,6 @@
-"""How targets came to name the versions that they name: main's history, and what folders held then (decision 18).
+"""How targets came to name their versions: main's history, and what folders held then (decision 18).
 
-Asked only where the core wants to know it, remembered until main says something else of the app. Decides nothing.
+Asked only where the core wants to know it, cached until main changes the app. Decides nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from gitops_bg.spec.app.primary import read_primary
 from gitops_bg.spec.yaml.reader import read_one
 
 _MOST_LINKS = 50
-"""So many reverts in a row are looked at."""
+"""How many reverts in a row are examined."""
 _Blobs = frozenset[tuple[str, str]]
 
 
@@ -31,7 +31,8 @@ class Provenances:
     def of(self, app: AppKey, commit: str, makers: Sequence[str], now: Snapshot) -> Provenance:
         """How the target came to name ``now`` at a commit of main; ``makers`` are the files that it comes from.
 
-        What cannot be read now (the remote is away, and the mirror does not have all) is said, and asked for again.
+        An answer that cannot be read now (the remote is unreachable, and the mirror is incomplete) says so, and is
+        asked for again.
         """
         known = self._answers.get(app)
         if known and known[0] == commit:
@@ -59,7 +60,7 @@ def passed_of(repository: Repository, app: AppKey, since: str, commit: str) -> t
 
 
 class _Asking:
-    """One question: walks from a change of the version to the one before, as long as they are reverts."""
+    """One question: walks from a change of the version to the one before, as long as the changes are reverts."""
 
     def __init__(self, repository: Repository, app: AppKey, makers: Sequence[str]) -> None:
         self._repository = repository
@@ -67,7 +68,7 @@ class _Asking:
         self._makers = makers
         self._at: dict[str, Snapshot | None] = {}
         self._of: dict[_Blobs, Snapshot | None] = {}
-        """By what the folder holds: it holds the same before a push and after its revert."""
+        """By content of the folder, which is the same before a push and after its revert."""
 
     def from_(self, commit: str, now: Snapshot) -> Provenance:
         told = Provenance(Source(""))
@@ -96,12 +97,12 @@ class _Asking:
         return Provenance(told.source, told.named, told.missing, tuple(commits), tuple(versions))
 
     def _brought(self, change: Change) -> Snapshot | None:
-        """The version that a change brought; None where it left the version as it was."""
+        """The version that a change brought; None where it left the version unchanged."""
         after, before = self._version(change.commit), self._version(change.before) if change.before else None
         return None if after is None or (before and before.digest == after.digest) else after
 
     def _version(self, commit: str) -> Snapshot | None:
-        """What the target named at a commit; None where there was none, or a broken one."""
+        """The version that the target named at a commit; None where it was missing or broken."""
         if commit not in self._at:
             entries = dict(self._repository.entries_of([self._app], commit)[self._app])
             entries.pop(PRIMARY_FILE, None)

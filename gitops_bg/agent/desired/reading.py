@@ -1,7 +1,7 @@
-"""Main as one look showed it: what it says of every app, and how its head stands to what was seen before.
+"""Main as one look showed it: what it says of every app, and how its head relates to what was seen before.
 
-The Git thread replaces a reading as a whole, and only once all of it is read. A worker takes one and asks it for
-everything, so that no decision is made from the head of one main and the files of another.
+The Git thread replaces a reading as a whole, and only once everything is read. A worker takes one reading and asks it
+for everything, so that no decision mixes the head of one main with the files of another.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from gitops_bg.spec.notifications.alert_providers import Alerting
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One app in main: its files turned into the core's types, and which of them there are."""
+    """One app in main: its files as the core's types, and which of the files exist."""
 
     config: AppConfig
     has_primary: bool
@@ -30,14 +30,14 @@ class Entry:
     makers: tuple[str, ...] = ()
     """The files that the target's version comes from."""
     commit: str = ""
-    """Of main, where it was read so."""
+    """The commit of main where it was read."""
     tree: str = ""
-    """Of the app's folder there; equal trees are equal files."""
+    """The id of the app's folder there; equal ids are equal files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What main, the promotion branches and what apps share say. Nothing of it changes."""
+    """What main, the promotion branches and the shared files say. Immutable."""
 
     followed: Followed = field(default_factory=Followed)
     entries: Mapping[AppKey, Entry] = field(default_factory=dict)
@@ -45,37 +45,37 @@ class Reading:
     settings_problems: tuple[Problem, ...] = ()
     alerting: Alerting = field(default_factory=Alerting)
     policies: PolicyView = field(default_factory=PolicyView)
-    """What holds of ``policies/`` now."""
+    """The policies in force."""
     promotions: Mapping[AppKey, PromotionBranch] = field(default_factory=dict)
     hidden: Mapping[str, Problem] = field(default_factory=dict)
-    """The namespaces of which nobody can tell what apps main has, and why; under the empty name: all of them."""
+    """The namespaces whose apps in main are unknown, and why; the empty name stands for all of them."""
     broken: Mapping[AppKey, InternalError] = field(default_factory=dict)
-    """The bug that keeps the files of an app from being read; they are tried again with every poll."""
+    """The bug that keeps the files of an app from being read; every poll tries again."""
     look: int = 0
-    """The number of the look that found it (``core.model.looks``)."""
+    """The number of the look that read it (``core.model.looks``)."""
 
     @property
     def apps(self) -> frozenset[AppKey]:
-        """The apps of main that are ours to care for."""
+        """The apps of main that this agent manages."""
         return frozenset(self.entries)
 
     def entry(self, app: AppKey) -> Entry | None:
-        """The app as main has it, or None; also where nothing that main says counts."""
+        """The app as main has it, or None; None as well where main does not count."""
         return None if self.followed.blind else self.found(app)
 
     def found(self, app: AppKey) -> Entry | None:
-        """The app as main has it, whether that counts or not."""
+        """The app as main has it, whether main counts or not."""
         known = self.entries.get(app)
         problem = None if known else hides(self.hidden, app)
         return unreadable(app, problem) if problem else known
 
 
 def hides(hidden: Mapping[str, Problem], app: AppKey) -> Problem | None:
-    """Why nobody can tell whether main has an app; None where everybody can."""
+    """Why it is unknown whether main has an app; None where it is known."""
     return hidden.get("") or hidden.get(app.namespace)
 
 
 def unreadable(app: AppKey, problem: Problem) -> Entry:
-    """What stands for an app of which nothing can be read: unknown is not absent, and what runs goes on."""
+    """The entry of an app of which nothing can be read: unknown is not absent, and the running version goes on."""
     config = AppConfig(app, None, {}, None, None, problems=(problem,), whole=False, auxiliary_objects=UNKNOWN)
     return Entry(config, has_primary=True, has_target=True)

@@ -1,4 +1,4 @@
-"""What apps share in main (AnalysisTemplates, AlertProviders, default alerts), and which app uses what of it."""
+"""What apps share in main (AnalysisTemplates, AlertProviders, default alerts), and which app uses which of it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -17,7 +17,10 @@ Use = tuple[str, str]
 
 
 class SharedDocumentUsers:
-    """Values are replaced, never changed, so that readers need no lock; ``enter`` and ``take_…`` are for one thread."""
+    """Which app uses which document.
+
+    Values are replaced, never changed, so that readers need no lock; ``enter`` and ``take_…`` are for one thread.
+    """
 
     def __init__(self) -> None:
         self.library = Library()
@@ -26,19 +29,19 @@ class SharedDocumentUsers:
         self._apps: set[AppKey] = set()
 
     def take_templates(self, files: Files) -> set[AppKey]:
-        """Take over the files of ``analysis/``; the apps that use one that is different."""
+        """Read the files of ``analysis/``; return the apps that use a changed template."""
         before, self.library = self.library, load_templates(files)
         return self._users_of(ANALYSIS_FOLDER, before.changed(self.library))
 
     def take_alerts(self, files: Files, settings: bytes | None) -> set[AppKey]:
-        """Take over the files of ``alerts/`` and gitops-bg.yaml; the apps that are told by others now."""
+        """Read the files of ``alerts/`` and gitops-bg.yaml; return the apps whose alerts changed."""
         before, self.alerting = self.alerting, alerting_of(settings, load_providers(files))
         if before.defaults != self.alerting.defaults:
             return set(self._apps)
         return self._users_of(ALERTS_FOLDER, before.providers.changed(self.alerting.providers))
 
     def enter(self, app: AppKey, before: AppConfig | None, after: AppConfig | None) -> None:
-        """Remember what an app uses now; None where main does not have it."""
+        """Note what an app uses now; None where main does not have it."""
         for use in _uses(before):
             self._users[use].discard(app)
         for use in _uses(after):

@@ -1,4 +1,4 @@
-"""Series of thousands of apps in little memory: numbers in tuples and arrays, made into samples when somebody scrapes.
+"""Series of thousands of apps in little memory: numbers in tuples and arrays, turned into samples on each scrape.
 
 The library's own histograms take a kilobyte for each bucket and label set. Nothing here decides or reads a clock.
 """
@@ -17,7 +17,7 @@ _APP = ("namespace", "app")
 
 
 class AppGauges(Collector):
-    """Some gauges that are set together for each app; ``families`` are their names and help texts."""
+    """Several gauges that are set together for each app; ``families`` are their names and help texts."""
 
     def __init__(self, families: Sequence[tuple[str, str]], registry: CollectorRegistry) -> None:
         self._families = families
@@ -25,15 +25,15 @@ class AppGauges(Collector):
         registry.register(self)
 
     def set(self, app: AppKey, values: tuple[int, ...]) -> None:
-        """One value for each family, in their order."""
+        """Set one value for each family, in their order."""
         self._values[app] = values
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone."""
+        """Remove the series of a deleted app."""
         self._values.pop(app, None)
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """What a scrape shows."""
+        """The samples of a scrape."""
         values = list(self._values.items())
         for place, (name, what) in enumerate(self._families):
             family = GaugeMetricFamily(name, what, labels=_APP)
@@ -43,7 +43,7 @@ class AppGauges(Collector):
 
 
 class AppHistogram(Collector):
-    """A histogram of seconds by namespace, app and ``label``; an app without an observation has no series."""
+    """A histogram of seconds by namespace, app and ``label``; an app without observations has no series."""
 
     def __init__(
         self, name: str, what: str, label: str, buckets: tuple[float, ...], registry: CollectorRegistry
@@ -61,12 +61,12 @@ class AppHistogram(Collector):
             counts[-1] += seconds
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone."""
+        """Remove the series of a deleted app."""
         with self._lock:
             self._counts.pop(app, None)
 
     def collect(self) -> Iterable[HistogramMetricFamily]:
-        """What a scrape shows."""
+        """The samples of a scrape."""
         family = HistogramMetricFamily(self._name, self._what, labels=(*_APP, self._label))
         with self._lock:
             found = [(app, value, counts[:]) for app, by in self._counts.items() for value, counts in by.items()]
@@ -75,7 +75,7 @@ class AppHistogram(Collector):
         yield family
 
     def _empty(self) -> "array[float]":
-        """A count for each bucket, one for what is beyond, and the sum of all seconds."""
+        """A count for each bucket, one for longer times, and the sum of all seconds."""
         return array("d", [0.0] * (len(self._buckets) + 2))
 
     def _cumulated(self, counts: "array[float]") -> Iterator[tuple[str, float]]:

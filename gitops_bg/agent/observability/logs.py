@@ -1,7 +1,7 @@
 """Structured logs on the standard library's logging: one line per decision, JSON or for people, never a secret.
 
-Other libraries speak from WARNING up only: at DEBUG the Kubernetes client logs bodies, Secrets among them.
-It must not decide what is worth a line, and nothing here prints.
+Other libraries log from WARNING up only: at DEBUG the Kubernetes client logs bodies, including Secrets. This module
+does not decide what is worth a line, and prints nothing.
 """
 
 import json
@@ -22,14 +22,14 @@ from gitops_bg.core.text.masking import MASK, forms, pattern_of
 from gitops_bg.core.text.printable import printable
 
 ROOT = "gitops_bg"
-"""Every logger of ours is below this one: ``logging.getLogger(__name__)``."""
+"""The parent of every logger of ours: ``logging.getLogger(__name__)``."""
 
 _FIELDS = "gitops_bg_fields"
 _log = logging.getLogger(__name__)
 
 
 def configure(format: Literal["json", "text"], level: int | str = "INFO", stream: TextIO | None = None) -> None:
-    """Send all logs to ``stream`` (stderr), in place of what an earlier call set up.
+    """Send all logs to ``stream`` (stderr), replacing what an earlier call set up.
 
     Raises ``ValueError`` for an unknown format or level.
     """
@@ -51,7 +51,7 @@ def fields(
     commit: str | None = None,
     **more: object,
 ) -> dict[str, object]:
-    """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty ones are left out.
+    """The ``extra`` of a log call: ``log.info("…", extra=fields(app=key, commit=id))``. Empty fields are left out.
 
     >>> fields(app=AppKey("shop", "web"), digest="")
     {'gitops_bg_fields': {'app': 'shop/web'}}
@@ -63,9 +63,9 @@ def fields(
 def log_decision(
     app: AppKey, decision: Decision, commit: str, changes: ChangeSet = NOTHING, logger: logging.Logger = _log
 ) -> None:
-    """The one line of a decision: its sentences and where it leads; at DEBUG where there is nothing to do.
+    """Log the one line of a decision: its sentences and its phase; at DEBUG where there is nothing to do.
 
-    ``commit`` is the commit of main that was decided on, ``changes`` what became of the actions on the cluster.
+    ``commit`` is the commit of main that was decided on, ``changes`` the results of the actions on the cluster.
     """
     record = decision.record
     extra = fields(
@@ -84,13 +84,13 @@ def log_decision(
 
 
 def log_uncaught() -> None:
-    """Let exceptions that nobody caught, in any thread, end in the log (masked) and not bare on stderr."""
+    """Send uncaught exceptions of all threads to the log (masked) instead of bare to stderr."""
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread
 
 
 def rfc3339(when: datetime) -> str:
-    """``when`` in UTC, with milliseconds and a Z.
+    """Format ``when`` in UTC, with milliseconds and a Z.
 
     >>> rfc3339(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
     '2026-03-01T12:00:00.000Z'
@@ -102,7 +102,7 @@ class JsonFormatter(logging.Formatter):
     """One JSON object a line: ts, level, logger, msg, the fields, and ``error`` with the traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Format a record as one line."""
         line: dict[str, object] = {
             "ts": _time(record),
             "level": record.levelname.lower(),
@@ -119,7 +119,7 @@ class TextFormatter(logging.Formatter):
     """A line for people: time, level, app, sentence, other fields; ids are cut to ten digits."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record; a traceback follows, indented."""
+        """Format a record as one line; a traceback follows, indented."""
         named = _fields(record)
         app = f"[{named.pop('app')}] " if "app" in named else ""
         tail = " ".join(f"{key}={_brief(key, value)}" for key, value in named.items())
@@ -129,10 +129,10 @@ class TextFormatter(logging.Formatter):
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """The handler that `configure` puts in place of an earlier one of its own."""
+    """The handler that `configure` installs in place of its earlier one."""
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Say nothing: the standard handler would put the unmasked arguments of the call on stderr."""
+        """Stay silent: the standard handler would print the unmasked arguments of the call to stderr."""
 
 
 def _time(record: logging.LogRecord) -> str:
@@ -158,7 +158,7 @@ def _fields(record: logging.LogRecord) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """``value`` as JSON can carry it, masked at every depth."""
+    """Return ``value`` as JSON can carry it, masked at every depth."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -220,12 +220,12 @@ _secrets = _Secrets()
 
 
 def mask(secret: str | bytes) -> None:
-    """From now on ``secret`` is replaced wherever `masked` text goes; empty ones are ignored. Thread-safe."""
+    """Mask ``secret`` in every text that `masked` returns from now on; an empty one is ignored. Thread-safe."""
     _secrets.add(secret.decode("utf-8", "replace") if isinstance(secret, bytes) else secret)
 
 
 def masked(text: str) -> str:
-    """``text`` with ``***`` in place of every registered secret, also quoted, escaped or URL-encoded."""
+    """Return ``text`` with ``***`` in place of every registered secret, even quoted, escaped or URL-encoded."""
     return _secrets.masked(text)
 
 

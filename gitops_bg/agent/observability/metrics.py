@@ -1,8 +1,8 @@
-"""What the agent counts and measures, as verbs; the names are what dashboards and alerts are built on.
+"""What the agent counts and measures, as verbs; dashboards and alerts depend on the names.
 
-It must not decide anything, read a clock, or use a global registry: two agents in one process count apart.
-Histograms with the name of an app are those of rollouts, and only of apps that had one (`compact_series`): of decisions
-and requests, 2,000 apps would be 100,000 series.
+This module decides nothing, reads no clock, and uses no global registry: two agents in one process count apart.
+Histograms by app exist only for rollouts, and only for apps that had one (`compact_series`): for decisions and
+requests, 2,000 apps would be 100,000 series.
 """
 
 import threading
@@ -25,7 +25,7 @@ _APP = ("namespace", "app")
 _FAST = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0)
 _CALL = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _MEASURING = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0)
-"""Questions over HTTP, and Jobs."""
+"""Queries over HTTP, and Jobs."""
 _ROLLOUT = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 86400.0)
 _SWITCH = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 
@@ -49,14 +49,14 @@ class Metrics:
         self._process = _ProcessSeries(self.registry)
 
     def leads(self, holds: bool, holder: str) -> None:
-        """Whether this agent holds its lease, and works; and who holds it."""
+        """Whether this agent holds its lease, and so works; and who holds it."""
         self._process.leader.set(1 if holds else 0)
         self._process.lease_holder.clear()
         if holder:
             self._process.lease_holder.labels(holder).set(1)
 
     def decided(self, app: AppKey, phase: Phase, seconds: float) -> None:
-        """The engine decided in ``seconds``, and ended in ``phase``; what came of carrying it out counts elsewhere."""
+        """The engine decided within ``seconds``, and ended in ``phase``; actions are counted elsewhere."""
         self._apps.decisions.labels(*_labels(app), phase).inc()
         self._process.decision_seconds.observe(seconds)
 
@@ -80,7 +80,7 @@ class Metrics:
             self._apps.policy_overrides.labels(*_labels(app)).inc()
 
     def measured(self, app: AppKey, provider: str, result: MeasurementResult) -> None:
-        """A measurement of the app's analysis came to this, and the record has counted it."""
+        """A measurement of the app's analysis had this result, and the record has counted it."""
         self._apps.measurements.labels(*_labels(app), provider, result.phase).inc()
         if result.begun_at is not None:
             self._process.measuring_seconds.labels(provider).observe((result.at - result.begun_at).total_seconds())
@@ -90,11 +90,11 @@ class Metrics:
         self._apps.kubernetes_events.labels(*_labels(app), kind, reason).inc()
 
     def rollout_passed(self, app: AppKey, stage: RolloutStage, seconds: float) -> None:
-        """A rollout has come to the end of a stage, which took so long."""
+        """A rollout reached the end of a stage, which took this long."""
         self._apps.stages.observe(app, stage, seconds)
 
     def rollout_ended(self, app: AppKey, outcome: RolloutOutcome, seconds: float, waited: float) -> None:
-        """A rollout has ended, ``seconds`` after it began; for ``waited`` of them it waited for people."""
+        """A rollout ended ``seconds`` after it began, and had waited for people for ``waited`` of them."""
         self._apps.rollouts.observe(app, outcome, seconds)
         self._apps.waits.observe(app, outcome, waited)
 
@@ -105,7 +105,7 @@ class Metrics:
     def app_info(
         self, app: AppKey, phase: Phase, color: Color | None, version: int | None, candidate: int | None
     ) -> None:
-        """Where the app is: its phase, the colour and version that serve, the candidate's version."""
+        """The state of the app: its phase, the serving colour and version, the candidate's version."""
         self._apps.describe(app, phase, color or "", _number(version), _number(candidate))
 
     def replicas(self, app: AppKey, counts: Counts) -> None:
@@ -123,11 +123,11 @@ class Metrics:
             self._apps.suspended.labels(*_labels(app)).set(when.timestamp())
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone: so are all series that carry its name."""
+        """Remove all series with the name of a deleted app."""
         self._apps.forget(app)
 
     def apps(self, count: int) -> None:
-        """The agent looks after this many apps."""
+        """The agent manages this many apps."""
         self._process.apps.set(count)
 
     def queue_depth(self, count: int) -> None:
@@ -139,7 +139,7 @@ class Metrics:
         self._process.poll_seconds.labels(outcome).observe(seconds)
 
     def git_wrote(self, kind: str, count: int, seconds: float) -> None:
-        """The remote took ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
+        """The remote accepted ``count`` new commits for ``kind``: ``main``, ``offer`` or ``ledger``."""
         self._process.commits.labels(kind).inc(count)
         self._process.push_seconds.labels(kind).observe(seconds)
 
@@ -148,39 +148,39 @@ class Metrics:
         self._process.push_failures.labels(kind, reason).inc()
 
     def refs_refused(self, counts: Mapping[str, int]) -> None:
-        """So many branches of each kind are not taken by the remote; one that is not named: none."""
+        """The remote refuses this many branches of each kind; a kind that is not named: none."""
         for kind in ("main", "ledger", "offer"):
             self._process.refs_refused.labels(kind).set(counts.get(kind, 0))
 
     def forge_asked(self, call: str, outcome: str) -> None:
-        """One call of the forge came to this: ``ok``, or the reason of its error."""
+        """One call of the forge ended with this outcome: ``ok``, or the reason of its error."""
         self._process.forge_requests.labels(call, outcome).inc()
 
     def forge_waits(self, count: int, oldest_seconds: float) -> None:
-        """So many writes to the forge wait, the oldest for so long."""
+        """This many writes to the forge wait, the oldest for this long."""
         self._process.forge_queue.set(count)
         self._process.forge_oldest.set(oldest_seconds)
 
     def forge_remaining(self, count: int) -> None:
-        """So many requests the forge takes until its limit is counted anew."""
+        """The forge accepts this many requests until its limit is reset."""
         self._process.forge_remaining.set(count)
 
     def pulls_open(self, count: int) -> None:
-        """So many pull requests of promotion branches are open."""
+        """This many pull requests of promotion branches are open."""
         self._process.pulls_open.set(count)
 
     def clock_skew(self, seconds: float) -> None:
-        """The API server's clock is ahead of ours by at least this (behind: negative)."""
+        """The API server's clock is ahead of ours by at least this many seconds (negative: behind)."""
         self._process.clock_skew.set(seconds)
 
     def kubernetes_request(self, verb: str, code: int | str, seconds: float) -> None:
-        """One request to the API server; ``code`` is the status, or a word where none came back."""
+        """One request to the API server; ``code`` is the status, or a word where there was no response."""
         self._process.requests.labels(verb, str(code)).inc()
         self._process.request_seconds.labels(verb).observe(seconds)
 
 
 class _AppSeries:
-    """The series that carry the name of an app, and vanish with it."""
+    """The series with the name of an app, removed together with the app."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, what: str, *more: str) -> Counter:
@@ -239,7 +239,7 @@ class _AppSeries:
         self._lock = threading.Lock()
 
     def describe(self, app: AppKey, *words: str) -> None:
-        """Show these words about the app in place of the former ones."""
+        """Show these words about the app instead of the former ones."""
         with self._lock:
             former = self._described.get(app)
             if former == words:

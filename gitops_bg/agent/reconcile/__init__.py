@@ -1,1 +1,1 @@
-"""One app, pass after pass: facts, decision, actions, and what goes on beside them."""
+"""One app, pass after pass: facts, decision, actions, and the work in the background."""

@@ -1,6 +1,6 @@
-"""The one act loop: carries the actions of a decision out on the cluster, for the agent and for commands without Git.
+"""The one act loop: carries out the actions of a decision on the cluster, for the agent and for commands without Git.
 
-It says what came of them as a change set, and decides nothing: what an error means to the caller is the caller's.
+It returns the results as a change set, and decides nothing: the caller decides what an error means.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.spec.app.load import AppConfig
 
 REFUSALS = (Refused, InvalidInput)
-"""Somebody said no: the same again is refused again."""
+"""Errors of a refusal: the same write would be refused again."""
 
 GIT_ACTIONS = (CommitPrimary, OfferPromotion, WithdrawPromotion, PublishLedger)
 FOR_AUXILIARY_OBJECTS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
@@ -31,13 +31,13 @@ FOR_AUXILIARY_OBJECTS = (ApplyAuxiliaryObject, DeleteAuxiliaryObject)
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What came of the cluster's part of a decision."""
+    """The results of the cluster's part of a decision."""
 
     changes: ChangeSet = NOTHING
     stopped: GitopsBgError | None = None
-    """Why an action failed that the ones after it build on: those were not tried."""
+    """The error of an action that later actions depend on: those were not tried."""
     troubled: GitopsBgError | None = None
-    """Why an auxiliary object could not be written, the first of several: it holds up nothing else (decision 14)."""
+    """The first error of writing an auxiliary object: it blocks nothing else (decision 14)."""
 
     @property
     def moved_on(self) -> bool:
@@ -52,10 +52,10 @@ def act(
     decision: Decision,
     on_result: Callable[[ActionResult], None],
 ) -> Acted:
-    """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result as it is there.
+    """Carry out what ``decision`` wants of the cluster; ``on_result`` is called with each result at once.
 
-    The actions on versions and traffic go first, in their order, up to the first that fails. Auxiliary objects are
-    tried one by one then, unless it was something passing that stopped the others: the next pass looks again.
+    The actions on versions and traffic go first, in their order, up to the first that fails. Auxiliary objects follow
+    one by one, unless a transient error stopped the others: then the next pass looks again.
     """
     loop = _Loop(cluster, app, config, on_result)
     wanted = [action for action in decision.actions if not isinstance(action, GIT_ACTIONS)]
@@ -67,7 +67,7 @@ def act(
 
 
 class _Loop:
-    """One run of the loop, and what came of it so far."""
+    """One run of the loop, with its results so far."""
 
     def __init__(
         self, cluster: Cluster, app: AppKey, config: AppConfig | None, on_result: Callable[[ActionResult], None]
@@ -79,11 +79,11 @@ class _Loop:
         self.results: list[ActionResult] = []
 
     def in_order(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
-        """Up to the first that fails; why it did."""
+        """Carry out actions up to the first that fails; return its error."""
         return next((error for action in actions if (error := self._try(action))), None)
 
     def each(self, actions: Iterable[ClusterAction]) -> GitopsBgError | None:
-        """Each of them, whatever becomes of the others; the first error."""
+        """Carry out every action, even if others fail; return the first error."""
         errors = [error for action in actions if (error := self._try(action))]
         return errors[0] if errors else None
 

@@ -1,4 +1,4 @@
-"""From an alert that is due to what goes over the wire: the provider's Secret is read, its format applied."""
+"""Turns a due alert into a request: reads the provider's Secret, applies its format."""
 
 import json
 from collections.abc import Mapping
@@ -16,11 +16,11 @@ from gitops_bg.outbound.http import Trust
 from gitops_bg.outbound.secrets import Secrets
 
 TIMEOUT = 10.0
-"""Seconds for one try."""
+"""Seconds for one attempt."""
 
 
 def alert_composer(cluster: str) -> Compose:
-    """What makes the requests of alerts; each says that it is from ``cluster``."""
+    """Return the function that composes requests of alerts, which name ``cluster`` as their origin."""
 
     def compose(app: AppKey, call: HookCall, secrets: Secrets) -> HookRequest:
         provider, alert = reread_json(call.hook.request), call.alert
@@ -52,7 +52,10 @@ def _headers(call: HookCall) -> tuple[tuple[str, str], ...]:
 
 
 def _destination(provider: Mapping[str, Any], secrets: Secrets) -> Destination:
-    """With the address of the Secret, else that of the file. Raises ``NoSuchKey`` where neither has one."""
+    """The destination with the address of the Secret, else that of the file.
+
+    Raises ``NoSuchKey`` where neither has one.
+    """
     name, address, token = provider.get("secret"), provider.get("address", ""), ""
     if name:
         token = (secrets.setting(name, "token") or "") if provider["type"] == "slack" else ""

@@ -1,4 +1,6 @@
-"""What goes on beside it: measurements, hooks, pull requests. Passes begin with results and end with orders."""
+"""Work in the background: measurements, hooks, pull requests. A pass begins with its results and ends with
+new orders.
+"""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,26 +15,26 @@ from gitops_bg.hooks.caller import HookCaller
 
 @dataclass(frozen=True, slots=True)
 class Background:
-    """All of it, for all apps."""
+    """The background work of all apps."""
 
     measurements: MeasurementRunner
     hooks: HookCaller
     forge: ForgeThread
 
     def with_results(self, facts: Facts, now: datetime) -> Facts:
-        """The facts with all that came out and is in no saved record."""
+        """Return the facts with all results that no saved record contains."""
         measured = self.measurements.results(facts.app, facts.record, now)
         observed = replace(facts.observed, measurements=measured, calls=self.hooks.answers(facts.app))
         return replace(facts, observed=observed)
 
     def take(self, facts: Facts, decision: Decision, now: datetime) -> None:
-        """Begin what is due by the record that was just saved; what it does not ask for is over."""
+        """Begin what is due by the record just saved; end what the record does not ask for."""
         self.measurements.take(facts.app, decision.record, decision.measurements, now)
         self.hooks.take(facts.app, decision.calls)
         self.forge.take(facts, decision, now)
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone."""
+        """End the work for a deleted app."""
         self.measurements.forget(app)
         self.hooks.take(app, ())
         self.forge.set_desired(app, None)

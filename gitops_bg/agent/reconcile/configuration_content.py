@@ -1,6 +1,6 @@
-"""Finds what the ConfigMaps and Secrets of a version hold, for the commit that names it in primary.yaml.
+"""Finds the content of the ConfigMaps and Secrets of a version, for the commit that names it in primary.yaml.
 
-Git's files first, then the live copies, then main's history. Nothing of it is logged.
+Git's files first, then the live copies, then main's history. None of it is logged.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from gitops_bg.spec.manifests.configuration_changes import configuration_in
 
 
 def contents_for(facts: Facts, actions: Iterable[GitAction], cluster: Cluster) -> tuple[Configuration, ...]:
-    """What the versions hold that these actions name, as far as Git's files or the live copies have it."""
+    """The configuration of the versions that these actions name, as far as Git's files or the live copies have it."""
     named = [each.version for each in actions if isinstance(each, CommitPrimary | OfferPromotion)]
     return tuple(each for version in named for each in _at_hand(facts, version, cluster))
 
@@ -35,7 +35,7 @@ def _at_hand(facts: Facts, version: Version, cluster: Cluster) -> Iterator[Confi
 def completed(
     repository: Repository, app: AppKey, version: Version, known: Sequence[Configuration]
 ) -> Sequence[Configuration]:
-    """What is ``known`` of a version's configuration, and the rest as main's primary.yaml once had it."""
+    """Complete the ``known`` configuration of a version with what main's primary.yaml once had."""
     if all(find(known, ref) for ref in version.snapshot.configuration):
         return known
     content = repository.find_primary(app, digest=version.digest)

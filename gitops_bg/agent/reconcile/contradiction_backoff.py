@@ -1,8 +1,7 @@
-"""What this process wrote of an app, and whether another one took it back: whoever is contradicted waits before it
-writes that again, twice as long each time.
+"""What this process wrote about an app, and whether another process reverted it: then it waits before it writes again.
 
-So two agents that both work, and see different things, do not write a status in turns. Who is alone is never
-contradicted, and never waits; the other one may be gone by the time it is reported again.
+The wait doubles each time. So two working agents that see different things do not overwrite a status in turns. An agent
+that is alone is never contradicted, and never waits; the other agent may be gone by the next attempt.
 """
 
 from collections.abc import Hashable
@@ -16,17 +15,17 @@ W = TypeVar("W", bound=Hashable)
 
 @dataclass(slots=True)
 class Statement(Generic[W]):
-    """What was reported last of an app."""
+    """The last report about an app."""
 
     reported: W
     at: float
-    """When it was reported; where it was taken back, when it may be reported again."""
+    """When it was reported; after a contradiction, when it may be reported again."""
     stands: bool = True
     taken_back: int = 0
 
 
 class ContradictionBackoff(Generic[W]):
-    """Asked by workers, one at a time for each app. Moments are numbers, of what is up to the owner: polls, seconds.
+    """Asked by workers, one at a time for each app. The caller chooses the unit of time: polls, seconds.
 
     The first pause is ``first``, the longest ``most``.
     """
@@ -37,7 +36,7 @@ class ContradictionBackoff(Generic[W]):
         self._statements: dict[AppKey, Statement[W]] = {}
 
     def may_report(self, app: AppKey, what: W, now: float, *, shown: bool = False) -> bool:
-        """Whether ``what`` may be reported; ``shown``: it, or something like it, is there."""
+        """Whether ``what`` may be reported; ``shown``: it, or something like it, is visible already."""
         word = self._statements.get(app)
         if word is None or word.reported != what or shown:
             return True
@@ -47,20 +46,20 @@ class ContradictionBackoff(Generic[W]):
         return now >= word.at
 
     def reported(self, app: AppKey, what: W, now: float) -> None:
-        """It is written, by this process."""
+        """Note that this process has written the report."""
         word = self._statements.get(app)
         before = word.taken_back if word and word.reported == what else 0
         self._statements[app] = Statement(what, now, taken_back=before)
 
     def again(self, app: AppKey, now: float) -> float | None:
-        """When what was taken back may be reported again; None where nothing waits."""
+        """When a contradicted report may be made again; None where nothing waits."""
         word = self._statements.get(app)
         return word.at if word and not word.stands and now < word.at else None
 
     def drop(self, app: AppKey) -> None:
-        """The app is gone."""
+        """Forget a deleted app."""
         self._statements.pop(app, None)
 
     def forget(self) -> None:
-        """Nothing of it is to be reported any more."""
+        """Forget all reports: nothing of it is to be reported any more."""
         self._statements.clear()

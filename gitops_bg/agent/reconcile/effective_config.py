@@ -1,6 +1,6 @@
-"""Which description of an app holds: main's, or, where main has none that can be read, the live object's.
+"""Which description of an app is in force: main's, or, where main has no readable one, the live object's.
 
-The last good state keeps serving (DESIGN §10): a broken ``app.yaml`` and a folder that left main both lead here.
+The last good state keeps serving (DESIGN §10): this handles a broken ``app.yaml`` and a folder that left main.
 """
 
 from dataclasses import replace
@@ -13,13 +13,13 @@ from gitops_bg.spec.app.to_core import NO_ALERTING
 from gitops_bg.spec.notifications.alert_providers import Alerting, alerts_of
 
 FEW = 2
-"""So many apps may always leave at once, whatever part of all they are."""
+"""This many apps may always leave at once, whatever share of all they are."""
 
 
 def config_for(
     app: AppKey, from_git: AppConfig | None, live: Object | None, alerting: Alerting = NO_ALERTING
 ) -> AppConfig | None:
-    """The description to work with; None where neither main nor the cluster describes the app.
+    """The description in force; None where neither main nor the cluster describes the app.
 
     ``alerting`` is what main says of alerts, whatever is wrong with the app.
     """
@@ -36,7 +36,7 @@ def config_for(
 
 
 def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, spec: AppSpec) -> AppConfig:
-    """A broken target says nothing of ``minReadySeconds``: what holds live goes on holding."""
+    """Keep the live ``minReadySeconds`` where a broken target does not state it."""
     key = "minReadySeconds"
     if remembered is None or remembered.spec is None or key in from_git.body or key not in remembered.body:
         return from_git
@@ -45,9 +45,9 @@ def _with_ready_seconds_of(remembered: AppConfig | None, from_git: AppConfig, sp
 
 
 def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Alerting) -> AppConfig:
-    """Nothing of this app ever ran: its object exists so that `kubectl get` shows what is wrong with its file.
+    """An app that never ran: its object exists so that `kubectl get` shows what is wrong with its file.
 
-    Those who hear of every app are told, too.
+    Recipients of alerts for every app are notified as well.
     """
     strategy = Strategy(active_service=app.name, hooks=alerts_of(app, None, alerting.document, alerting).hooks)
     body = {"strategy": {"blueGreen": {"activeService": app.name}}}
@@ -55,10 +55,10 @@ def _only_to_carry_the_condition(app: AppKey, from_git: AppConfig, alerting: Ale
 
 
 def too_many_gone(gone: int, live: int, most_percent: int) -> bool:
-    """Whether so many apps left main that it looks like an accident: none of them is deleted then (gitops.md §1)."""
+    """Whether so many apps left main that it looks like an accident: then none of them is deleted (gitops.md §1)."""
     return gone > FEW and gone * 100 > most_percent * live
 
 
 def kept(spec: AppSpec) -> AppSpec:
-    """The same app, not to be deleted."""
+    """Return the same app, not to be deleted."""
     return replace(spec, deletion_policy=DeletionPolicy.KEEP)

@@ -1,6 +1,7 @@
-"""Tells people what the agent did: Kubernetes Events and metrics, read off the record before and after it was saved.
+"""Reports what the agent did, by Kubernetes Events and metrics, from the record before and after it was saved.
 
-What is in the record was told: a restart tells nothing twice. Best effort, and never in the way; nothing here decides.
+Everything in the record has been reported, so a restart reports nothing twice. Best effort, and never blocking; nothing
+here decides.
 """
 
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from gitops_bg.core.status.rollout_events import ended, rollout_events, runs, wa
 
 
 class EventRecorder:
-    """Tells of one app at a time, from any thread. ``clock`` gives UTC."""
+    """Reports about one app at a time, from any thread. ``clock`` gives UTC."""
 
     def __init__(self, cluster: Cluster, metrics: Metrics, clock: Callable[[], datetime]) -> None:
         self._cluster = cluster
@@ -31,7 +32,7 @@ class EventRecorder:
         self._rewritten: set[AppKey] = set()
 
     def saved(self, app: AppKey, before: Record, after: Record) -> None:
-        """A new record was saved: tell what it has that the former one had not."""
+        """Report what a newly saved record adds to the former one."""
         for entry in after.ledger:
             if entry.sequence > before.sequence:
                 self._record_entry(app, before, entry)
@@ -40,7 +41,7 @@ class EventRecorder:
         self._measure(app, before, after)
 
     def acted(self, app: AppKey, result: ActionResult) -> None:
-        """An action was carried out, or refused for the first time."""
+        """Report an action that was carried out, or refused for the first time."""
         if not result.refused:
             self._metrics.acted(app, type(result.action).__name__)
         said = event_of(result)
@@ -48,7 +49,7 @@ class EventRecorder:
             self.event(app, said.reason, said.message, warning=said.warning)
 
     def stands(self, app: AppKey, decision: Decision) -> None:
-        """Where the app is now."""
+        """Report the present state of the app."""
         self._record_history(app, decision)
         self._metrics.replicas(app, decision.counts)
         self._metrics.suspended_since(app, self._cluster.since(app, SUSPENDED) if _is_suspended(decision) else None)
@@ -63,12 +64,12 @@ class EventRecorder:
         )
 
     def event(self, app: AppKey, reason: str, message: str, *, warning: bool = False) -> None:
-        """One Kubernetes Event, counted."""
+        """Record and count one Kubernetes Event."""
         self._metrics.kubernetes_event(app, "Warning" if warning else "Normal", reason)
         self._cluster.record_event(app, reason, message, self._clock(), warning=warning)
 
     def _record_history(self, app: AppKey, decision: Decision) -> None:
-        """At once, whereas the ledger waits whether it lasts."""
+        """Report a rewritten history at once; the ledger waits to see whether it lasts."""
         said = next((one for one in decision.conditions if one.type == HISTORY_REWRITTEN), None)
         if said is None or bool(said.status) == (app in self._rewritten):
             return
@@ -79,7 +80,7 @@ class EventRecorder:
         self.event(app, said.reason, said.message, warning=bool(said.status))
 
     def _record_entry(self, app: AppKey, before: Record, entry: LedgerEntry) -> None:
-        """Each new ledger entry is a Kubernetes Event, a count, and, for a switch, a duration."""
+        """Record each new ledger entry as a Kubernetes Event, a count, and, for a switch, a duration."""
         self._metrics.event(app, entry.event)
         if before.routing.switch and entry.event in MOVES:
             self._metrics.moved(

@@ -1,7 +1,7 @@
-"""Puts together what measures: providers over HTTP in a pool of their own, Jobs in the cluster. No rule is here.
+"""Combines the ways to measure: providers over HTTP in a pool of their own, Jobs in the cluster. Contains no rule.
 
-A pass asks `results` before it decides and calls `take` after the record is saved, so a result counts once, and only
-with the record that counted it.
+A pass asks for `results` before it decides and calls `take` after the record is saved, so a result counts once, and
+only with the record that counted it.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,11 +40,11 @@ class MeasurementRunner:
         self._measurer = MeasurementPool(measuring.measure, wake, clock, threads)
 
     def results(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
-        """What came out and is in no saved record."""
+        """The results that no saved record contains."""
         return self._measurer.results(app) + self._cluster.measured(app, record, now)
 
     def take(self, app: AppKey, record: Record, measures: Sequence[MeasurementRequest], now: datetime) -> None:
-        """Begin what is due, as the record says that was saved; what it does not ask for is over."""
+        """Begin the measurements that are due by the saved record; end those that it does not ask for."""
         self._cluster.measure(app, record, measures, now)
         others = [measure for measure in measures if measure.metric.provider != JOB]
         self._timers.schedule(app, self._measurer.take(app, others), "measure")
@@ -52,7 +52,7 @@ class MeasurementRunner:
     def counted(
         self, app: AppKey, before: Record, results: Sequence[MeasurementResult], still_due: Sequence[MeasurementRequest]
     ) -> None:
-        """Tell the metrics of the results that a saved record has taken into account."""
+        """Report the results that a saved record has counted to the metrics."""
         waiting = {measure.id for measure in still_due}
         providers = {
             (run.stage, one.metric.name): one.metric.provider for run in before.analyses.runs for one in run.metrics
@@ -63,15 +63,15 @@ class MeasurementRunner:
                 self._metrics.measured(app, provider, result)
 
     def forget(self, app: AppKey) -> None:
-        """The app is gone."""
+        """End the measurements of a deleted app."""
         self._timers.schedule(app, None, "measure")
         self._measurer.forget(app)
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Begin no further measurement."""
         self._measurer.stop()
 
     @property
     def idle(self) -> bool:
-        """Whether no provider is being asked, and every Job that is due was started; these take their time."""
+        """Whether no provider is being queried, and every due Job was started; Jobs take their time."""
         return self._measurer.idle and self._cluster.jobs_started

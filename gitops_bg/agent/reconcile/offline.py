@@ -1,7 +1,7 @@
 """Passes of the engine over one app without Git: `abort` and `rollback --offline` where no agent answers.
 
 The same engine, the same safeguards, the same record: its lock and the compare-and-swap on the selector make it safe
-beside an agent that runs after all. What Git is to get stays in the record until an agent writes it.
+beside an agent that runs after all. Changes for Git stay in the record until an agent writes them.
 """
 
 import threading
@@ -32,7 +32,7 @@ _AGAIN_SECONDS = 0.1
 
 
 def facts_without_git(cluster: Cluster, app: AppKey) -> Facts | None:
-    """An app as a cluster alone describes it; None where it does not."""
+    """The facts of an app from the cluster alone; None where it does not describe the app."""
     seen = cluster.seen(app)
     config = app_config_from_live(app, seen.manifest) if seen.manifest else None
     if config is None or config.spec is None:
@@ -79,21 +79,21 @@ class Offline:
 
     @property
     def record(self) -> Record:
-        """The record as the cluster has it now."""
+        """The present record in the cluster."""
         return self._cluster.record(self.app)
 
     def facts(self) -> Facts | None:
-        """The app as the cluster alone describes it; None where it does not."""
+        """The facts of the app from the cluster alone; None where it does not describe the app."""
         return facts_without_git(self._cluster, self.app)
 
     # --- what is done -----------------------------------------------------------------------------------------
 
     def ask(self, request: Request) -> None:
-        """Leave the request for whoever carries it out. Raises ``NotFound``, ``Refused``, ``Transient``."""
+        """Write the request for the agent to carry out. Raises ``NotFound``, ``Refused``, ``Transient``."""
         self._cluster.request(self.app, request)
 
     def wait(self, fulfilled: Callable[[Record], bool], seconds: float) -> bool:
-        """Only look on until the record is so; False where ``seconds`` passed first."""
+        """Watch until the record fulfils the condition; False where ``seconds`` passed first."""
         until = self._clock() + timedelta(seconds=seconds)
         while True:
             self._woken.clear()
@@ -103,7 +103,10 @@ class Offline:
                 return fulfilled(self.record)
 
     def act(self, fulfilled: Callable[[Record], bool], seconds: float, tell: Callable[[str], None]) -> bool:
-        """Pass after pass until the record is so; ``tell`` hears every action. False where ``seconds`` passed first."""
+        """Run passes until the record fulfils the condition; ``tell`` gets every action.
+
+        False where ``seconds`` passed first.
+        """
         until = self._clock() + timedelta(seconds=seconds)
         while True:
             self._woken.clear()
@@ -114,22 +117,22 @@ class Offline:
                 return False
 
     def _sleep(self, until: datetime) -> bool:
-        """Wait for news of the app; False where ``until`` came first."""
+        """Wait for a change of the app; False where ``until`` came first."""
         return self._woken.wait(max(0.0, (until - self._clock()).total_seconds()))
 
     def _pass(self, tell: Callable[[str], None]) -> tuple[bool, datetime | None]:
-        """One look; whether another is due at once, and when time alone will make one due."""
+        """Run one pass; return whether another is due at once, and when time alone makes one due."""
         facts = self.facts()
         if facts is None:
             raise WorldChanged(f"the BlueGreenDeployment {self.app} is gone")
         decision = facts.decide(self._clock())
         try:
             return self._act(facts, decision, tell), decision.wake_at
-        except WorldChanged:  # an agent was faster, or the caches are a moment behind
+        except WorldChanged:  # an agent was faster, or the caches lag a moment behind
             return False, self._clock() + timedelta(seconds=_AGAIN_SECONDS)
 
     def _act(self, facts: Facts, decision: Decision, tell: Callable[[str], None]) -> bool:
-        """Save the record, then act as the agent does; whether anything was written."""
+        """Save the record, then act as the agent does; return whether anything was written."""
         saved = self._cluster.save(self.app, decision, self._clock(), facts.decided_on)
         acted = act(self._cluster, self.app, facts.config, decision, partial(self._report, tell))
         if acted.stopped is not None:
@@ -140,7 +143,10 @@ class Offline:
         return saved or bool(acted.changes.carried_out)
 
     def _report(self, tell: Callable[[str], None], result: ActionResult) -> None:
-        """Each refusal once. One of versions or traffic is raised; of an auxiliary object, it is only told."""
+        """Report each refusal once.
+
+        A refusal about versions or traffic is raised, one about an auxiliary object is not.
+        """
         if result.refused and str(result) in self._refused:
             return
         if result.refused:

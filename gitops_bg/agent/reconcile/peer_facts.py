@@ -1,4 +1,6 @@
-"""What an app says to the policies of others, and they to its own, of one look. Decides and writes nothing."""
+"""The facts of one look at an app for the policies of other apps, and those of other apps for its own.
+Decides nothing.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,15 +17,15 @@ from gitops_bg.core.model.record import Event
 from gitops_bg.core.model.version import AppKey
 
 FORWARD = (Event.DEPLOYED, Event.PROMOTED)
-"""What a commit of ``primary.yaml`` is for that brings a version forward."""
+"""The events of commits of ``primary.yaml`` that promote a version."""
 HEALTHY = "Healthy"
 
 Since = Callable[[AppKey, str], datetime | None]
-"""Since when a condition of an app is as its status says; None where that is not known."""
+"""Since when a condition of an app has its status; None where that is unknown."""
 
 
 def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) -> Peer:
-    """How an app stands after a decision."""
+    """The state of an app after a decision."""
     commits = any(isinstance(action, CommitPrimary) and action.event in FORWARD for action in decision.actions)
     healthy = since(facts.app, HEALTHY) if decision.phase is Phase.HEALTHY else None
     world = replace(facts, record=decision.record).world(now)
@@ -31,7 +33,7 @@ def peer_after(facts: Facts, decision: Decision, now: datetime, since: Since) ->
 
 
 def with_peers(board: PeerBoard, facts: Facts) -> Facts:
-    """The same with what is known by now of the apps that its policies ask about."""
+    """Return the facts with what is known so far of the apps that the app's policies ask about."""
     if facts.desired.policing is None:
         return facts
     policing = board.with_peers(facts.desired.policing, facts.app)
@@ -45,7 +47,7 @@ def wants_peers(facts: Facts) -> bool:
 
 
 def knowing_one_another(board: PeerBoard, all_facts: Sequence[Facts], now: datetime, since: Since) -> list[Facts]:
-    """The facts of several apps, each with what is known of the others: for who looks once, and not on and on."""
+    """The facts of several apps, each with what is known of the others: for a caller that looks only once."""
     if not any(map(wants_peers, all_facts)):
         return list(all_facts)
     for facts in all_facts:

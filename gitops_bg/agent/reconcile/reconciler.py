@@ -36,14 +36,14 @@ from gitops_bg.core.status.process_view import ProcessView, process_view_of
 LOGGER = logging.getLogger(__name__)
 
 MOST_PASSES = 12
-"""An app that wants to write more often than this in a row goes to the end of the queue: others wait too."""
+"""After this many writing passes in a row an app goes to the end of the queue, so that others get their turn."""
 
 FIRST_SECONDS, MOST_SECONDS = 4.0, 512.0
-"""How long what another process contradicts is not said again: to begin with, and at most."""
+"""How long to wait before reporting again what another process contradicts: at first, and at most."""
 
 
 class Reconciler:
-    """Brings one app at a time nearer to what Git says. ``clock`` gives UTC."""
+    """Brings one app at a time closer to what Git says. ``clock`` gives UTC."""
 
     def __init__(
         self,
@@ -70,22 +70,22 @@ class Reconciler:
         self._skewed = 0
 
     def reconcile(self, app: AppKey) -> bool:
-        """Look at an app and act until nothing is left to do at once; False where it wants more passes later.
+        """Look at an app and act until nothing is left to do at once; False where it needs more passes later.
 
-        Raises the errors of ``core.errors``; what was written before is what the next look begins with.
+        Raises the errors of ``core.errors``; the next look begins with what was written before.
         """
         try:
             with guarded(f"a look at {app}"):
                 is_done = any(not self._pass(app) for _ in range(MOST_PASSES))
         except InternalError as error:
             self._bugs[app] = error
-            self._contradictions.drop(app)  # What is written of it (`Failures`) contradicts nobody.
+            self._contradictions.drop(app)  # What `Failures` writes about the app contradicts nobody.
             raise
-        # The passes above showed the bug of before for the last time: one more takes its condition away.
+        # The passes above still showed the former bug: one more removes its condition.
         return is_done and self._bugs.pop(app, None) is None
 
     def _pass(self, app: AppKey) -> bool:
-        """One look; whether it wrote to the cluster, so that another look is due."""
+        """Run one pass; return whether it wrote to the cluster, so that another pass is due."""
         started = self._clock()
         facts = gather(self._catalog, self._cluster, app)
         if facts is None:
@@ -113,18 +113,20 @@ class Reconciler:
         return decision
 
     def _note_peer(self, facts: Facts, decision: Decision, now: datetime) -> None:
-        """How the app stands, for the policies of others; nothing where none asks."""
+        """Note the state of the app for the policies of others; nothing where none asks."""
         if not self._catalog.reading.policies.asks_about_others or decision.look_again:
             return
         self._catalog.board.note(peer_after(facts, decision, now, self._cluster.since))
 
     def _with_trouble(self, app: AppKey, decision: Decision) -> Decision:
-        """A bug that struck the app, in the Git thread or in the pass before, is its condition until all is done."""
+        """Add the condition of a bug that hit the app, in the Git thread or in the pass before, until all is done."""
         error = self._catalog.reading.broken.get(app) or self._git.trouble(app) or self._bugs.get(app)
         return decision if error is None else broken(decision, internal_error(app, error))
 
     def _clock_skew(self) -> int:
-        """How far the API server's clock is from ours, counted, and logged where that begins or ends to be worth it."""
+        """The difference between the API server's clock and ours: counted, and logged where it begins or ends to
+        matter.
+        """
         skew = self._cluster.skew
         if skew is None:
             return 0
@@ -139,7 +141,7 @@ class Reconciler:
     # --- act --------------------------------------------------------------------------------------------------
 
     def _act(self, facts: Facts, decision: Decision) -> bool:
-        """Save the record, then carry out the actions in their order; the first that fails ends the pass."""
+        """Save the record, then carry out the actions in order; the first that fails ends the pass."""
         saved = not decision.silent and self._save(facts, decision)
         if saved:
             self._catalog.record_saved(facts.app, facts.record, decision.record)
@@ -154,7 +156,7 @@ class Reconciler:
         try:
             acted = act(self._cluster, facts.app, facts.config, decision, partial(self._record_result, facts.app))
         finally:
-            # Git hears what the record says, whether Kubernetes goes along or not.
+            # Git gets what the record says, whether Kubernetes accepts the actions or not.
             is_new = self._submit(facts, decision)
             self._log(facts, decision, acted.changes, is_new)
         wrote = self._look_again(facts.app, acted, saved=saved)
@@ -163,7 +165,10 @@ class Reconciler:
         return saved or wrote
 
     def _save(self, facts: Facts, decision: Decision) -> bool:
-        """Write the status; what only this process sees, and another one took back, later and later."""
+        """Write the status.
+
+        A report that only this process can see, and that another one reverted, waits longer each time.
+        """
         app, view, now = facts.app, process_view_of(decision), self._clock()
         seconds = now.timestamp()
         may_report = partial(self._contradictions.may_report, app, view, seconds)
@@ -175,21 +180,21 @@ class Reconciler:
         return saved
 
     def _submit(self, facts: Facts, decision: Decision) -> bool:
-        """Hand Git's part to the Git thread; whether it is new."""
+        """Hand the Git actions to the Git thread; return whether they are new."""
         actions = tuple(action for action in decision.actions if isinstance(action, GIT_ACTIONS))
         contents = contents_for(facts, actions, self._cluster)
         return self._git.submit(facts.app, GitChange(actions, decision.record, facts.decided_from, contents))
 
     def _record_result(self, app: AppKey, result: ActionResult) -> None:
-        """An action was carried out or refused; a refusal that goes on is told once."""
+        """Report an action that was carried out or refused; a continued refusal is reported once."""
         if not result.refused or app not in self._refused:
             self._recorder.acted(app, result)
 
     def _look_again(self, app: AppKey, acted: Acted, *, saved: bool) -> bool:
-        """Whether there is another look to take, after what came of the actions on the cluster.
+        """Whether another look is due, after the results of the actions on the cluster.
 
-        A first refusal is one: to write it into the status. So is the end of it. One after the other is raised. What an
-        auxiliary object fails with is raised only where nothing else was done: it holds up nothing else.
+        A first refusal calls for one, to write it into the status; so does the end of a refusal. A repeated refusal is
+        raised. The error of an auxiliary object is raised only where nothing else was done: it blocks nothing else.
         """
         if acted.stopped is not None and not isinstance(acted.stopped, REFUSALS):
             raise acted.stopped
@@ -201,7 +206,7 @@ class Reconciler:
         raise error
 
     def _is_news(self, app: AppKey, error: GitopsBgError) -> bool:
-        """Whether it is a refusal, and the first after a time without any."""
+        """Whether the error is a refusal, and the first after a time without any."""
         if not isinstance(error, REFUSALS):
             return False
         is_known = app in self._refused
@@ -209,7 +214,7 @@ class Reconciler:
         return not is_known
 
     def _log(self, facts: Facts, decision: Decision, changes: ChangeSet, is_new_for_git: bool) -> None:
-        """One line a decision; what Git was asked for before, and has not answered yet, is not said again."""
+        """Log one line for a decision, without Git changes that were requested before and are not answered yet."""
         said = (action for action in decision.actions if is_new_for_git or not isinstance(action, GIT_ACTIONS))
         log_decision(facts.app, replace(decision, actions=tuple(said)), facts.desired.commit, changes)
 

@@ -1,4 +1,4 @@
-"""How hooks and metrics read Secrets: at the moment of the call, with the remedy where the agent may not."""
+"""How hooks and metrics read Secrets: at the time of the call, with the remedy where the agent lacks the right."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,7 +8,7 @@ from gitops_bg.core.errors import Refused
 
 
 def secret_reader(cluster: Cluster) -> Callable[[str, str], Mapping[str, bytes]]:
-    """Reads the data of the Secret of a namespace and a name; a refusal says which right is missing."""
+    """Return a function that reads the data of a Secret by namespace and name; a refusal names the missing right."""
 
     def read(namespace: str, name: str) -> Mapping[str, bytes]:
         try:

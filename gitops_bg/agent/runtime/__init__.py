@@ -1,1 +1,1 @@
-"""What keeps the agent going: timers, the queue, leadership, backoff, where a bug stops."""
+"""What keeps the agent running: timers, the queue, leadership, backoff, the boundaries for bugs."""

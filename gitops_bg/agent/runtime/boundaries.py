@@ -1,6 +1,6 @@
-"""Where a bug stops: what is caught at the boundary of an app, a poll, a batch or a timer is told once, in full.
+"""Boundaries for bugs: what is caught at the boundary of an app, a poll, a batch or a timer is logged once, in full.
 
-The loop goes on (decision 26). Nothing here decides what is tried again, or when.
+The loop goes on (decision 26). Nothing here decides what is retried, or when.
 """
 
 import logging
@@ -16,13 +16,13 @@ _MOST_KNOWN = 1000
 
 
 class Known:
-    """What was told already: the traceback of one bug is worth one look, however often it strikes."""
+    """The bugs already logged: the traceback of a bug is needed once, however often the bug occurs."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
 
     def is_news(self, error: InternalError) -> bool:
-        """Whether it is told for the first time (in a long while)."""
+        """Whether the bug occurs for the first time (in a long while)."""
         if str(error) in self._told:
             return False
         if len(self._told) >= _MOST_KNOWN:
@@ -35,7 +35,7 @@ _KNOWN = Known()
 
 
 def log_bug(error: InternalError, app: AppKey | None = None) -> None:
-    """Log a bug: with its traceback the first time, at DEBUG from then on."""
+    """Log a bug: with its traceback the first time, at DEBUG afterwards."""
     if _KNOWN.is_news(error):
         LOGGER.error("%s", error, exc_info=error.__cause__, extra=fields(app=app, reason=error.reason))
     else:
@@ -44,7 +44,7 @@ def log_bug(error: InternalError, app: AppKey | None = None) -> None:
 
 @contextmanager
 def quietly(what: str, app: AppKey | None = None) -> Iterator[None]:
-    """For what nobody waits for: whatever goes wrong inside is logged, and that is all."""
+    """Log any error inside and go on: for work whose result nobody waits for."""
     try:
         with guarded(what):
             yield

@@ -1,6 +1,6 @@
-"""What becomes of an app that a worker could not get done: when it is looked at again, and what people are told.
+"""What happens to an app whose look failed: when it is looked at again, and what the status says.
 
-It never raises, but where no memory is left: the worker goes on with the next app.
+It never raises, except where memory is exhausted: the worker goes on with the next app.
 """
 
 import logging
@@ -28,11 +28,11 @@ LOGGER = logging.getLogger(__name__)
 
 _SLOW = 30.0
 _AFTER_A_BUG = 1.0
-"""Seconds before the first look after one: what failed so fails again, more often than not."""
+"""Seconds before the first look after a bug, which will most likely occur again."""
 
 
 class Failures:
-    """Counts the failures of every app; ``wake_later`` arranges the next look, ``clock`` gives UTC."""
+    """Counts the failures of every app; ``wake_later`` schedules the next look, ``clock`` gives UTC."""
 
     def __init__(
         self,
@@ -50,12 +50,12 @@ class Failures:
         self.apps: set[AppKey] = set()
 
     def succeeded(self, app: AppKey) -> None:
-        """A look went well."""
+        """Note that a look succeeded."""
         self._backoff.succeeded(app)
         self.apps.discard(app)
 
     def failed(self, app: AppKey, error: GitopsBgError) -> None:
-        """Who must act decides when to look again (DESIGN §10.1): soon, later, or when the file changes."""
+        """Schedule the next look by who must act (DESIGN §10.1): soon, later, or when the file changes."""
         self.apps.add(app)
         seconds = self._backoff.failed(app, at_least=_at_least(error))
         self._wake_later([app], seconds)
@@ -74,13 +74,13 @@ class Failures:
         log("%s; again in %.1f s", error, seconds, extra=fields(app=app, reason=error.reason))
 
     def _show(self, app: AppKey, error: InternalError) -> None:
-        """By a condition and, where that is new, an Event: no decision can say it, for there was none."""
+        """Show a bug by a condition and, where it is new, an Event: there was no decision to show it."""
         if self._cluster.warn(app, internal_error(app, error), self._clock()):
             self._cluster.record_event(app, error.reason, str(error), self._clock(), warning=True)
 
 
 def _at_least(error: GitopsBgError) -> float:
-    """Seconds to wait before the next look, whatever the backoff says."""
+    """The minimum number of seconds before the next look, whatever the backoff says."""
     if isinstance(error, Refused | InvalidInput):
         return _SLOW
     if isinstance(error, InternalError):

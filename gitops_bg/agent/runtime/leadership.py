@@ -1,8 +1,8 @@
-"""Whether this agent may work: it holds the Lease, and renewed it a short while ago. Watching goes on without.
+"""Whether this agent may work: it holds the Lease, and renewed it recently. Watching goes on without the Lease.
 
-A process that was frozen thaws in the middle of whatever it did. So every write asks first how old the last renewal is,
-by a clock that goes on while a process stands still; what slips through between that question and the write meets the
-lock of the record (decision 20).
+A frozen process thaws in the middle of its work. So every write first asks for the age of the last renewal, by a clock
+that goes on while a process stands still; a write that slips through between question and write is stopped by the lock
+of the record (decision 20).
 """
 
 import logging
@@ -17,9 +17,9 @@ LOGGER = logging.getLogger(__name__)
 
 
 class Leadership:
-    """Holds, or tries to. ``lease`` None: nobody else is expected, and it always holds.
+    """Holds the lease, or tries to. ``lease`` None: no other agent is expected, and this one always leads.
 
-    ``changed`` hears, on this thread, whether it is held now and by whom, whenever either is different.
+    ``changed`` is called on this thread with whether the lease is held and by whom, whenever either changes.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Leadership:
 
     @property
     def holds(self) -> bool:
-        """Whether work may be done now."""
+        """Whether this agent may work now."""
         if self._lease is None:
             return True
         renewed = self._renewed
@@ -44,26 +44,26 @@ class Leadership:
 
     @property
     def holder(self) -> str:
-        """Who holds the lease, as far as this agent knows; empty for nobody, or without a lease."""
+        """The holder of the lease, as far as this agent knows; empty for nobody, or without a lease."""
         return self._lease.holder if self._lease else ""
 
     @property
     def alive(self) -> bool:
-        """Whether somebody renews it."""
+        """Whether the thread that renews the lease runs."""
         return self._lease is None or self._thread.is_alive()
 
     def require(self) -> None:
-        """Before each write. Raises `LostLeadership`."""
+        """Check leadership before a write. Raises `LostLeadership`."""
         if not self.holds:
             raise LostLeadership("this agent does not hold its lease any more, or has not renewed it in time")
 
     def start(self) -> None:
-        """Begin to try; returns at once."""
+        """Start to compete for the lease; returns at once."""
         if self._lease is not None:
             self._thread.start()
 
     def stop(self, timeout: float = 1.0) -> None:
-        """Give the lease back, if it is held, so that the next agent takes it at once. When all work has ended."""
+        """Release the lease, if it is held, so that the next agent gets it at once. Call it when all work has ended."""
         self._stopped.set()
         if self._lease is None or not self._thread.is_alive():
             return
@@ -92,7 +92,7 @@ class Leadership:
         self._renewed = begun if held else None
 
     def _note(self) -> None:
-        """Say what is different."""
+        """Report a change of leadership or holder."""
         if (self.holds, self.holder) == (self._holding, self._told):
             return
         before, self._holding, self._told = self._holding, self.holds, self.holder

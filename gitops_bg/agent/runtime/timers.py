@@ -1,4 +1,4 @@
-"""Wakes apps at their time: one APScheduler job for the earliest of all moments, never one job an app.
+"""Wakes apps at their time: one APScheduler job for the earliest time of all, never one job per app.
 
 The job only puts apps on the queue (pitfalls.md §3).
 """
@@ -13,7 +13,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 class Scheduler(Protocol):
-    """The part of APScheduler's scheduler that is used here."""
+    """The part of APScheduler's scheduler that this module uses."""
 
     def add_job(self, func: Callable[[], None], **options: object) -> object:
         """Add or replace a job."""
@@ -35,7 +35,7 @@ class Timers:
         self._scheduled: datetime | None = None
 
     def schedule(self, app: AppKey, moment: datetime | None, purpose: str) -> None:
-        """Wake the app at ``moment``; None takes the timer of this purpose back."""
+        """Wake the app at ``moment``; None cancels the timer of this purpose."""
         key = (app, purpose)
         with self._lock:
             if self._moments.get(key) == moment:
@@ -48,7 +48,7 @@ class Timers:
             self._reschedule()
 
     def fire(self) -> None:
-        """Wake every app whose moment has come, and arrange for the next."""
+        """Wake every app whose time has come, and schedule the next."""
         with self._lock:
             self._scheduled = None
             due = list(self._due(self._clock()))

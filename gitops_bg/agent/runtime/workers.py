@@ -1,6 +1,6 @@
-"""The threads that look at apps: they begin when this agent leads, end when it no longer does, and can begin again.
+"""The threads that look at apps: they start when this agent leads, end when it no longer does, and can start again.
 
-Knows nothing of what a look is, nor of who leads.
+Knows neither what a look is nor who leads.
 """
 
 import threading
@@ -11,7 +11,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 class Workers:
-    """``count`` threads that call ``look_at`` for what is on the queue; ``on_crash`` hears of a bug that ended one."""
+    """``count`` threads that call ``look_at`` for queued apps; ``on_crash`` gets the bug that ended a thread."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Workers:
         queue.pause()
 
     def begin(self) -> None:
-        """Hand out what is put on the queue from now on. Returns at once; nothing where they work already."""
+        """Start handing out queued apps. Returns at once; does nothing where the threads work already."""
         with self._lock:
             if self._working:
                 return
@@ -46,18 +46,18 @@ class Workers:
                 thread.start()
 
     def end(self) -> None:
-        """Begin no look any more; those that are under way end by themselves. Returns at once."""
+        """Begin no further look; looks under way end by themselves. Returns at once."""
         with self._lock:
             self._working, self._term = False, self._term + 1
             self._queue.pause()
 
     def join(self, left: Callable[[], float]) -> None:
-        """Wait until the looks that are under way have ended, at most the seconds that ``left`` says."""
+        """Wait until the looks under way have ended, at most ``left()`` seconds."""
         for thread in self._threads:
             thread.join(left())
 
     def problems(self) -> list[str]:
-        """Which threads ended that should work."""
+        """The threads that ended although they should work."""
         with self._lock:
             expected = self._threads[-self._count :] if self._working else []
             dead = [thread.name for thread in expected if not thread.is_alive()]

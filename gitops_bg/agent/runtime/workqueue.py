@@ -1,6 +1,6 @@
-"""The queue of apps to look at: one worker an app at a time, a mention while it is worked on is not lost.
+"""The queue of apps to look at: one worker per app at a time; an app added during its look is queued again.
 
-Knows nothing of what is done with an app. The shape is that of client-go's workqueue (util/workqueue).
+Knows nothing of what is done with an app. The design is that of client-go's workqueue (util/workqueue).
 """
 
 import threading
@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 class WorkQueue:
-    """Apps in the order of their first mention; each at most once. Safe for any number of threads."""
+    """Apps in the order in which they were added, each at most once. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -23,7 +23,7 @@ class WorkQueue:
         self._pauses = 0
 
     def add(self, app: AppKey) -> None:
-        """Look at the app soon; once more after the present look, if it is being looked at."""
+        """Look at the app soon; if it is being looked at, once more afterwards."""
         with self._changed:
             if self._stopped or self._paused or app in self._queued:
                 return
@@ -35,7 +35,10 @@ class WorkQueue:
             self._changed.notify()
 
     def get(self) -> AppKey | None:
-        """The next app; waits for one. None once the queue is stopped or paused, also if it was resumed meanwhile."""
+        """The next app; blocks until there is one.
+
+        None once the queue is stopped or paused, even if it was resumed meanwhile.
+        """
         with self._changed:
             pauses = self._pauses
             while not self._waiting and not self._closed(pauses):
@@ -48,7 +51,7 @@ class WorkQueue:
             return app
 
     def done(self, app: AppKey) -> None:
-        """The look is over; a mention in between puts the app back."""
+        """End a look; an app added meanwhile is queued again."""
         with self._changed:
             self._working.discard(app)
             again = app in self._again
@@ -61,7 +64,7 @@ class WorkQueue:
         return self._stopped or self._paused or pauses != self._pauses
 
     def pause(self) -> None:
-        """Forget what waits, take nothing more, and wake every waiting worker, until `resume`."""
+        """Drop the queued apps, accept no more, and wake every waiting worker, until `resume`."""
         with self._changed:
             self._paused, self._pauses = True, self._pauses + 1
             self._waiting.clear()
@@ -70,24 +73,24 @@ class WorkQueue:
             self._changed.notify_all()
 
     def resume(self) -> None:
-        """Take and hand out again. An app that is still being looked at is not handed out before that look is over."""
+        """Accept and hand out apps again; an app that is still being looked at only after that look."""
         with self._changed:
             self._paused = False
 
     def stop(self) -> None:
-        """Hand out nothing more; wakes every waiting worker."""
+        """Hand out no more apps; wakes every waiting worker."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
     def wait_idle(self, timeout: float) -> bool:
-        """Wait until nothing is queued or being worked on; False where ``timeout`` seconds passed first."""
+        """Wait until nothing is queued or in progress; False where ``timeout`` seconds passed first."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._queued and not self._working, timeout)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is queued or being worked on right now."""
+        """Whether nothing is queued or in progress at present."""
         with self._changed:
             return not self._queued and not self._working
 

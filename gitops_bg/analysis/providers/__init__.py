@@ -1,1 +1,1 @@
-"""Where values come from: one file a backend, and what they share."""
+"""The providers: one file for each backend, and their common parts."""

@@ -1,4 +1,4 @@
-"""Says who asks: turns the ``authentication`` of a block into headers. Fetches a token where that is the way."""
+"""Authenticates requests: turns the ``authentication`` of a block into headers. Fetches a token where needed."""
 
 import base64
 from dataclasses import replace
@@ -12,11 +12,11 @@ from gitops_bg.outbound.http import Request, ask
 from gitops_bg.spec.analysis.providers import Authentication, OAuth2
 
 PROMETHEUS_ON_AWS = "aps"
-"""What Amazon Managed Service for Prometheus is called in signatures."""
+"""The service name of Amazon Managed Service for Prometheus in signatures."""
 
 
 def authenticated(request: Request, how: Authentication | None, context: Context) -> Request:
-    """The request with what proves who asks. Raises ``MeasuringFailed`` where a token cannot be had."""
+    """Return the request with credentials. Raises ``MeasuringFailed`` where a token is unavailable."""
     if how is None:
         return request
     if how.basic:
@@ -44,7 +44,7 @@ def _base64(user: str, password: str, context: Context) -> str:
 
 
 def _fetched(client: OAuth2, request: Request, context: Context) -> str:
-    """A token by the client's credentials, in the form that RFC 6749 §4.4.2 shows."""
+    """A token by the client's credentials, in the form of RFC 6749 §4.4.2."""
     form = {"grant_type": "client_credentials"} | ({"scope": " ".join(client.scopes)} if client.scopes else {})
     headers = {
         "Authorization": f"Basic {_base64(client.client_id, client.client_secret, context)}",

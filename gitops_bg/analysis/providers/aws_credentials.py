@@ -1,4 +1,5 @@
-"""The agent's own AWS credentials, where AWS' own libraries look for them: keys, a pod's role on EKS, an agent of it.
+"""The agent's own AWS credentials, from the places that AWS' own libraries use: keys, a pod's role on EKS, EKS Pod
+Identity.
 
 The variables are those of the AWS SDKs reference guide (shared settings: environment, web identity, container).
 """
@@ -20,7 +21,7 @@ _SESSION = "gitops-bg"
 
 
 def region(asked: str | None) -> str:
-    """The region that was asked for, or else the agent's own."""
+    """The requested region, or else the agent's own."""
     found = asked or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     if not found:
         raise MeasuringFailed("no AWS region: write region into the template, or set AWS_REGION for the agent")
@@ -36,7 +37,7 @@ def from_secret(name: str, context: Context) -> Credentials:
 
 
 def of_the_agent(region_name: str, context: Context) -> Credentials:
-    """The credentials of the agent's process. What they are is hidden from what is told of the measurement."""
+    """The credentials of the agent's process, hidden from the measurement's texts."""
     found = _found(os.environ, region_name)
     for secret in filter(None, (found.secret_access_key, found.token)):
         context.secrets.hide(secret)
@@ -65,7 +66,7 @@ def _token(file: str) -> str:
 
 
 def _from_web_identity(environment: Mapping[str, str], token: str, region_name: str) -> Credentials:
-    """AssumeRoleWithWebIdentity of STS, whose documented answer is XML."""
+    """AssumeRoleWithWebIdentity of STS, whose documented response is XML."""
     address = environment.get("AWS_ENDPOINT_URL_STS", f"https://sts.{region_name}.amazonaws.com")
     form = {
         "Action": "AssumeRoleWithWebIdentity",

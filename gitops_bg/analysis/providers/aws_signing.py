@@ -1,6 +1,6 @@
-"""Signs requests for AWS: Signature Version 4, from the text of its specification. Pure.
+"""Signs requests for AWS: Signature Version 4, by its specification. Pure.
 
-botocore would do it, but asks for an older python-dateutil than the Kubernetes client.
+botocore would do it, but requires an older python-dateutil than the Kubernetes client.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ _ALGORITHM = "AWS4-HMAC-SHA256"
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who asks. ``token`` is empty for a key that does not end."""
+    """The identity of the caller. ``token`` is empty for a permanent key."""
 
     access_key_id: str
     secret_access_key: str
@@ -24,7 +24,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where and when a signature holds."""
+    """The region, service and time of a signature."""
 
     region: str
     service: str
@@ -32,7 +32,7 @@ class Scope:
 
     @property
     def moment(self) -> str:
-        """As in ``X-Amz-Date``."""
+        """The time in the form of ``X-Amz-Date``."""
         return self.now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Scope:
 def signed(
     method: str, url: str, headers: Mapping[str, str], body: bytes, scope: Scope, credentials: Credentials
 ) -> dict[str, str]:
-    """The headers of a request with the signature among them."""
+    """The headers of a request, including the signature."""
     all_headers = {"Host": urlsplit(url).netloc, **headers, "X-Amz-Date": scope.moment}
     if credentials.token:
         all_headers["X-Amz-Security-Token"] = credentials.token

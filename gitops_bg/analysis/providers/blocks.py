@@ -1,4 +1,4 @@
-"""What providers share: reading their block, its HTTP settings, and numbers that may be missing."""
+"""The common parts of providers: reading their block, its HTTP settings, and numbers that may be missing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ Block = TypeVar("Block", bound=Model)
 
 
 def read(model: type[Block], block: Mapping[str, Any]) -> Block:
-    """The block as its schema has it. It may hold secrets by now, so a complaint shows no values."""
+    """Validate the block. It may contain secrets by now, so errors show no values."""
     try:
         return model.model_validate(block)
     except ValidationError as error:
@@ -25,7 +25,7 @@ def read(model: type[Block], block: Mapping[str, Any]) -> Block:
 
 
 def trust(block: Http) -> Trust:
-    """Whose certificates a block lets us believe."""
+    """The certificates that a block trusts."""
     return Trust(block.ca_cert or "", block.insecure)
 
 
@@ -35,7 +35,7 @@ def headers(listed: Sequence[Header]) -> dict[str, str]:
 
 
 def number(text: Any) -> float:
-    """A number as backends write it: JSON's, or a text such as ``0.5`` or ``NaN``. Raises ``MeasuringFailed``."""
+    """Parse a number of a backend: JSON's, or a text such as ``0.5`` or ``NaN``. Raises ``MeasuringFailed``."""
     if isinstance(text, bool) or not isinstance(text, int | float | str):
         raise MeasuringFailed(f"the backend gave {str(text)!r} where a number belongs")
     try:
@@ -51,7 +51,7 @@ def present(values: Sequence[Any]) -> list[float]:
 
 
 def at(data: Any, *path: str | int) -> Any:
-    """A part of a backend's answer. Raises ``MeasuringFailed`` where it is not there."""
+    """A part of a backend's response. Raises ``MeasuringFailed`` where it is missing."""
     for step in path:
         try:
             data = data[step]
@@ -61,7 +61,7 @@ def at(data: Any, *path: str | int) -> Any:
 
 
 def rows(data: Any, *path: str | int) -> list[Any]:
-    """A list in a backend's answer. Raises ``MeasuringFailed`` where there is none."""
+    """A list in a backend's response. Raises ``MeasuringFailed`` where there is none."""
     found = at(data, *path)
     if not isinstance(found, list):
         raise MeasuringFailed(f"the backend's answer has no list {'.'.join(map(str, path))}")

@@ -1,6 +1,6 @@
 """Amazon CloudWatch: GetMetricData, in the JSON protocol of the AWS SDKs (service model of CloudWatch, awsJson1_0).
 
-A result without values is no data; one that CloudWatch could not make is an error.
+A result without values is no data; a failed result is an error.
 """
 
 import json
@@ -25,10 +25,10 @@ _BROKEN = ("InternalError", "Forbidden")
 
 
 class CloudWatch:
-    """Asks for all queries of the block at once."""
+    """Sends all queries of the block at once."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """The MetricDataResults as CloudWatch gives them, newest value first."""
+        """The MetricDataResults from CloudWatch, newest value first."""
         asked = read(providers.CloudWatch, block)
         where = region(asked.region)
         url = asked.address or f"https://{_SERVICE}.{where}.amazonaws.com"
@@ -51,7 +51,7 @@ def _question(asked: providers.CloudWatch, context: Context) -> dict[str, Any]:
 
 
 def _capitalized(value: Any) -> Any:
-    """The fields as AWS writes them; a period may be written as text."""
+    """The fields with AWS's names; a period may be a text."""
     if isinstance(value, dict):
         return {
             key[0].upper() + key[1:]: int(item) if key == "period" else _capitalized(item)

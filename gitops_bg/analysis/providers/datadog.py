@@ -20,7 +20,7 @@ ADDRESS = "https://api.datadoghq.com"
 
 
 class Datadog:
-    """Asks ``/api/v1/query``, or ``/api/v2/query/scalar``."""
+    """Queries ``/api/v1/query``, or ``/api/v2/query/scalar``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """One number; several where v2 groups."""

@@ -1,7 +1,7 @@
 """Graphite: one series of the render API.
 
-Documented format: https://graphite.readthedocs.io/en/latest/render_api.html (format=json). No series and nothing but
-null are no data; nulls among numbers are gaps, as the newest point often is.
+Documented format: https://graphite.readthedocs.io/en/latest/render_api.html (format=json). No series and only nulls are
+no data; nulls among numbers are gaps, as the newest point often is.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from gitops_bg.spec.analysis import providers
 
 
 class Graphite:
-    """Asks ``/render``."""
+    """Queries ``/render``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """The numbers of the series, oldest first."""
@@ -38,6 +38,6 @@ class Graphite:
 
 
 def _question(query: str) -> str:
-    """``target=…&from=-5min`` as written, over any number of lines; the format is ours."""
+    """The query ``target=…&from=-5min`` as written, on any number of lines; the format is ours."""
     written = parse_qsl(" ".join(query.split()), keep_blank_values=True)
     return urlencode([(key, value) for key, value in written if key != "format"] + [("format", "json")])

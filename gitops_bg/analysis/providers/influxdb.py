@@ -1,7 +1,7 @@
-"""InfluxDB 2: a Flux query, answered in annotated CSV.
+"""InfluxDB 2: a Flux query with a response in annotated CSV.
 
 Documented format: https://docs.influxdata.com/influxdb/v2/reference/syntax/annotated-csv/, with its error table. No
-records, and nothing but empty values, are no data.
+records, and only empty values, are no data.
 """
 
 import csv
@@ -23,7 +23,7 @@ _NUMBERS = ("double", "long", "unsignedLong")
 
 
 class Influxdb:
-    """Asks ``/api/v2/query``."""
+    """Queries ``/api/v2/query``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """The ``_value`` of every record."""

@@ -1,7 +1,7 @@
 """New Relic: an NRQL query through NerdGraph.
 
 Documented format: https://docs.newrelic.com/docs/apis/nerdgraph/examples/nerdgraph-nrql-tutorial/. No rows, and a row
-of nothing but null, are no data.
+of only nulls, are no data.
 """
 
 import json
@@ -19,7 +19,7 @@ _QUESTION = "query($id: Int!, $nrql: Nrql!) { actor { account(id: $id) { nrql(qu
 
 
 class NewRelic:
-    """Asks one account."""
+    """Queries one account."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """One row as a map, several as a list of maps."""

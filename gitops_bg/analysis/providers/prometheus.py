@@ -1,4 +1,4 @@
-"""Prometheus and all that speak its HTTP API: instant and range queries.
+"""Prometheus and every backend with its HTTP API: instant and range queries.
 
 Documented format: https://prometheus.io/docs/prometheus/latest/querying/api/ (expression queries). An empty vector, NaN
 and a range without points are no data.
@@ -19,7 +19,7 @@ from gitops_bg.spec.app.durations import seconds_of
 
 
 class Prometheus:
-    """Asks ``/api/v1/query``, or ``/api/v1/query_range``."""
+    """Queries ``/api/v1/query``, or ``/api/v1/query_range``."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
         """A vector as a list of numbers, a scalar as a number, a matrix as a list of lists."""
@@ -44,12 +44,12 @@ def _question(asked: providers.Prometheus, context: Context) -> str:
 
 
 def _encoded(parameters: Mapping[str, Any]) -> str:
-    """With %20 for blanks: AWS takes a plus for itself when it checks a signature."""
+    """Encode blanks as %20: AWS takes a plus literally when it checks a signature."""
     return urlencode(parameters, quote_via=quote)
 
 
 def _data(answer: Answer) -> Any:
-    """The data of a success; an error says itself, whatever its HTTP status."""
+    """The data of a successful response; an error envelope is reported whatever the HTTP status."""
     if answer.status in (400, 422, 503):
         _raise_its_error(answer)
     envelope = answer.json()

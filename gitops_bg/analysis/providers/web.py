@@ -1,6 +1,6 @@
-"""Any web service that answers JSON: the whole body, or what a JSONPath finds in it.
+"""Any web service that responds with JSON: the whole body, or what a JSONPath finds in it.
 
-A body of null, and a path that finds nothing or null, are no data; an empty list or text is an answer.
+A null body, and a path that finds nothing or null, are no data; an empty list or text is a value.
 """
 
 import json
@@ -18,7 +18,7 @@ class Web:
     """Sends one GET, POST or PUT."""
 
     def measure(self, block: Mapping[str, Any], context: Context) -> Reading:
-        """What the path finds: its one value, or a list of several."""
+        """The one value that the path finds, or a list of several."""
         asked = read(providers.Web, block)
         request = Request(
             asked.url, asked.method, _headers(asked), _body(asked), float(asked.timeout_seconds), trust(asked)

@@ -1,4 +1,4 @@
-"""`agent`: runs the agent until it is told to stop, or once. Turns options into settings; no rule is here."""
+"""`agent`: runs the agent until it is stopped, or once. Turns options into settings; no rule is here."""
 
 import hashlib
 import sys
@@ -53,7 +53,7 @@ def _run(running: Agent, options: AgentOptions, stopping: Stopping) -> int:
 
 
 def _start(running: Agent, options: AgentOptions, stack: ExitStack) -> None:
-    """HTTP first: while the caches fill, /readyz says what is missing."""
+    """Start HTTP first: while the caches fill, /readyz says what is missing."""
     if not options.once and options.http != HTTP_OFF:
         host, port = parse_address(options.http)
         stack.enter_context(WebServer(application(running), host, port))
@@ -79,7 +79,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
         )
     if options.webhook_secret_file and not options.webhook_secret_file.is_file():
         raise UsageError(f"--webhook-secret-file: {options.webhook_secret_file} is no file")
-    # One mirror for each ledger: two agents of one repository may share a machine.
+    # One mirror per ledger: two agents of one repository may share a machine.
     directory = mirror_directory(git, f"agent-{hashlib.sha256(cluster.encode()).hexdigest()[:8]}")
     return AgentSettings(
         repository=repository_settings(git, directory, cluster),
@@ -96,7 +96,7 @@ def _settings(git: GitOptions, kube: ClusterOptions, options: AgentOptions) -> A
 
 
 def _forge(git: GitOptions, options: AgentOptions) -> ForgeAccess:
-    """Who asks the forge, if gitops-bg.yaml names one."""
+    """Return the access to the forge that gitops-bg.yaml names, if any."""
     if bool(options.github_app_id) is not bool(options.github_app_key_file):
         raise UsageError("--github-app-id and --github-app-key-file: give both, or neither")
     if options.github_app_id and options.forge_token_file:
@@ -114,7 +114,7 @@ def _forge(git: GitOptions, options: AgentOptions) -> ForgeAccess:
 
 
 def _lease(git: GitOptions, options: AgentOptions) -> LeaseSettings:
-    """One for all agents that do the same work: agents of other namespaces do not shut each other out."""
+    """Return one Lease for all agents with the same work: agents of other namespaces do not exclude each other."""
     if not options.lease_retry < options.lease_renew_deadline < options.lease_duration:
         raise UsageError("--lease-retry must be shorter than --lease-renew-deadline, and that than --lease-duration")
     namespaces = sorted(options.namespace or ())

@@ -1,4 +1,4 @@
-"""`--keep`: says what to try and leaves everything running until Ctrl-C. Starts and ends nothing itself."""
+"""`--keep`: suggests commands and leaves everything running until Ctrl-C. Starts and ends nothing itself."""
 
 import time
 
@@ -9,7 +9,7 @@ _LATEST = 2_000
 
 
 def leave_running(scene: Scene, screen: Screen) -> None:
-    """Show the addresses, then wait for Ctrl-C, or until the agent ends by itself."""
+    """Show the addresses, then wait for Ctrl-C, or until the agent exits."""
     _tell(scene, screen)
     try:
         while not scene.agent.liveness_problems():

@@ -1,4 +1,4 @@
-"""Reads from Git, with plain `git log`, which switches the ledger tells of and which commits of main asked for them."""
+"""Reads from Git, with plain `git log`, the switches in the ledger and the commits of main that asked for them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _IMAGE = re.compile(r"^\s*(?:- )?image: \S+:(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class LedgerLine:
-    """One event of an app, as a commit of the state branch tells it."""
+    """One event of an app, from a commit of the state branch."""
 
     ledger: str
     """The commit of the state branch."""
@@ -37,12 +37,12 @@ class Switched:
 
 
 def events(remote: Remote, branch: str, app: AppKey) -> list[LedgerLine]:
-    """Everything the ledger tells of an app, oldest first; empty where there is no ledger."""
+    """Return all events of an app in the ledger, oldest first; empty where there is no ledger."""
     return [line for entry in remote.log(branch, _FORM).split("\x1e") for line in _lines(entry.strip(), app)]
 
 
 def switches(remote: Remote, lines: list[LedgerLine], app: AppKey) -> list[Switched]:
-    """The moves of live traffic among the events, each with the tags that main names at its commit."""
+    """Return the moves of live traffic among the events, each with the tags that main names at its commit."""
     moves = [each for each in lines if each.event in MOVES]
     tags = {each.to_digest: _tag(remote, each, app) for each in moves}
     return [Switched(each, tags.get(each.from_digest, ""), tags[each.to_digest]) for each in moves]
@@ -65,7 +65,9 @@ def _digest(values: Mapping[str, str], trailer: str) -> str:
 
 
 def _tag(remote: Remote, line: LedgerLine, app: AppKey) -> str:
-    """The tag in `primary.yaml` at the commit that asked; empty where it names another version than the ledger."""
+    """Return the tag in `primary.yaml` at the commit that asked; empty where it names another version than
+    the ledger.
+    """
     primary = remote.text(line.commit, app_file(app, PRIMARY_FILE))
     found = _IMAGE.search(primary)
     return found[1] if found and line.to_digest in primary else ""

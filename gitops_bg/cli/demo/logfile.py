@@ -1,4 +1,4 @@
-"""Sends every log line to a file while the demo runs, so that none of them ends up in the timeline."""
+"""Sends every log line to a file while the demo runs, so that none appears in the timeline."""
 
 import logging
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from gitops_bg.agent.observability.logs import ROOT, TextFormatter
 
 @contextmanager
 def logging_to(file: Path) -> Iterator[None]:
-    """Log to a file alone, ours from INFO up; what was set up before is back at the end."""
+    """Log to a file alone, ours from INFO up; restore the former setup at the end."""
     root, ours = logging.getLogger(), logging.getLogger(ROOT)
     before = (root.handlers, root.level, ours.level)
     handler = logging.FileHandler(file, encoding="utf-8")
@@ -28,5 +28,5 @@ def logging_to(file: Path) -> Iterator[None]:
 
 
 def last_lines(file: Path, count: int = 15) -> list[str]:
-    """The end of a log."""
+    """Return the end of a log."""
     return file.read_text(encoding="utf-8", errors="replace").splitlines()[-count:] if file.exists() else []

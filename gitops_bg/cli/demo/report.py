@@ -1,4 +1,4 @@
-"""What the demo found out, and its form as JSON for `--report`. It must not look at anything itself."""
+"""The findings of the demo, and their JSON for `--report`. It must not look at anything itself."""
 
 import json
 from dataclasses import dataclass, field
@@ -27,14 +27,14 @@ class TimedSwitch:
 
 @dataclass(slots=True)
 class Findings:
-    """All of it, filled as the demo goes."""
+    """All findings, collected as the demo runs."""
 
     steps: list[StepResult] = field(default_factory=list)
     switches: list[TimedSwitch] = field(default_factory=list)
     requests: int = 0
     failed_requests: int = 0
     complete: bool = False
-    """Whether the story was told to its end."""
+    """Whether the story was played to its end."""
 
     @property
     def ok(self) -> bool:

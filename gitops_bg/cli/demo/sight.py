@@ -43,28 +43,28 @@ class Sight:
         return self._tag("candidate")
 
     def condition(self, kind: str) -> Object:
-        """One condition of the status; empty where it is not known yet."""
+        """Return one condition of the status; empty where it is unknown."""
         return next((each for each in self.status.get("conditions", ()) if each["type"] == kind), {})
 
     def holds(self, kind: str) -> bool:
-        """Whether a condition is true."""
+        """Return whether a condition is true."""
         return bool(self.condition(kind).get("status") == "True")
 
     def live(self) -> str:
-        """The tag that answers a new connection to the active Service; empty where none does."""
+        """Return the tag that answers a new connection to the active Service; empty where none does."""
         return answer_of(self.active_url).version
 
     def preview(self) -> str:
-        """The tag that answers a new connection to the preview Service; empty where none does."""
+        """Return the tag that answers a new connection to the preview Service; empty where none does."""
         return answer_of(self.preview_url).version
 
     def ready(self, tag: str) -> int:
-        """How many pods of a tag are ready."""
+        """Return how many pods of a tag are ready."""
         sets = [each for each in self._objects("apps/v1", "ReplicaSet") if self._is_ours(each)]
         return sum(each.get("status", {}).get("readyReplicas", 0) for each in sets if _tag_of(each) == tag)
 
     def waiting(self, tag: str) -> str:
-        """Why the pods of a tag do not start, as the kubelet says it; empty where they do."""
+        """Return why the pods of a tag do not start, in the words of the kubelet; empty where they do."""
         pods = [pod for pod in self._objects("v1", "Pod") if self._is_ours(pod) and _tag_in(pod["spec"]) == tag]
         states = [each["state"] for pod in pods for each in pod.get("status", {}).get("containerStatuses", ())]
         return next((state["waiting"]["reason"] for state in states if "waiting" in state), "")

@@ -1,4 +1,4 @@
-"""People who use the app all the while: HTTP requests on fresh and on kept connections, each answer written down.
+"""Clients that use the app all the time: HTTP requests on new and kept connections; every answer is recorded.
 
 It must excuse nothing: whatever is not an answer with status 200 counts as a failed request.
 """
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from gitops_bg.core.text.foreign_json import read_json
 
 REQUESTS_PER_CONNECTION = (1, 1, 25, 25)
-"""One client each. A connection belongs to one pod until it ends, as with kube-proxy; so clients end them."""
+"""One client each. A connection belongs to one pod until it ends, as with kube-proxy; so clients end connections."""
 
 _PAUSE = 0.02
 _TIMEOUT = 5.0
@@ -25,7 +25,7 @@ class Answer:
     """One request. Times are of ``time.monotonic``; ``version`` is the tag of the image that answered."""
 
     opened: float
-    """When the connection was opened: that decides which version it reaches."""
+    """When the connection was opened: this decides which version it reaches."""
     at: float
     version: str
     failure: str = ""
@@ -40,7 +40,7 @@ class Visit:
         self._opened = 0.0
 
     def ask(self) -> Answer:
-        """Send one request. Never raises for what the network or the server does."""
+        """Send one request; never raise for errors of the network or the server."""
         if not self.is_open:
             self._opened = time.monotonic()
         try:
@@ -57,7 +57,7 @@ class Visit:
 
     @property
     def is_open(self) -> bool:
-        """Whether the next request goes over the connection of the last one."""
+        """Whether the next request uses the connection of the last one."""
         return self._connection.sock is not None
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class Visit:
 
 
 def answer_of(url: str) -> Answer:
-    """One request on a connection of its own, as `curl` sends it."""
+    """Send one request on a connection of its own, as `curl` does."""
     visit = Visit(url)
     try:
         return visit.ask()
@@ -78,7 +78,9 @@ class Traffic:
     """Clients that send requests from `start` to `stop`."""
 
     def __init__(self, url: str, requests_per_connection: Sequence[int] = REQUESTS_PER_CONNECTION) -> None:
-        """One client for each of ``requests_per_connection``; where the server ends a connection first, a new one."""
+        """One client for each of ``requests_per_connection``; if the server closes a connection early, a client opens a
+        new one.
+        """
         self._url = url
         self._answers: list[Answer] = []
         self._stopped = threading.Event()
@@ -88,12 +90,12 @@ class Traffic:
         ]
 
     def start(self) -> None:
-        """Let the clients begin."""
+        """Start the clients."""
         for client in self._clients:
             client.start()
 
     def stop(self) -> None:
-        """Let every client finish its request and end."""
+        """Stop every client after its present request."""
         self._stopped.set()
         for client in self._clients:
             if client.is_alive():
@@ -103,19 +105,19 @@ class Traffic:
         return len(self._answers)
 
     def since(self, mark: int) -> Sequence[Answer]:
-        """The answers from number ``mark`` on, in the order they came."""
+        """Return the answers from number ``mark`` on, in the order of arrival."""
         return self._answers[mark:]
 
     def failures(self) -> Sequence[Answer]:
-        """The requests that were not answered."""
+        """Return the requests without an answer."""
         return [answer for answer in self.since(0) if answer.failure]
 
     def shares(self, mark: int) -> Counter[str]:
-        """How many requests each version answered, from number ``mark`` on; failed ones under their failure."""
+        """Return how many requests each version answered, from number ``mark`` on; failed ones under their failure."""
         return Counter(answer.version or answer.failure for answer in self.since(mark))
 
     def lately(self, seconds: float = 1.0) -> Counter[str]:
-        """The same, of the last seconds."""
+        """Return the shares of the last seconds."""
         begin, mark = time.monotonic() - seconds, len(self._answers)
         while mark and self._answers[mark - 1].at > begin:
             mark -= 1

@@ -1,1 +1,1 @@
-"""What commands change in Git: the commit, and what its files are to say."""
+"""What commands change in Git: the commit, and the new content of its files."""

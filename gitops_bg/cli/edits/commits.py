@@ -1,4 +1,4 @@
-"""Commits of edits that verbs make on main, and what people read where main refuses. No verb's rules."""
+"""Commits of edits that verbs make on main, and the message shown where main refuses. No verb's rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from gitops_bg.spec.app.layout import APP_FILE, app_file
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to be committed: files of apps, or of the repository, each by its path."""
+    """What to commit: files of apps, or of the repository, each by its path."""
 
     edits: Mapping[str, EditOrNew]
     subject: str
@@ -23,20 +23,22 @@ class Change:
 
     @property
     def message(self) -> str:
-        """The message of the commit; nothing that was typed can forge a trailer."""
+        """The message of the commit; no text that a user typed can forge a trailer."""
         body = f"\nReason: {one_line(self.reason)}\n" if self.reason else ""
         return f"{one_line(self.subject)}\n{body}"
 
 
 def in_app(app: AppKey, filename: str, edit: Edit, subject: str, reason: str = "") -> Change:
-    """The change of a file in an app's folder."""
+    """Return the change of a file in an app's folder."""
     return Change({app_file(app, filename): edit}, f"{app.name}: {subject}", reason)
 
 
 def commit_change(session: Session, output: Output, change: Change) -> str:
-    """Commit it to main; the commit, or empty where it is so already. Raises `PushRefused` with what to do then.
+    """Commit the change to main; return the commit, or empty if main has it already.
 
-    The clone that the user is in follows (`local_clone`).
+    Raises `PushRefused` with a remedy.
+
+    The user's clone follows (`local_clone`).
     """
     edited = _committed(session, output, change)
     return edited.commit if edited.changed else ""
@@ -45,7 +47,9 @@ def commit_change(session: Session, output: Output, change: Change) -> str:
 def commit_to_apps(
     session: Session, output: Output, edits: Mapping[AppKey, Edit], subject: str, reason: str = ""
 ) -> Mapping[AppKey, str]:
-    """Commit edits of the app.yaml of several apps, all or none; the commit of each, empty where it is so already."""
+    """Commit edits of the app.yaml of several apps, all or none; return each app's commit, empty if main has it
+    already.
+    """
     paths = {app: app_file(app, APP_FILE) for app in edits}
     names = ", ".join(app.name for app in edits)
     change = Change({paths[app]: edit for app, edit in edits.items()}, f"{names}: {subject}", reason)

@@ -1,7 +1,7 @@
-"""What the ConfigMaps and Secrets of a version hold, wherever that is still to be had. Reads only; shows nothing.
+"""The content of a version's ConfigMaps and Secrets, from wherever it still exists. Reads only; shows nothing.
 
-Main's files have it for the target and for what is promoted; for others the commit that brought the version, every
-primary.yaml that main ever had, and the copies that its pods read.
+Main's files have it for the target and the primary; for other versions the sources are the commit that brought the
+version, every primary.yaml that main ever had, and the copies that its pods read.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, 
 
 
 def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = "") -> Side:
-    """What a version refers to and holds; ``commit`` is the one that brought it, if that is known."""
+    """Return what a version refers to and its content; ``commit`` is the one that brought it, if that is known."""
     found: list[Configuration] = []
     places = _places(session, facts, snapshot, commit)
     while len(found) < len(snapshot.configuration) and (place := next(places, None)) is not None:
@@ -29,13 +29,13 @@ def side_of(session: Session, facts: Facts, snapshot: Snapshot, commit: str = ""
 
 
 def live_side(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> Side:
-    """The same from the copies that pods read alone, for who has no repository at hand."""
+    """Return the side of a version from its pods' copies alone, for callers without a repository."""
     copies = (live_copy(cluster, app, ref) for ref in snapshot.configuration)
     return Side(snapshot.configuration, tuple(each for each in copies if each))
 
 
 def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configuration | None:
-    """What the copy holds; None where there is none, or where it is not for us to read."""
+    """Return the content of the copy; None where there is no copy, or where we may not read it."""
     try:
         return cluster.held(app, ref)
     except Refused:
@@ -43,7 +43,7 @@ def live_copy(cluster: Cluster, app: AppKey, ref: ConfigurationRef) -> Configura
 
 
 def changes_to(before: Side, after: Side) -> tuple[ConfigurationChange, ...]:
-    """What differs, by object and key; by object alone where the content of one is lost."""
+    """Return the differences by object and key; by object alone if the content of one is lost."""
     lost = {(ref.kind, ref.name) for side in (before, after) for ref in side.refs if not find(side.contents, ref)}
     known = ([each for each in side.contents if _named(each.ref) not in lost] for side in (before, after))
     blurred = (
@@ -62,7 +62,7 @@ _Place = Callable[[ConfigurationRef], Configuration | None]
 
 
 def _places(session: Session, facts: Facts, snapshot: Snapshot, commit: str) -> Iterator[_Place]:
-    """Where to look, the nearest first; each is opened when it is reached."""
+    """Yield the places to look in, the cheapest first; each is opened only when it is reached."""
     yield partial(find, facts.config.configuration)
     if commit and session.repository.contains(commit):
         files = session.repository.files(facts.app, commit)

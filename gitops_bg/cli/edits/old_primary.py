@@ -1,4 +1,4 @@
-"""A primary.yaml of main's past as a version, for a rollback to what the record has forgotten. Reads one text."""
+"""Reads a former primary.yaml of main as a version, for a rollback to a version that the record has forgotten."""
 
 from datetime import UTC, datetime
 
@@ -10,7 +10,10 @@ from gitops_bg.spec.yaml.reader import read_one
 
 
 def version_in(content: bytes, app: AppKey) -> Version:
-    """What the text says. Colour and times have no meaning: the agent gives it those anew. Raises `InvalidInput`."""
+    """Return the version in the text.
+
+    Its colour and times mean nothing: the agent sets new ones. Raises `InvalidInput`.
+    """
     document, problems = read_one(app_file(app, PRIMARY_FILE), content)
     primary = None
     if document is not None:

@@ -1,6 +1,6 @@
-"""What a person's promotion or rollback through Git is: one change of primary.yaml, to main or, refused, as an offer.
+"""A person's promotion or rollback through Git: one change of primary.yaml, to main or, if main refuses, on a branch.
 
-Which version it is to be is the core's to say; that traffic follows is the agent's to do.
+The core decides which version it is; the agent moves the traffic.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from gitops_bg.spec.manifests.configuration_changes import ConfigurationChange, 
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """What became of a change. ``branch`` is where it is offered, because main refused it for ``refused``."""
+    """The result of a change. ``branch`` is where it is offered, because main refused it for ``refused``."""
 
     commit: str
     changed: bool
@@ -39,7 +39,7 @@ class Proposed:
 
 
 def content_of(session: Session, facts: Facts, world: World, version: Version) -> bytes:
-    """primary.yaml of a version: its checked snapshot, and what its ConfigMaps and Secrets hold."""
+    """Return the primary.yaml of a version: its checked snapshot, and the content of its ConfigMaps and Secrets."""
     full = replace(version, snapshot=world.snapshot(version))
     contents = side_of(session, facts, version.snapshot, version.source.commit).contents
     return render_primary(facts.app, full, contents, services_of(world, version)).encode()
@@ -56,9 +56,9 @@ def change_to(  # noqa: PLR0913 - by keyword
     content: bytes,
     overrides: tuple[str, ...] = (),
 ) -> PrimaryChange:
-    """primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before.
+    """Return the change to primary.yaml = ``version``: ``content``, made now (`content_of`) or as main had it before.
 
-    ``overrides`` are the policies in spite of which it is asked for.
+    ``overrides`` are the policies that the request overrides.
     """
     active = world.active
     movement = Movement(
@@ -78,7 +78,10 @@ def change_to(  # noqa: PLR0913 - by keyword
 
 
 def propose(session: Session, output: Output, change: PrimaryChange) -> Proposed:
-    """Commit it to main; where main refuses, put it on the promotion branch. Agent and clone are told."""
+    """Commit the change to main; if main refuses, put it on the promotion branch.
+
+    Notify the agent and update the clone.
+    """
     proposed = _pushed(session, change)
     session.nudge(change.app)
     follow_push(session, output, proposed.commit if proposed.changed and not proposed.branch else "")
@@ -103,7 +106,7 @@ def _demand_current(result: PrimaryResult, change: PrimaryChange) -> None:
 
 
 def changed_by(facts: Facts, change: PrimaryChange) -> tuple[ConfigurationChange, ...]:
-    """What differs then in ConfigMaps and Secrets from what main's primary.yaml says now."""
+    """Return how the change's ConfigMaps and Secrets differ from those in main's primary.yaml."""
     primary = facts.desired.primary
     refs = primary.snapshot.configuration if primary else ()
     before = [each for each in facts.config.configuration if each.ref in refs]
@@ -119,9 +122,9 @@ def report_proposal(
     waits: Sequence[str] = (),
     changes: Sequence[ConfigurationChange] = (),
 ) -> int:
-    """Say what became of it, what else was ``asked``, what traffic still ``waits`` for; and the exit code.
+    """Print the result, what else was ``asked`` and what traffic still ``waits`` for; return the exit code.
 
-    ``changes`` of configuration come along.
+    ``changes`` are those of configuration.
     """
     movement = change.movement
     if output.json:

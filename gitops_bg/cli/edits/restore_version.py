@@ -1,7 +1,7 @@
-"""The files of an app's folder as they are to be for an older version: its pod template, its ConfigMaps and Secrets.
+"""Restores the files of an app's folder for an older version: its pod template, its ConfigMaps and Secrets.
 
-Where the commit that brought the version is at hand, its text is taken over with its comments; else what the version
-holds is written anew. Nothing is committed here.
+If the commit that brought the version is at hand, its text is taken over with its comments; otherwise the files are
+written anew from the version. Nothing is committed here.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ Files = Mapping[str, bytes | Problem]
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """An app's folder as it is, and as it was at the commit that brought the version; empty where that is lost."""
+    """An app's folder now, and at the commit that brought the version; the latter is empty where that is lost."""
 
     app: AppKey
     target_file: str
@@ -42,7 +42,9 @@ class Folder:
 
 
 def edits_back(folder: Folder, version: Version, contents: tuple[Configuration, ...]) -> dict[str, EditOrNew]:
-    """The edits, by path, that make the target ``version`` again. Raises `CommandFailed` where a part is lost."""
+    """Return the edits, by path, that make the target ``version`` again. Raises `CommandFailed` where a
+    part is lost.
+    """
     texts: dict[str, dict[Named, str]] = {}
     for ref in version.snapshot.configuration:
         wanted = find(contents, ref)
@@ -71,7 +73,7 @@ def _path(folder: Folder, name: str) -> str:
 
 
 def _with_template(folder: Folder, version: Version, data: bytes) -> bytes:
-    """The target with the template as the commit wrote it; else with the snapshot, which says the same."""
+    """Return the target with the template as the commit wrote it; otherwise with the snapshot, which is equivalent."""
     if _says(data, version) is not None:
         return data
     path, past = _path(folder, folder.target_file), folder.past.get(folder.target_file)
@@ -83,7 +85,7 @@ def _with_template(folder: Folder, version: Version, data: bytes) -> bytes:
 
 
 def _says(target: bytes, version: Version) -> Mapping[str, Any] | None:
-    """The template of a target, if it is the version's."""
+    """Return the template of a target, if it is the version's."""
     document, _ = read_one(DEFAULT_TARGET_FILE, target)
     template = value_at(document.value, template_path(document.value)) if document else None
     return template if template and snapshot_of(template).text == version.snapshot.text else None
@@ -97,7 +99,7 @@ def _with_documents(path: str, documents: Mapping[Named, str], data: bytes) -> b
 
 
 def _is_there(folder: Folder, ref: ConfigurationRef) -> bool:
-    """Whether the folder has just this already."""
+    """Return whether the folder has exactly this content already."""
     found = _found(folder.now, (ref.kind, ref.name))
     return found is not None and _holds(found[1], ref)
 
@@ -106,12 +108,12 @@ def _holds(piece: Piece, ref: ConfigurationRef) -> bool:
     tracked = is_tracked(piece.value, frozenset({(ref.kind, ref.name)}))
     try:
         return tracked and configuration_of(ref.kind, ref.name, piece.value).ref == ref
-    except ValueError:  # what stands there now is broken
+    except ValueError:  # the present file is broken
         return False
 
 
 def _file_for(folder: Folder, ref: ConfigurationRef) -> str:
-    """Where it stands, else where it stood, else a file of its own."""
+    """Return the file that has the object now, or had it then; otherwise a new file for it."""
     named = (ref.kind, ref.name)
     found = _found(folder.now, named) or _found(folder.past, named)
     return found[0] if found else f"{ref.kind.lower()}-{ref.name}.yaml"
@@ -127,7 +129,9 @@ def _found(files: Files, named: Named) -> tuple[str, Piece] | None:
 
 
 def _text(folder: Folder, wanted: Configuration) -> str:
-    """The document as its author wrote it, where that is still known; else what it holds, in place of what is there."""
+    """Return the document as its author wrote it, where it is still known; otherwise the present one with the new
+    content.
+    """
     named = (wanted.ref.kind, wanted.ref.name)
     past, now = _found(folder.past, named), _found(folder.now, named)
     if past and _holds(past[1], wanted.ref):
@@ -138,7 +142,7 @@ def _text(folder: Folder, wanted: Configuration) -> str:
 
 
 def _without_content(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What else stands there, but for an annotation that would take it out of the version."""
+    """Return the rest of the body, without the annotation that would exclude the object from the version."""
     metadata = dict(body["metadata"])
     if metadata.get("annotations"):
         metadata["annotations"] = {key: each for key, each in metadata["annotations"].items() if key not in TRACKING}
@@ -146,7 +150,7 @@ def _without_content(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _demand(folder: Folder, version: Version, edits: Mapping[str, EditOrNew]) -> None:
-    """That the folder says the version then, whole; nobody is left with half of it."""
+    """Check that the folder then holds the whole version: a half-restored folder must not be committed."""
     files = dict(folder.now)
     for path, edit in edits.items():
         name = path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What `check` says of an app as a commit would leave it, before it is pushed. Reads main; changes nothing."""
+"""What `check` would report on an app after a commit, asked before it is pushed. Reads main; changes nothing."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,10 @@ from gitops_bg.spec.app.layout import ALERTS_FOLDER, ANALYSIS_FOLDER, SETTINGS_F
 
 
 def demand_sound(repository: Repository, app: AppKey, changed: Mapping[str, bytes]) -> None:
-    """That the folder of an app has no error once some of its files, by name, hold this. Raises `InvalidInput`."""
+    """Check that an app's folder has no error once some of its files, by name, have this content.
+
+    Raises `InvalidInput`.
+    """
     files = {SETTINGS_FILE: repository.settings_file() or b""}
     for shared in (ANALYSIS_FOLDER, ALERTS_FOLDER):
         files |= {path: file.content for path, file in repository.files_below(shared).items()}

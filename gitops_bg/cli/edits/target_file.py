@@ -1,4 +1,4 @@
-"""Which file of an app's folder is its target: what app.yaml says. Reads only."""
+"""Which file of an app's folder is its target: the one that app.yaml names. Reads only."""
 
 from gitops_bg.core.model.version import AppKey, Source
 from gitops_bg.repo.repository import Repository
@@ -6,5 +6,5 @@ from gitops_bg.spec.app.load import load_app
 
 
 def target_file(repository: Repository, app: AppKey) -> str:
-    """The name of the target's file in the folder."""
+    """Return the name of the target's file in the folder."""
     return load_app(app, repository.files(app), lambda *_names: Source("")).target_file

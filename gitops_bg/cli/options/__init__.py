@@ -1,1 +1,1 @@
-"""Options that commands share, and the texts that they take."""
+"""Options that commands share, and the types of their values."""

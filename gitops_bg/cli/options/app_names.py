@@ -1,4 +1,4 @@
-"""What may stand for an app on the command line: NAME or NAMESPACE/NAME, names of Kubernetes. Asks nobody.
+"""How the command line names an app: NAME or NAMESPACE/NAME, both names of Kubernetes. Asks no server.
 
 https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names (RFC 1123).
 """
@@ -13,7 +13,7 @@ _HOW = "write NAME or NAMESPACE/NAME, as in shop/web"
 
 
 def app_name(text: str) -> tuple[str, str]:
-    """The namespace (empty where none is said) and the name that ``text`` means. Raises `UsageError`.
+    """Return the namespace (empty if not given) and the name in ``text``. Raises `UsageError`.
 
     >>> app_name("shop/web"), app_name("web")
     (('shop', 'web'), ('', 'web'))
@@ -27,18 +27,18 @@ def app_name(text: str) -> tuple[str, str]:
 
 
 def namespace_name(text: str) -> str:
-    """``text``, which is empty or the name of a namespace. Raises `UsageError`."""
+    """Return ``text`` if it is empty or the name of a namespace. Raises `UsageError`."""
     return _demanded("namespace", text, text) if text else ""
 
 
 def an_app(text: str) -> str:
-    """``text`` as an argument APP: refused before anything is asked where it is no name of one."""
+    """Return ``text`` as an argument APP; an invalid name is refused before any server is asked."""
     app_name(text)
     return text
 
 
 def an_app_or_none(text: str) -> str:
-    """The same where the argument may be left out."""
+    """Return ``text`` as an optional argument APP."""
     return an_app(text) if text else ""
 
 

@@ -1,4 +1,4 @@
-"""Durations as people write them, to seconds and back. Pure."""
+"""Durations as people write them, parsed to seconds and formatted. Pure."""
 
 import typer
 
@@ -6,7 +6,7 @@ from gitops_bg.spec.app.durations import seconds_of
 
 
 def seconds(text: str | float) -> float:
-    """The seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises `typer.BadParameter`.
+    """Return the seconds of ``30s``, ``5m``, ``1h30m``; a bare number is seconds. Raises `typer.BadParameter`.
 
     >>> seconds("1h30m"), seconds("250ms"), seconds("10")
     (5400.0, 0.25, 10.0)
@@ -20,7 +20,7 @@ def seconds(text: str | float) -> float:
 
 
 def positive_seconds(text: str | float) -> float:
-    """The same for what must be more than nothing."""
+    """Return the seconds of a duration that must be greater than zero. Raises `typer.BadParameter`."""
     duration = seconds(text)
     if duration <= 0:
         raise typer.BadParameter(f"{text!r} is no time at all; write it as 30s, 5m or 1h30m")
@@ -28,7 +28,7 @@ def positive_seconds(text: str | float) -> float:
 
 
 def spoken(duration: float) -> str:
-    """A duration in its two largest units.
+    """Format a duration in its two largest units.
 
     >>> spoken(42), spoken(3661), spoken(90000), spoken(0.4)
     ('42s', '1h1m', '1d1h', '0s')

@@ -1,6 +1,6 @@
-"""Options that many verbs share, as dataclasses: a parameter of such a type stands for one option a field.
+"""Options that many verbs share, as dataclasses: a parameter of such a type stands for one option per field.
 
-Groups may hold groups. Knows typer's way of reading signatures, and no option in particular.
+Groups may contain groups. Knows how typer reads signatures, and no option in particular.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def with_option_groups(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` with each parameter that is a dataclass replaced by its fields, for typer to read."""
+    """Return ``function`` with each dataclass parameter replaced by its fields, for typer to read."""
     hints = typing.get_type_hints(function, include_extras=True)
     groups = {name: hint for name, hint in hints.items() if _is_group(hint)}
     own = [
@@ -47,7 +47,7 @@ def _parameters(group: type) -> Iterator[inspect.Parameter]:
 
 
 def _made(group: type, values: dict[str, Any]) -> Any:
-    """The group's value; its fields are taken out of ``values``."""
+    """Build the group's value; remove its fields from ``values``."""
     hints = typing.get_type_hints(group)
     return group(
         **{

@@ -17,20 +17,20 @@ from gitops_bg.repo.repository import Repository
 from gitops_bg.repo.settings import RepositorySettings
 
 NO_CLUSTER = "default"
-"""The name of the ledger where nobody gave one."""
+"""The name of the ledger if no option names one."""
 _AGENT = ("gitops-bg", "gitops-bg@localhost")
-"""Who commits of the agent are by, as long as gitops-bg.yaml says nothing else."""
+"""The author of the agent's commits unless gitops-bg.yaml names another."""
 
 
 def access(options: ClusterOptions) -> Access:
-    """How to reach the cluster."""
+    """Return how to reach the cluster."""
     return Access(kubeconfig=options.kubeconfig, context=options.context)
 
 
 def repository_settings(
     options: GitOptions, directory: Path, cluster: str, author: tuple[str, str] | None = None
 ) -> RepositorySettings:
-    """The settings of the repository; commits are by ``author``, where one is given."""
+    """Return the settings of the repository; commits have ``author``, if one is given."""
     credential_file("--git-token-file", options.git_token_file)
     name, email = author or _AGENT
     return RepositorySettings(
@@ -50,7 +50,9 @@ def repository_settings(
 
 
 def mirror_directory(options: GitOptions, purpose: str) -> Path:
-    """Where the mirror lives: as told, or a folder of the user's cache for this repository and ``purpose``."""
+    """Return where the mirror lives: the folder of the option, or one in the user's cache for this repository and
+    ``purpose``.
+    """
     if options.state_dir is not None:
         return options.state_dir.absolute()
     key = hashlib.sha256(repository_url(options.repo).encode()).hexdigest()[:16]
@@ -61,7 +63,9 @@ def mirror_directory(options: GitOptions, purpose: str) -> Path:
 def open_repository(
     options: GitOptions, stack: ExitStack, author: tuple[str, str] | None = None, *, with_ledger: bool
 ) -> Repository:
-    """The repository, closed with ``stack``; ``with_ledger`` finds out whose ledger is meant where nobody said."""
+    """Open the repository, closed with ``stack``; ``with_ledger`` finds out which ledger is meant if no option names
+    one.
+    """
     directory = mirror_directory(options, "cli")
     repository = _opened(options, stack, directory, options.cluster or NO_CLUSTER, author)
     if options.cluster or not with_ledger:
@@ -98,7 +102,7 @@ def _absolute(path: Path | None) -> Path | None:
 
 
 def credential_file(option: str, path: Path | None) -> Path | None:
-    """The file of an option that names one. What is in it must never be printed, whoever repeats it.
+    """Check and return the file of an option that names one. Its content must never be printed, in no message.
 
     Raises ``UsageError`` where it cannot be read.
     """

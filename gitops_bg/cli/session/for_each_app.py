@@ -1,4 +1,4 @@
-"""Runs a verb for each of several apps: one that fails is told and stops none of the others. Knows no verb."""
+"""Runs a verb for each of several apps: a failure is reported and does not stop the others. Knows no verb."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 def each_of(names: Iterable[str], act: Callable[[str], _T]) -> tuple[list[_T], int]:
-    """What came of those that went well, and the exit code: that of the first that did not."""
+    """Return the results of the apps that succeeded, and the exit code: that of the first app that failed."""
     done: list[_T] = []
     code = OK
     for name in dict.fromkeys(names):

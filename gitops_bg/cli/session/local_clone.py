@@ -1,6 +1,6 @@
-"""The clone that a verb was called in follows what the verb pushed, where that loses nothing of the user's.
+"""Moves the clone that a verb was called in to what the verb pushed, if the user loses nothing by that.
 
-It only moves forward by the one commit, with the user's own git; else it says what the user can do.
+It only fast-forwards by the one commit, with the user's own git; otherwise it prints what the user can do.
 """
 
 from gitops_bg.cli.errors import UsageError
@@ -10,7 +10,7 @@ from gitops_bg.cli.views.output import Output
 
 
 def follow_push(session: Session, output: Output, commit: str) -> None:
-    """Bring the clone here along to a commit that was pushed to main (empty: none was), or note what to do."""
+    """Move the clone here to a commit that was pushed to main (empty: none was), or print a note on what to do."""
     settings = session.repository.settings
     note = _moved_along(settings.branch, commit) if commit and _is_clone_of(settings.url) else ""
     if note:
@@ -25,7 +25,7 @@ def _is_clone_of(url: str) -> bool:
 
 
 def _moved_along(branch: str, commit: str) -> str:
-    """Move along; what to do where that is not for us to do, empty where it is done."""
+    """Fast-forward; return what the user must do if we may not, empty if it is done."""
     if asked("symbolic-ref", "--quiet", "--short", "HEAD") != branch:
         return f"{branch} is not checked out here; `git fetch origin {branch}:{branch}` brings it along"
     if not succeeds("fetch", "--quiet", "origin", branch):

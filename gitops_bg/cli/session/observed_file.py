@@ -1,4 +1,4 @@
-"""What `plan --dump-observed` writes and `plan --observed` reads: the live side of apps, as JSON. Asks nobody."""
+"""What `plan --dump-observed` writes and `plan --observed` reads: the live side of apps, as JSON. Asks no server."""
 
 import json
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ _FORM = "gitops-bg.dev/observed-v1"
 
 
 def dump(live: Mapping[AppKey, Live], file: Path) -> None:
-    """Write what was seen. Raises `UsageError` where the file cannot be written."""
+    """Write the observed state. Raises `UsageError` where the file cannot be written."""
     apps = {
         str(app): {"manifest": each.manifest, "record": to_json(each.record), "observed": to_json(each.observed)}
         for app, each in sorted(live.items())
@@ -32,7 +32,7 @@ def dump(live: Mapping[AppKey, Live], file: Path) -> None:
 
 
 def load(file: Path) -> dict[AppKey, Live]:
-    """What was seen when the file was written. Raises `InvalidInput`, `UsageError`."""
+    """Return the state that was observed when the file was written. Raises `InvalidInput`, `UsageError`."""
     try:
         data = read_json(file.read_bytes(), Limits(bytes=_LARGEST))
     except OSError as error:

@@ -1,6 +1,6 @@
-"""An operator's request to the cluster, and what carries it out: the agent, or this process where no agent answers.
+"""An operator's request to the cluster, carried out by the agent, or by this process if no agent answers.
 
-The request stays in the record until it was carried out once; the ledger gets it from the agent, now or later.
+The request stays in the record until it was carried out once; the agent writes it to the ledger, now or later.
 """
 
 import uuid
@@ -20,7 +20,7 @@ from gitops_bg.core.model.version import AppKey
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How a request ended. ``by_agent``: an agent answered it; else this process did."""
+    """How a request ended. ``by_agent``: an agent answered it; otherwise this process did."""
 
     before: Record
     after: Record
@@ -28,24 +28,24 @@ class Answered:
 
 
 def now() -> datetime:
-    """The real clock."""
+    """Return the time of the real clock."""
     return datetime.now(UTC)
 
 
 def new_request(
     verb: OperatorCommand, by: str, reason: str, to_version: int | None = None, *, force: bool = False
 ) -> Request:
-    """A request nobody has answered yet."""
+    """Return a request without an answer yet."""
     return Request(uuid.uuid4().hex, verb, by, now(), reason, to_version, force=force)
 
 
 def new_gate_request(verb: OperatorCommand, by: str, reason: str, gate: str) -> Request:
-    """A request about a manual gate."""
+    """Return a request about a manual gate."""
     return replace(new_request(verb, by, reason), gate=gate)
 
 
 def facts_of(cluster: Offline, app: AppKey) -> Facts:
-    """What the cluster says of the app. Raises `ObjectNotFound`."""
+    """Return the facts that the cluster has of the app. Raises `ObjectNotFound`."""
     facts = cluster.facts()
     if facts is None:
         raise ObjectNotFound(f"the cluster runs no app {app}")
@@ -53,7 +53,7 @@ def facts_of(cluster: Offline, app: AppKey) -> Facts:
 
 
 def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, output: Output) -> Answered:
-    """Leave the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
+    """Write the request; wait for an agent, or do its work. Raises `CommandFailed` where it takes too long."""
     before = cluster.record
     cluster.ask(request)
     by_agent = cluster.wait(lambda record: record.operator.request == request.id, patience.grace)
@@ -72,7 +72,7 @@ def carry_out(cluster: Offline, request: Request, patience: PatienceOptions, out
 
 
 def _has_arrived(record: Record) -> bool:
-    """Whether no traffic is on its way."""
+    """Return whether no shift of traffic is under way."""
     return record.routing.switch is None and (
         record.routing.override is None or record.routing.traffic == record.routing.override.to_digest
     )

@@ -1,4 +1,4 @@
-"""What only a running agent finds out, that writes are refused, for verbs that decide as it does. Asks nobody."""
+"""Refused writes, which only a running agent finds out, for verbs that decide as the agent does. Asks no server."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ _SKEWS = {"ApiServerAhead": 1, "ApiServerBehind": -1}
 
 
 def as_the_agent_knows(facts: Facts, manifest: Object | None) -> Facts:
-    """The facts with what main or the cluster refused, as the agent last wrote it into the live object."""
+    """Return the facts with the refusals of main or the cluster, as the agent last wrote them into the live object."""
     conditions = ((manifest or {}).get("status") or {}).get("conditions") or []
     why = {each["reason"]: each["message"] for each in conditions}
     unwritten = {each["type"]: each["message"] for each in conditions if each["reason"] == PUSH_REFUSED}

@@ -1,6 +1,6 @@
-"""What one run of a verb works with: repository, catalog, cluster; each opened when first asked for, closed at the end.
+"""What one run of a verb works with: repository, catalog, cluster; each opened at first use, closed at the end.
 
-It reads; what a verb writes it says itself.
+It only reads; each verb does its own writing.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ from gitops_bg.spec.codec import from_json
 
 
 class Session:
-    """A context manager. ``author`` is who commits are by; verbs that only read need none."""
+    """A context manager. ``author`` is the author of commits; verbs that only read need none."""
 
     def __init__(
         self,
@@ -57,21 +57,21 @@ class Session:
 
     @property
     def now(self) -> datetime:
-        """The time, UTC."""
+        """The time, in UTC."""
         return datetime.now(UTC)
 
     @cached_property
     def repository(self) -> Repository:
-        """The repository, looked at just now."""
+        """The repository, freshly fetched."""
         assert self._git is not None
         repository = open_repository(self._git, self._stack, self._author, with_ledger=self._with_ledger)
-        if repository.poll().rewritten:  # what this person saw once is nothing that an agent ever acted on
+        if repository.poll().rewritten:  # no agent acted on what this person's mirror saw earlier
             repository.accept(repository.head)
         return repository
 
     @cached_property
     def cluster(self) -> Cluster:
-        """The cluster, read whenever asked."""
+        """The cluster; every access reads it live."""
         assert self._kube is not None
         namespaces = (self._place.namespace,) if self._place.namespace else ()
         cluster = Cluster.live(access(self._kube), namespaces)
@@ -79,7 +79,7 @@ class Session:
         return cluster
 
     def catalog(self, namespaces: Iterable[str] = (), records: Iterable[Record] | None = None) -> Catalog:
-        """What main says of apps, read now; no namespaces: of all. ``records`` stand in place of the live ones."""
+        """Return the apps in main, read now; without namespaces, all apps. ``records`` replace the live ones."""
         wanted, mains = tuple(namespaces), None if records is None else frozenset(map(main_of, records))
         catalog = Catalog(self.repository, wanted, lambda: self._remembered(wanted) if mains is None else mains)
         self.repository.begin_again()
@@ -89,7 +89,9 @@ class Session:
         return catalog
 
     def app(self, name: str) -> AppKey:
-        """The app that a person means by NAME or NAMESPACE/NAME; looked for where the session looks first."""
+        """Return the app that a person means by NAME or NAMESPACE/NAME; looks first where the session is
+        set to look.
+        """
         namespace, name = app_name(name)
         if namespace or self._place.namespace:
             return AppKey(namespace or self._place.namespace, name)
@@ -101,18 +103,18 @@ class Session:
         return found[0]
 
     def app_in_git(self, name: str) -> AppKey:
-        """The same, for an app that main must have."""
+        """Return the app of this name; main must have it."""
         app = self.app(name)
         if app not in self.repository.apps():
             raise ObjectNotFound(f"main has no app {app}; it would be in apps/{app}/")
         return app
 
     def apps_in_git(self, names: Iterable[str]) -> list[AppKey]:
-        """The same for several, each once."""
+        """Return the apps of these names, each once; main must have them."""
         return list(dict.fromkeys(map(self.app_in_git, names)))
 
     def facts(self, app: AppKey) -> Facts:
-        """All that is known of an app now. Raises ``ObjectNotFound``."""
+        """Return all facts about an app now. Raises ``ObjectNotFound``."""
         facts = gather(self.catalog([app.namespace]), self.cluster, app)
         if facts is None:
             raise ObjectNotFound(f"neither main nor the cluster has an app {app}")
@@ -120,21 +122,21 @@ class Session:
         return self._knowing_peers(facts) if wants_peers(facts) else facts
 
     def _knowing_peers(self, facts: Facts) -> Facts:
-        """The same with what the policies of the app ask about others: all are looked at, once."""
+        """Add what the app's policies ask about other apps: all of these are looked at, once."""
         catalog = self.catalog()
         others = (gather(catalog, self.cluster, app) for app in sorted(catalog.apps() - {facts.app}))
         known = [facts, *(each for each in others if each)]
         return knowing_one_another(catalog.board, known, self.now, self.cluster.since)[0]
 
     def nudge(self, app: AppKey) -> None:
-        """Have the agent look at Git now instead of at its next poll, where we may; the change is in Git either way."""
+        """Make the agent look at Git now instead of at its next poll, if we may; the change is in Git either way."""
         try:
             self.cluster.reconcile(app, self.now)
         except GitopsBgError:
             return
 
     def _remembered(self, namespaces: tuple[str, ...]) -> frozenset[Main]:
-        """The mains that live records name: where main lacks one it was rewritten, though we never saw it."""
+        """Return the mains that live records name: if main lacks one it was rewritten, even if we never saw that."""
         if self._kube is None:
             return frozenset()
         bodies = [body for namespace in namespaces or ("",) for body in self.cluster.client.list(APPS, namespace)]
@@ -142,7 +144,7 @@ class Session:
         return frozenset(map(main_of, records))
 
     def remembered(self) -> frozenset[Main]:
-        """The mains that the records of all apps were decided from."""
+        """Return the mains from which the records of all apps were decided."""
         return self._remembered(())
 
     def _known(self) -> Iterable[AppKey]:

@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: an agent that is still starting is interrupted, a running one is asked to finish."""
+"""SIGTERM and SIGINT interrupt an agent that is still starting and ask a running one to finish."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -9,38 +9,38 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stopped(Exception):
-    """A signal came before there was anybody to ask."""
+    """A signal arrived before an agent was running that could be asked to finish."""
 
 
 class Stopping:
-    """What a signal does now."""
+    """What a signal does at present."""
 
     def __init__(self) -> None:
         self._call: Callable[[], None] | None = None
         self._asked = False
 
     def now_call(self, call: Callable[[], None]) -> None:
-        """From now on a signal calls this, and does not interrupt; one that is in already calls it at once."""
+        """From now on a signal calls ``call`` and does not interrupt; if one arrived already, call it at once."""
         self._call = call
         if self._asked:
             call()
 
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """The handler."""
+        """Handle a signal."""
         self._asked, call = True, self._call
         if call is None:
-            self._call = _nothing  # A second signal must not interrupt the way out.
+            self._call = _nothing  # A second signal must not interrupt the shutdown.
             raise Stopped
         call()
 
 
 def _nothing() -> None:
-    """What is done for a signal while the process ends anyway."""
+    """Do nothing: the process is ending anyway."""
 
 
 @contextmanager
 def stopping_on_signals() -> Iterator[Stopping]:
-    """Handle the signals inside; afterwards they do what they did before."""
+    """Handle the signals inside the block; restore their handlers afterwards."""
     stopping = Stopping()
     before = {number: signal.signal(number, stopping.on_signal) for number in _SIGNALS}
     try:

@@ -10,12 +10,14 @@ _LIBRARY = (_PACKAGE / "_data" / "policies", _PACKAGE.parent / "policies")
 
 
 def policy_library() -> Path | None:
-    """The folder of ready policies; None where neither the package nor a checkout has it."""
+    """Return the folder of ready policies; None where neither the package nor a checkout has it."""
     return next((place for place in _LIBRARY if (place / "people.yaml").is_file()), None)
 
 
 def template_folder() -> Path:
-    """The folder `repo-template`. Raises ``FileNotFoundError`` where neither the package nor a checkout has it."""
+    """Return the folder `repo-template`. Raises ``FileNotFoundError`` where neither the package nor a
+    checkout has it.
+    """
     for place in _PLACES:
         if (place / "gitops-bg.yaml").is_file():
             return place

@@ -1,4 +1,4 @@
-"""Waits until live traffic is where it was sent, for --wait. Looks at the record only; moves nothing."""
+"""Waits, for --wait, until live traffic has reached its target. Reads the record only; moves nothing."""
 
 from gitops_bg.cli.errors import CommandFailed
 from gitops_bg.cli.options.durations import spoken

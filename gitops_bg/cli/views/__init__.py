@@ -1,1 +1,1 @@
-"""What people are shown: rows, trees, differences, meanings; for terminals and as JSON."""
+"""What people see: rows, trees, differences, meanings; for terminals and as JSON."""

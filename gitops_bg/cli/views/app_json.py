@@ -1,4 +1,4 @@
-"""One app as JSON, for programs: the same as `tree_view` draws, with moments instead of countdowns. Reads nothing."""
+"""One app as JSON, for programs: the content of `tree_view`, with timestamps instead of countdowns. Reads nothing."""
 
 from datetime import datetime
 from typing import Any
@@ -10,7 +10,7 @@ from gitops_bg.spec.codec import to_json
 
 
 def json_of(app_view: AppView) -> dict[str, Any]:
-    """The app, its versions with what runs of them and what measures them, its Services, its gates."""
+    """Return the app, its versions with their ReplicaSets, pods and analysis runs, its Services and its gates."""
     return {
         **app_view.row.json(),
         "versions": [_version(app_view, version) for version in app_view.record.versions],

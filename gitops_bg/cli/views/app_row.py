@@ -33,7 +33,7 @@ _STYLES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one line shows. ``version`` and ``candidate`` are numbers; 0 where there is none."""
+    """What one line shows. ``version`` and ``candidate`` are numbers; 0 if there is none."""
 
     namespace: str
     name: str
@@ -47,22 +47,22 @@ class Row:
     message: str
     created: str
     pull_request: str = ""
-    """Number, address and state; empty where there is none."""
+    """Number, address and state; empty where there is no pull request."""
     demands: tuple[Condition, ...] = ()
-    """What somebody is to do something about."""
+    """The conditions that demand an action of somebody."""
 
     @property
     def app(self) -> AppKey:
-        """Whose row it is."""
+        """The app of the row."""
         return AppKey(self.namespace, self.name)
 
     def json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the row for programs."""
         return to_json(self) | {"demands": [json_of(each, self.app) for each in self.demands]}
 
 
 def row_of(body: Mapping[str, Any]) -> Row:
-    """The row of a live BlueGreenDeployment."""
+    """Return the row of a live BlueGreenDeployment."""
     status, metadata = Status.read(body.get("status")), body["metadata"]
     active, candidate = status.active or Version(), status.candidate or Version()
     return Row(
@@ -83,7 +83,7 @@ def row_of(body: Mapping[str, Any]) -> Row:
 
 
 def _promotion(gates: Sequence[Gate]) -> str:
-    """How many gates are open, and the first that is not."""
+    """Return how many gates are open, and the first that is closed."""
     if not gates:
         return ""
     shut = [gate.kind for gate in gates if not gate.open]
@@ -92,14 +92,14 @@ def _promotion(gates: Sequence[Gate]) -> str:
 
 
 def list_of(rows: Iterable[Row], now: datetime) -> Group:
-    """The rows as a table, and below it what somebody is to do."""
+    """Return the rows as a table, followed by what somebody has to do."""
     shown = tuple(rows)
     together = drawn_together((row.app, row.demands) for row in shown)
     return Group(table_of(shown, now), *(part for group in together for part in ("", group)))
 
 
 def table_of(rows: Iterable[Row], now: datetime) -> Table:
-    """The rows as a table."""
+    """Return the rows as a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("NAMESPACE", "NAME", "PHASE", "ACTIVE", "COLOUR", "IMAGE", "CANDIDATE", "PROMOTION", "AGE"):
         table.add_column(title, no_wrap=title in ("NAME", "PHASE"), overflow="fold")
@@ -109,7 +109,7 @@ def table_of(rows: Iterable[Row], now: datetime) -> Table:
 
 
 def cells(row: Row, now: datetime) -> Iterator[Any]:
-    """The cells of one row."""
+    """Yield the cells of one row."""
     yield said(row.namespace)
     yield said(row.name, "bold")
     yield said(row.phase, style_of(row.phase))
@@ -122,12 +122,12 @@ def cells(row: Row, now: datetime) -> Iterator[Any]:
 
 
 def style_of(phase: str) -> str:
-    """How a phase is printed."""
+    """Return the style in which a phase is printed."""
     return _STYLES.get(Phase(phase), "") if phase in set(Phase) else "dim"
 
 
 def age(created: str, now: datetime) -> str:
-    """How long ago a time of Kubernetes was.
+    """Return how long ago a timestamp of Kubernetes was.
 
     >>> from datetime import UTC
     >>> age("2026-01-01T00:00:00Z", datetime(2026, 1, 1, 1, tzinfo=UTC))

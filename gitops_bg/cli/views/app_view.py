@@ -1,6 +1,6 @@
-"""All that people are shown of one app, read at one moment from the live objects. Decides nothing, draws nothing.
+"""All that people see of one app, read at one moment from the live objects. Decides nothing, draws nothing.
 
-Two sights are equal where nothing changed but the time.
+Two views are equal if nothing changed but the time.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,52 +34,52 @@ class AppView:
     record: Record
     strategy: Strategy | None
     services: tuple[tuple[str, ServiceView], ...]
-    """By role."""
+    """The app's Services, each with its role."""
     replica_sets: tuple[ReplicaSet, ...]
     pods: tuple[Pod, ...]
     changes: tuple[ConfigurationChange, ...] = ()
-    """What differs in the configuration of the newest version from that of the live one."""
+    """How the configuration of the newest version differs from that of the live version."""
 
     @property
     def versions(self) -> list[Version]:
-        """The newest first."""
+        """The versions, newest first."""
         return sorted(self.record.versions, key=lambda each: -each.number)
 
     @property
     def active(self) -> Version | None:
-        """The version that live traffic goes to."""
+        """The version that serves live traffic."""
         return self.record.version(self.record.routing.traffic) if self.record.routing.traffic else None
 
     @property
     def newest(self) -> Version | None:
-        """The version that is next, or, where none is, the one that serves: what Argo Rollouts calls updated."""
+        """The candidate, or, if there is none, the active version: what Argo Rollouts calls updated."""
         coming = [each for each in self.versions if each.stage is Stage.CANDIDATE and not each.retiring]
         return next(iter(coming), self.active)
 
     def replica_sets_of(self, version: Version | None) -> list[ReplicaSet]:
-        """The ReplicaSets of a version (None: none)."""
+        """Return the ReplicaSets of a version (None: none)."""
         return [each for each in self.replica_sets if version and each.digest == short(version.digest)]
 
     def pods_of(self, replica_set: ReplicaSet) -> Iterator[Pod]:
-        """The pods of a ReplicaSet."""
+        """Yield the pods of a ReplicaSet."""
         return (pod for pod in self.pods if pod.digest == replica_set.digest)
 
     def runs_of(self, version: Version) -> list[AnalysisRun]:
-        """The analysis runs of a version's present rollout, the newest last."""
+        """Return the analysis runs of a version's present rollout, the newest last."""
         return [run for run in self.all_runs_of(version) if run.rollout == version.rollout]
 
     def all_runs_of(self, version: Version) -> list[AnalysisRun]:
-        """All analysis runs of a version that are remembered, the newest last."""
+        """Return all remembered analysis runs of a version, the newest last."""
         runs = (*self.record.analyses.past, *self.record.analyses.runs)
         return [run for run in runs if run.digest == version.digest]
 
     def version_of(self, short_digest: str) -> Version | None:
-        """The version that a selector names."""
+        """Return the version that a selector points to."""
         return next((each for each in self.record.versions if short(each.digest) == short_digest), None)
 
 
 def look(session: Session, app: AppKey) -> AppView:
-    """Read all of it. Raises ``ObjectNotFound`` and what a cluster may say."""
+    """Read all of it. Raises ``ObjectNotFound`` and the cluster's errors."""
     body = session.cluster.client.get(APPS, app.namespace, app.name)
     if body is None:
         raise ObjectNotFound(f"the cluster runs no app {app}")

@@ -1,4 +1,4 @@
-"""What conditions mean, drawn for people and as JSON: where traffic is, who must do what, the command. Decides nothing.
+"""What conditions mean, for people and as JSON: where traffic goes, who must do what, the command. Decides nothing.
 
 The words are those of ``core.status.meanings``; every line fits a terminal of 80 columns.
 """
@@ -20,28 +20,28 @@ from gitops_bg.spec.status import Status
 
 _WORDS = {"True": True, "False": False}
 _MOST_NAMED = 3
-"""Apps that a line names; of the others it says how many they are."""
+"""How many apps a line names; the rest are counted."""
 
 
 def live_conditions(body: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """The conditions in the status of a live BlueGreenDeployment."""
+    """Return the conditions in the status of a live BlueGreenDeployment."""
     found = Status.read(body.get("status")).conditions or ()
     return tuple(Condition(each.type, _WORDS.get(each.status), each.reason or "", each.message or "") for each in found)
 
 
 def json_of(condition: Condition, app: AppKey) -> dict[str, Any]:
-    """A condition with what it means; nothing beside it where that is not known, or where it means nothing."""
+    """Return a condition with its meaning, if that is known and says something about traffic."""
     meaning = meaning_of(condition.type, condition.reason)
     return to_json(condition) | (to_json(meaning.of(app)) if meaning and meaning.traffic else {})
 
 
 def drawn(condition: Condition, app: AppKey) -> Group:
-    """A condition with its meaning, for people."""
+    """Return a condition with its meaning, for people."""
     return Group(_headline(condition), Padding(_rows(condition, app), (0, 0, 0, 2)))
 
 
 def drawn_together(conditions: Iterable[tuple[AppKey, tuple[Condition, ...]]]) -> Iterator[Group]:
-    """What somebody is to do about many apps: each kind of trouble once, with the apps that have it."""
+    """Yield what somebody has to do about many apps: each kind of problem once, with its apps."""
     found: dict[tuple[str, str], list[tuple[AppKey, Condition]]] = {}
     for app, of_app in conditions:
         for one in demands(of_app):

@@ -1,7 +1,7 @@
-"""What differs in the ConfigMaps and Secrets of two versions, as people read it; a Secret's values are not shown. Pure.
+"""Differences in the ConfigMaps and Secrets of two versions, for people; the values of Secrets are not shown. Pure.
 
-The values of ConfigMaps are shown, but for those that by their name belong into a Secret, and for what a Secret of the
-two versions holds, too.
+The values of ConfigMaps are shown, except those whose names say that they belong in a Secret, and those that a Secret
+of the two versions also contains.
 """
 
 import base64
@@ -19,24 +19,26 @@ from gitops_bg.spec.manifests.differences import Difference, Marks, field_of, lo
 from gitops_bg.spec.manifests.references import SECRET
 
 _SHORTEST_SECRET = 4
-"""A shorter text turns up by chance in texts that have nothing to do with it."""
+"""A shorter text occurs by chance in unrelated texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two versions: what it refers to, and what is still to be had of that."""
+    """One of two versions: its references, and the contents that are still available."""
 
     refs: Sequence[ConfigurationRef] = ()
     contents: Sequence[Configuration] = field(default=(), repr=False)
 
     def of(self, kind: str, name: str) -> tuple[ConfigurationRef | None, Configuration | None]:
-        """What it calls so, and what that holds."""
+        """Return the reference of this kind and name, and its content."""
         ref = next((each for each in self.refs if (each.kind, each.name) == (kind, name)), None)
         return ref, find(self.contents, ref) if ref else None
 
 
 def configuration_differences(before: Side, after: Side) -> list[Difference]:
-    """What differs, by `Kind/name.key`. Where the content of one side is lost, that the digest is another."""
+    """Return the differences, by `Kind/name.key`. If the content of one side is lost, say only that the
+    digests differ.
+    """
     marks, found = Marks(), list[Difference]()
     for kind, name in sorted({(ref.kind, ref.name) for side in (before, after) for ref in side.refs}):
         found += _of_one(kind, name, before.of(kind, name), after.of(kind, name), marks)
@@ -44,7 +46,7 @@ def configuration_differences(before: Side, after: Side) -> list[Difference]:
 
 
 def without_secrets_of(found: Iterable[Difference], contents: Iterable[Configuration]) -> list[Difference]:
-    """The same without what Secrets hold, in whatever form it stands in other values."""
+    """Remove the contents of Secrets from other values, in whatever encoding they occur there."""
     secrets = [text for each in contents if each.ref.kind == SECRET for text in _texts(each)]
     return [replace(each, before=_masked(each.before, secrets), after=_masked(each.after, secrets)) for each in found]
 
@@ -72,7 +74,7 @@ def _of_one(kind: str, name: str, before: _Held, after: _Held, marks: Marks) -> 
 
 
 def _shown(each: Configuration, marks: Marks) -> Mapping[str, Any]:
-    """What it holds, by key, as it may be shown."""
+    """Return the content, by key, as it may be shown."""
     return {key: _value(each, key, value, marks) for key, value in entries_of(each).items()}
 
 
@@ -85,7 +87,7 @@ def _value(each: Configuration, key: str, value: str, marks: Marks) -> str:
 
 
 def _size(encoded: str) -> str:
-    """Binary data, told apart by size and hash."""
+    """Describe binary data by its size and hash."""
     data = base64.b64decode(encoded)
     return f"{len(data)} bytes, sha256 {hashlib.sha256(data).hexdigest()[:10]}"
 

@@ -1,6 +1,6 @@
-"""Whether an app has settled, and the exit code that says how: of what the agent wrote last. Decides nothing itself.
+"""Whether an app has settled, and with which exit code, from what the agent wrote last. Decides nothing itself.
 
-As `kubectl argo rollouts status` has it: good or bad ends the wait, a pause does not (argo-rollouts.md §5.1).
+As in `kubectl argo rollouts status`: good or bad ends the wait, a pause does not (argo-rollouts.md §5.1).
 """
 
 from collections.abc import Mapping
@@ -22,28 +22,28 @@ _CODES = {
     Phase.SUSPENDED: ASKED,
     Phase.PAUSED: ASKED,
 }
-"""Of the phases that say it alone; all others are on their way."""
+"""The codes of phases that decide alone; every other phase is in progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where an app is, in a word and a sentence. ``code`` is the exit code if nothing more is waited for."""
+    """The state of an app, in a word and a sentence. ``code`` is the exit code if the wait ends now."""
 
     phase: str
     message: str
     code: int
     demands: tuple[Condition, ...] = ()
-    """What somebody is to do something about."""
+    """The conditions that demand an action of somebody."""
     pull_request: str = ""
-    """Number, address and state; empty where there is none."""
+    """Number, address and state; empty where there is no pull request."""
 
     def ends(self, *, until_asked: bool) -> bool:
-        """Whether nothing more is to be waited for."""
+        """Return whether the wait ends."""
         return self.code in (OK, NOT_SO) or (until_asked and self.code == ASKED)
 
 
 def standing_of(body: Mapping[str, Any]) -> Standing:
-    """The standing of a live BlueGreenDeployment."""
+    """Return the standing of a live BlueGreenDeployment."""
     status = body.get("status") or {}
     phase = status.get("phase", "Unknown")
     asked = tuple(demands(live_conditions(body)))
@@ -58,6 +58,6 @@ def _code(phase: str, status: Mapping[str, Any]) -> int:
 
 
 def _person_asked(status: Mapping[str, Any]) -> bool:
-    """Whether nothing but a person moves the app on: one who approves, or opens a gate."""
+    """Return whether only a person can move the app on: by an approval, or by opening a gate."""
     shut = {gate["kind"] for gate in status.get("gates") or [] if not gate["open"]}
     return bool(shut) and shut <= ASKS_PEOPLE

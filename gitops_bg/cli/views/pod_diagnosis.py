@@ -1,6 +1,6 @@
-"""Why pods do not come up, in the words of the kubelet, and what a person can do about it: for `explain`.
+"""Why pods do not start, in the words of the kubelet, and what a person can do about it: for `explain`.
 
-It reads pods and, where those say nothing, their Events; where we may not, there is nothing to say.
+It reads pods and, if those do not say why, their Events; what we may not read is left out.
 """
 
 import re
@@ -18,7 +18,7 @@ from gitops_bg.core.names import configuration_name
 from gitops_bg.spec.app.layout import app_file
 
 _MOUNTING = ("ContainerCreating", "PodInitializing")
-"""What a pod says while its volumes are not there; why, only its Events know."""
+"""The reason of a pod whose volumes are missing; only its Events name the cause."""
 _ON_THE_WAY = (*_MOUNTING, "Pending", "Running")
 _KINDS = {"configmap": "ConfigMap", "secret": "Secret"}
 _NO_OBJECT = re.compile(r'(configmap|secret) "([^"]+)" not found')
@@ -27,12 +27,12 @@ _NO_FILE = re.compile(r"references non-existent (config|secret) key: (\S+)")
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 
 Copies = Mapping[str, ConfigurationRef]
-"""What the version uses, by the names that pods know it by."""
+"""The version's ConfigMaps and Secrets, by the names of their copies, which the pods use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What keeps pods from coming up: the same for all of ``pods``, names. ``advice`` is empty where nobody has any."""
+    """What keeps pods from starting: the same for all of ``pods``, names. ``advice`` is empty where we have none."""
 
     reason: str
     message: str
@@ -46,7 +46,7 @@ class Trouble:
 
 
 def troubles_of(cluster: Cluster, app: AppKey, snapshot: Snapshot) -> tuple[Trouble, ...]:
-    """What keeps the pods of a version from coming up; those that are merely on their way are not in trouble."""
+    """Return what keeps the pods of a version from starting; a pod that is merely starting has no trouble."""
     copies = {configuration_name(app, ref): ref for ref in snapshot.configuration}
     pods = [pod for pod in pods_of(cluster, app) if pod.digest == short(snapshot.digest) and not pod.is_ready]
     found = sorted((*_said(cluster, app, pod), pod.name) for pod in pods)
@@ -60,7 +60,7 @@ def _said(cluster: Cluster, app: AppKey, pod: Pod) -> tuple[str, str]:
 
 
 def _unmounted(cluster: Cluster, app: AppKey, pod: str) -> str:
-    """Which volume cannot be mounted, by the newest Event that says so."""
+    """Return the volume that cannot be mounted, from the newest Event about one."""
     about = f"involvedObject.kind=Pod,involvedObject.name={pod},reason=FailedMount"
     try:
         answer = cluster.client.read(f"list events of {pod}", EVENTS.path(app.namespace), {"fieldSelector": about})
@@ -93,7 +93,7 @@ def _advice(app: AppKey, copies: Copies, reason: str, message: str, pod: str) ->
 
 
 def _create(app: AppKey, copies: Copies, kind: str, name: str) -> str:
-    """Two ways to make a ConfigMap or Secret: as a part of the version, or for others, too."""
+    """Return the two ways to create a ConfigMap or Secret: as a part of the version, or for other apps also."""
     if name in copies:
         return f"it is the copy of {copies[name]}, which the agent makes: does it run, and may it?"
     verb = "configmap" if kind == "ConfigMap" else "secret generic"

@@ -1,4 +1,4 @@
-"""The pods of an app, read for the tree of `get`. Where we may not list them, there are none to show."""
+"""The pods of an app, read for the tree of `get`. If we may not list them, the tree shows none."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from gitops_bg.core.model.version import AppKey
 class Pod:
     """One pod. ``digest`` is the short one of its label; ``ready`` and ``containers`` are counts.
 
-    ``phase`` and ``message`` are why it waits, in the words of the kubelet, where it does.
+    ``phase`` and ``message`` say why the pod waits, if it does, in the words of the kubelet.
     """
 
     name: str
@@ -29,17 +29,17 @@ class Pod:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all its containers are."""
+        """Whether all its containers are ready."""
         return self.containers > 0 and self.ready == self.containers
 
 
 def pod_labels(app: AppKey) -> str:
-    """The label selector of the pods of an app."""
+    """Return the label selector of the pods of an app."""
     return f"{names.APP}={names.app_label(app)}"
 
 
 def pods_of(cluster: Cluster, app: AppKey) -> list[Pod]:
-    """The pods with the labels of the app, by name."""
+    """Return the pods with the labels of the app, by name."""
     try:
         found = cluster.client.list(PODS, app.namespace, pod_labels(app))
     except Refused:
@@ -67,7 +67,7 @@ def _pod(body: dict[str, Any]) -> Pod:
 
 
 def _waits(status: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Why containers wait, with what is said about it; those first that others wait for."""
+    """Yield why containers wait, with the messages; the containers that others wait for come first."""
     for prefix, field in (("Init:", "initContainerStatuses"), ("", "containerStatuses")):
         for each in status.get(field) or []:
             waiting = (each.get("state") or {}).get("waiting") or {}

@@ -1,4 +1,4 @@
-"""The ReplicaSets of an app as Kubernetes counts them, read for the tree of `get`. Nothing depends on them."""
+"""The ReplicaSets of an app as Kubernetes counts them, read for the tree of `get`. No decision depends on them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSet:
-    """One ReplicaSet. ``digest`` is the short one of its label; the rest are numbers of pods."""
+    """One ReplicaSet. ``digest`` is the short one of its label; the other numbers count pods."""
 
     name: str
     digest: str
@@ -24,14 +24,14 @@ class ReplicaSet:
 
     @property
     def status(self) -> str:
-        """In the words of Argo Rollouts."""
+        """The status, in the words of Argo Rollouts."""
         if self.desired == 0:
             return "ScaledDown"
         return "Healthy" if self.available >= self.desired else "Progressing"
 
 
 def replica_sets_of(cluster: Cluster, app: AppKey) -> tuple[ReplicaSet, ...]:
-    """Those with the labels of the app, by name."""
+    """Return the ReplicaSets with the labels of the app, by name."""
     found = map(_replica_set, cluster.client.list(REPLICA_SETS, app.namespace, labels_of(app)))
     return tuple(sorted(found, key=lambda each: each.name))
 

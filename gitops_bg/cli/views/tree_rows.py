@@ -37,7 +37,7 @@ class Branch:
 
 
 def root_of(app_view: AppView, now: datetime) -> Branch:
-    """The whole tree: versions newest first, then the Services, then the gates."""
+    """Return the whole tree: versions newest first, then the Services, then the gates."""
     row = app_view.row
     children = (
         *(_version(app_view, version, now) for version in app_view.versions),
@@ -67,7 +67,7 @@ def _version(app_view: AppView, version: Version, now: datetime) -> Branch:
 
 
 def standing_of(version: Version) -> str:
-    """The stage of a version, in a word; a candidate that is not wanted any more is none."""
+    """Return the stage of a version, in a word; a candidate that is no longer wanted is aborted or withdrawn."""
     if version.stage is Stage.CANDIDATE and version.retiring:
         return "aborted" if version.aborted else "withdrawn"
     return str(version.stage)
@@ -107,7 +107,7 @@ def _replica_set(app_view: AppView, version: Version, each: ReplicaSet, now: dat
 
 
 def _delay(version: Version, now: datetime) -> list[str]:
-    """How long an old version keeps its pods."""
+    """Return how long an old version keeps its pods."""
     if version.stage is Stage.ARCHIVED or not version.retiring:
         return []
     if version.scale_down_at is None:
@@ -145,7 +145,7 @@ def _run(run: AnalysisRun, now: datetime) -> Branch:
 
 
 def _counts(*metrics: MetricRun) -> str:
-    """Passed, failed, inconclusive and erroneous measurements."""
+    """Count passed, failed, inconclusive and erroneous measurements."""
     good, bad = sum(one.successful for one in metrics), sum(one.failed for one in metrics)
     unclear, wrong = sum(one.inconclusive for one in metrics), sum(one.error for one in metrics)
     return f"✔{good} ✖{bad} ?{unclear} ⚠{wrong}"

@@ -1,4 +1,4 @@
-"""Draws one app for people: a header and a tree, both made of what `app_view` and `tree_rows` say. Reads nothing."""
+"""Draws one app for people: a header and a tree, from `app_view` and `tree_rows`. Reads nothing."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -27,11 +27,11 @@ _SIGNS = {
     Phase.AWAITING_PROMOTION: "॥",
     Phase.HELD: "॥",
 }
-"""As Argo Rollouts has them; what is on its way has another."""
+"""The signs of Argo Rollouts; phases in progress have another."""
 
 
 def picture_of(app_view: AppView, now: datetime) -> Group:
-    """The app as it was seen; ages and countdowns are those of ``now``."""
+    """Return the app as it was read; ages and countdowns count from ``now``."""
     demands = (drawn(each, app_view.row.app) for each in app_view.row.demands)
     return Group(_header(app_view), *demands, "", _tree(root_of(app_view, now)))
 
@@ -58,7 +58,7 @@ def _sign(phase: str) -> str:
 
 
 def _titles(first: str) -> Iterator[str]:
-    """A title for the first of several rows."""
+    """Yield the title for the first of several rows, then blanks."""
     yield first
     while True:
         yield ""
@@ -75,7 +75,7 @@ def _strategy(strategy: Strategy) -> Iterator[str]:
 
 
 def _images(app_view: AppView) -> Iterator[str]:
-    """What runs, with its role: ``active``, ``preview``."""
+    """Yield the running images, with their roles: ``active``, ``preview``."""
     for version in app_view.versions:
         roles = [role for role, digest in _roles(app_view) if digest == version.digest]
         for image in images_of(version):
@@ -89,14 +89,14 @@ def _roles(app_view: AppView) -> Iterator[tuple[str, str]]:
 
 
 def images_of(version: Version) -> Iterator[str]:
-    """The images of a version's containers; none where its text is only in its ReplicaSet."""
+    """Yield the images of a version's containers; none where the template is only in its ReplicaSet."""
     template = reread_json(version.snapshot.text) if version.snapshot.text else {}
     for container in (template.get("spec") or {}).get("containers") or []:
         yield str(container.get("image", ""))
 
 
 def _replicas(app_view: AppView) -> str:
-    """As Argo Rollouts counts: ready and available are those that serve, updated those of the newest version."""
+    """Count as Argo Rollouts does: ready and available pods of the active version, updated pods of the newest."""
     active, newest = app_view.replica_sets_of(app_view.active), app_view.replica_sets_of(app_view.newest)
     autoscaler = app_view.record.autoscaler
     counts = {
@@ -122,7 +122,9 @@ def _tree(root: Branch) -> Table:
 
 
 def _lines(branch: Branch, first: str, others: str) -> Iterator[tuple[str, Branch]]:
-    """Each branch with what stands before its name: of its own line, and of those below it."""
+    """Yield each branch with the prefix of its name; ``first`` is its own line's, ``others`` that of the
+    lines below.
+    """
     yield first, branch
     for child in branch.children:
         last = child is branch.children[-1]

@@ -1,4 +1,4 @@
-"""Says when something of ours changed in a cluster, for verbs that go on showing or wait. Interprets nothing."""
+"""Notices changes of our objects in a cluster, for verbs that keep showing or wait. Interprets nothing."""
 
 import threading
 import time
@@ -17,12 +17,12 @@ from gitops_bg.core.model.version import AppKey
 _SYNC_SECONDS = 30.0
 
 Wait = Callable[[float | None], bool]
-"""Waits for the next change, at most so many seconds; whether there was one."""
+"""Wait for the next change, at most so many seconds; return whether there was one."""
 
 
 @contextmanager
 def changes(access: Access, namespace: str = "", pods_of: AppKey | None = None) -> Iterator[Wait]:
-    """Watch a namespace (empty: all), and the pods of an app. What comes out waits for the next change."""
+    """Watch a namespace (empty: all), and the pods of an app. The result waits for the next change."""
     changed = threading.Event()
     cluster = Cluster.watching(access, lambda _app: changed.set(), [namespace] if namespace else [])
     try:
@@ -44,7 +44,7 @@ def changes(access: Access, namespace: str = "", pods_of: AppKey | None = None) 
 
 @contextmanager
 def _pods(client: Client, app: AppKey | None, changed: threading.Event) -> Iterator[None]:
-    """Also hear of the pods of an app; where we may not watch them, of nothing more."""
+    """Watch the pods of an app also; if we may not, continue without them."""
     if app is None:
         yield
         return
@@ -57,35 +57,35 @@ def _pods(client: Client, app: AppKey | None, changed: threading.Event) -> Itera
 
 
 class _Bell:
-    """Rings for everything that a watch hears."""
+    """Rings for every event of a watch."""
 
     def __init__(self, changed: threading.Event) -> None:
         self._changed = changed
 
     def begin(self) -> None:
-        """A list starts."""
+        """Do nothing: `end` rings."""
 
     def put(self, body: Object) -> None:  # noqa: ARG002
-        """An object is new or different."""
+        """Ring: an object is new or different."""
         self._changed.set()
 
     def end(self) -> None:
-        """The list is complete."""
+        """Ring: the list is complete."""
         self._changed.set()
 
     def remove(self, body: Object) -> None:  # noqa: ARG002
-        """An object is gone."""
+        """Ring: an object is gone."""
         self._changed.set()
 
     def trouble(self, error: GitopsBgError | None) -> None:
-        """Nothing is heard just now: the next thing that is, rings."""
+        """Do nothing: the next event rings."""
 
     def went_back(self) -> None:
-        """Everything is listed anew, which rings."""
+        """Do nothing: everything is listed anew, which rings."""
 
 
 def until(fulfilled: Callable[[], bool], wait: Wait, seconds: float) -> bool:
-    """Ask after each change whether it is so; False where ``seconds`` passed first."""
+    """Check the condition after each change; return False if ``seconds`` pass first."""
     deadline = time.monotonic() + seconds
     while True:
         news = wait(max(0.0, deadline - time.monotonic()))

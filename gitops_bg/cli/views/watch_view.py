@@ -1,4 +1,4 @@
-"""Goes on showing what changes: draws anew on every change, and each second where somebody looks on. Knows no app."""
+"""Keeps showing what changes: draws on every change, and on a terminal every second. Knows no app."""
 
 import math
 import time
@@ -20,18 +20,18 @@ _Shown_contra = TypeVar("_Shown_contra", contravariant=True)
 
 
 class Screen(Protocol[_Shown_contra]):
-    """Where what is seen is shown. ``tick`` is after how many seconds the same is shown again."""
+    """Where the state is shown. ``tick`` is after how many seconds the same state is shown again."""
 
     tick: float
 
     def show(self, seen: _Shown_contra) -> None:
-        """Show it as it is now."""
+        """Show the present state."""
 
 
 def follow(
     read: Callable[[], Seen], screen: Screen[Seen], wait: Callable[[float | None], bool], seconds: float
 ) -> None:
-    """Read and show on every change that ``wait`` tells of, for ``seconds``. A read that fails is repeated."""
+    """Read and show on every change that ``wait`` reports, for ``seconds``. A read that fails is repeated."""
     until, seen, behind = time.monotonic() + seconds, None, False
     while (left := until - time.monotonic()) > 0:
         pause = min(left, _SECOND if behind else screen.tick)
@@ -48,7 +48,7 @@ def follow(
 
 @contextmanager
 def terminal(output: Output, draw: Callable[[Seen, datetime], RenderableType]) -> Iterator[Screen[Seen]]:
-    """A picture on the terminal that is drawn over the last one."""
+    """Yield a picture on the terminal, drawn over the last one."""
     with Live(console=output.console, auto_refresh=False) as live:
         yield _Terminal(live, draw)
 
@@ -65,7 +65,7 @@ class _Terminal(Generic[Seen]):
 
 
 class Frames(Generic[Seen]):
-    """One picture below the other, each only where something but the time is different."""
+    """Pictures one below the other, each only where more than the time changed."""
 
     tick = math.inf
 
@@ -76,7 +76,7 @@ class Frames(Generic[Seen]):
         self._last_at = datetime.now(UTC)
 
     def show(self, seen: Seen) -> None:
-        """Show it, unless at the time of the last picture it would have been the same picture."""
+        """Show the state, unless the picture would equal the last one at the time of that."""
         if self._output.drawn(self._draw(seen, self._last_at)) == self._last:
             return
         if self._last:
@@ -88,7 +88,7 @@ class Frames(Generic[Seen]):
 
 
 class JsonLines(Generic[Seen]):
-    """One JSON object a line, for each change."""
+    """One JSON object per line, for each change."""
 
     tick = math.inf
 
@@ -98,7 +98,7 @@ class JsonLines(Generic[Seen]):
         self._last: Seen | None = None
 
     def show(self, seen: Seen) -> None:
-        """Show it, unless it is what was shown last."""
+        """Show the state, unless it equals the last one."""
         if seen != self._last:
             self._last = seen
             self._output.data_line(self._value(seen))

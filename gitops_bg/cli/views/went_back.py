@@ -1,4 +1,4 @@
-"""Why a target that went back did not take live traffic with it, and what to type: words for `explain`."""
+"""Why live traffic did not follow a target that went back, and what to type: words for `explain`."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from gitops_bg.core.world import World
 
 @dataclass(frozen=True, slots=True)
 class WentBack:
-    """A target that went back alone."""
+    """A target that went back without live traffic."""
 
     reason: str
     advice: str
@@ -20,7 +20,9 @@ class WentBack:
 
 
 def went_back(world: World) -> WentBack | None:
-    """Where the target names a version that served before and traffic does not follow it: why, and what does it."""
+    """Return why, if the target is a version that served before and traffic does not follow it, and what makes it
+    follow.
+    """
     why, back, live = why_not_back(world), world.record.version(world.target_digest), world.active
     if not why or back is None or live is None or back.digest == live.digest:
         return None

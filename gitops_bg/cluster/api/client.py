@@ -1,7 +1,7 @@
 """The verbs of the Kubernetes API, raw JSON in and out. Knows no kind in particular and decides nothing.
 
-Answers that callers act upon become values or errors of their own: absent, conflict, failed test, gone.
-The reasons: pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
+Responses that callers act upon become values or errors of their own: absent, conflict, failed test, gone. The reasons:
+pitfalls.md §1.1 (why no models) and pitfalls.md §1.4 (why server-side apply).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from gitops_bg.core.names import FIELD_MANAGER
 from gitops_bg.core.text.foreign_json import read_objects
 
 PAGE = 500
-"""Objects in one page of a list: reading 20 MB at once stops all threads for a second (pitfalls.md §1.1)."""
+"""Objects in one page of a list: reading 20 MB at once would stop all threads for a second (pitfalls.md §1.1)."""
 
 APPLY = "application/apply-patch+yaml"
 JSON_PATCH = "application/json-patch+json"
@@ -25,10 +25,10 @@ _MANAGER = {"fieldManager": FIELD_MANAGER}
 
 
 class Client:
-    """One identity at one API server. Safe for many threads; `close` it at the end.
+    """One identity at one API server. Thread-safe; `close` it at the end.
 
-    ``may_write`` is asked before every write but Events, also where one is sent again, and raises where nothing may be
-    written any more. ``count`` hears of every request.
+    ``may_write`` is called before every write except Events, retries included, and raises where the agent may no longer
+    write. ``count`` is called for every request.
 
     Every method raises `Transient` (network, 429, 5xx), `WorldChanged` (409) or `Refused` (400, 403, 404, 422).
     """
@@ -48,7 +48,7 @@ class Client:
         self._connection.close()
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object as it is now (a quorum read); None where there is none of this name."""
+        """One object in its present state (a quorum read); None where there is none of this name."""
         call = Call(f"get {kind.called(namespace, name)}", "GET", kind.path(namespace, name), {})
         answer = self._connection.send(call)
         return None if is_absent(answer.status, answer.data) else _decoded(call, answer)
@@ -56,7 +56,7 @@ class Client:
     def pages(self, kind: Kind, namespace: str = "", labels: str = "", limit: int = PAGE) -> Iterator[Object]:
         """The pages of a list, each a list object of its own; all at the ``resourceVersion`` of the first.
 
-        Raises `Gone` where the server no longer knows how to continue: start again.
+        Raises `Gone` where the server can no longer continue the list: start again.
         """
         query = {"limit": str(limit)} | ({"labelSelector": labels} if labels else {})
         while True:
@@ -68,16 +68,16 @@ class Client:
             query["continue"] = token
 
     def list(self, kind: Kind, namespace: str = "", labels: str = "") -> list[Object]:
-        """All objects of a kind with these labels; in all namespaces where none is given."""
+        """All objects of a kind with these labels; without a namespace, those of all namespaces."""
         return [each for page in self.pages(kind, namespace, labels) for each in page.get("items") or []]
 
     def read(self, what: str, path: str, query: Mapping[str, str] | None = None) -> Object:
-        """GET any path; the verb for lists and discovery."""
+        """GET any path; for lists and discovery."""
         call = Call(what, "GET", path, query or {})
         return _decoded(call, self._connection.send(call))
 
     def watch(self, kind: Kind, namespace: str, labels: str, version: str, seconds: int, grace: float) -> Stream:
-        """Open a watch that the server ends after ``seconds``; silence of ``grace`` more seconds is an error.
+        """Open a watch that the server ends after ``seconds``; silence for another ``grace`` seconds is an error.
 
         https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
         """
@@ -93,21 +93,23 @@ class Client:
         return self._connection.open(call, seconds + grace)
 
     def create(self, kind: Kind, body: Object) -> Object:
-        """POST an object. One of this name that exists already: `WorldChanged`."""
+        """POST an object. Raises `WorldChanged` where one of this name exists already."""
         namespace, name = name_of(body)
         return self._write(Call(f"create {kind.called(namespace, name)}", "POST", kind.path(namespace), _MANAGER, body))
 
     def apply(self, kind: Kind, body: Object, *, force: bool) -> Object:
-        """Server-side apply: ``body`` is all we want of the object; what we no longer name is given up.
+        """Server-side apply: ``body`` is all that the agent wants of the object; fields it no longer names are given
+        up.
 
-        With ``force`` fields of other managers are taken over; without it, that is a `WorldChanged`.
+        With ``force`` the agent takes over fields of other managers; without it, they raise `WorldChanged`.
+
         https://kubernetes.io/docs/reference/using-api/server-side-apply/
         """
         query = _MANAGER | {"force": "true" if force else "false"}
         return self._patch("apply", kind, name_of(body), body, APPLY, query)
 
     def json_patch(self, kind: Kind, namespace: str, name: str, operations: Sequence[Object]) -> Object:
-        """JSON patch, all or nothing; a failed ``test`` or an object that is gone: `WorldChanged`."""
+        """JSON patch, all or nothing. Raises `WorldChanged` for a failed ``test`` or a deleted object."""
         what = (namespace, name)
         return self._patch("patch", kind, what, list(operations), JSON_PATCH, _MANAGER)
 
@@ -124,20 +126,22 @@ class Client:
         return self._write(call)
 
     def put_status(self, kind: Kind, body: Object) -> Object:
-        """PUT the status; ``metadata.resourceVersion`` of ``body`` is the lock, a stale one: `WorldChanged`."""
+        """PUT the status; ``metadata.resourceVersion`` of ``body`` is the lock. Raises `WorldChanged` for a
+        stale one.
+        """
         namespace, name = name_of(body)
         path = kind.path(namespace, name) + "/status"
         return self._write(Call(f"save the status of {kind.called(namespace, name)}", "PUT", path, _MANAGER, body))
 
     def replace(self, kind: Kind, body: Object) -> Object:
-        """PUT an object as a whole; ``metadata.resourceVersion`` is the lock, a stale one: `WorldChanged`."""
+        """PUT an object as a whole; ``metadata.resourceVersion`` is the lock. Raises `WorldChanged` for a stale one."""
         what = name_of(body)
         return self._write(Call(f"replace {kind.called(*what)}", "PUT", kind.path(*what), _MANAGER, body))
 
     def delete(self, kind: Kind, namespace: str, name: str, uid: str = "", version: str = "") -> None:
-        """Delete an object and, in the background, what it owns; one that is gone already is fine.
+        """Delete an object and, in the background, what it owns; an object deleted already is no error.
 
-        With ``uid`` or ``version``: only if it is still that one, else `WorldChanged`.
+        With ``uid`` or ``version``: only if it is still that object, else `WorldChanged`.
         """
         conditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
         options = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background"}
@@ -148,7 +152,10 @@ class Client:
             _decoded(call, answer)
 
     def evict(self, kind: Kind, eviction: Object) -> None:
-        """POST an Eviction of a pod; one that is gone already is fine. A budget that refuses is a `Transient` (429)."""
+        """POST an Eviction of a pod; a pod deleted already is no error.
+
+        A refusal by a disruption budget is a `Transient` (429).
+        """
         namespace, name = name_of(eviction)
         path = f"{kind.path(namespace, name)}/eviction"
         call = Call(f"evict {kind.called(namespace, name)}", "POST", path, {}, eviction)
@@ -157,7 +164,7 @@ class Client:
             _decoded(call, answer)
 
     def _may_send(self, call: Call) -> None:
-        """Writes ask, each time that they are sent; Events say what was done before."""
+        """Check `may_write` each time a write is sent; not for Events, which report what was done before."""
         is_event = call.path.endswith("/events") or "/events/" in call.path
         if call.method != "GET" and not is_event:
             self._may_write()

@@ -1,7 +1,7 @@
-"""The way to the API server: credentials, connections, timeouts. The only file that uses the client library's calls.
+"""The connection to the API server: credentials, pools, timeouts. The only file that calls the client library.
 
-It sends and receives bytes; what they mean is the business of `client`. Retries belong to who called
-(pitfalls.md §1.2): none is hidden here but one after a 401, with credentials read anew.
+It sends and receives bytes; `client` gives them meaning. Retries belong to the caller (pitfalls.md §1.2); the only
+hidden one follows a 401, with credentials read anew.
 """
 
 import os
@@ -25,14 +25,14 @@ from gitops_bg.cluster.api.skew import Skew
 IN_CLUSTER = "KUBERNETES_SERVICE_HOST"
 
 Count = Callable[[str, str, float], None]
-"""Hears of every request: its verb, the status code or `NO_ANSWER`, and the seconds until the answer began."""
+"""Called for every request: its verb, the status code or `NO_ANSWER`, and the seconds until the response began."""
 NO_ANSWER = "none"
 
-_CREDENTIALS_SECONDS = 1.0  # a token that has been replaced is used for so long at most; a 401 ends it at once
+_CREDENTIALS_SECONDS = 1.0  # the longest use of a replaced token; a 401 ends it at once
 
 
 def own_namespace() -> str:
-    """The namespace of the pod that this runs in; empty outside of a cluster."""
+    """The namespace of the pod that this process runs in; empty outside of a cluster."""
     file = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
     return file.read_text().strip() if os.environ.get(IN_CLUSTER) and file.exists() else ""
 
@@ -54,10 +54,10 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request: ``query`` without what every request carries; ``what`` names it in errors."""
+    """One request: ``query`` without the parameters of every request; ``what`` names it in errors."""
 
     what: str
-    """Its first word is the verb."""
+    """The first word is the verb."""
     method: str
     path: str
     query: Mapping[str, str]
@@ -67,7 +67,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An HTTP answer, read to its end."""
+    """An HTTP response, read to its end."""
 
     status: int
     headers: Mapping[str, str]
@@ -75,9 +75,10 @@ class Answer:
 
 
 class Connection:
-    """Sends requests as one identity. Safe for many threads (pitfalls.md §1.2).
+    """Sends requests as one identity. Thread-safe (pitfalls.md §1.2).
 
-    ``may_send`` is asked right before each request leaves, the one after a 401 too, and raises where it may not.
+    ``may_send`` is called right before each request is sent, including the retry after a 401, and raises where it may
+    not.
     """
 
     def __init__(
@@ -100,13 +101,13 @@ class Connection:
         self._api.close()
 
     def send(self, call: Call) -> Answer:
-        """Send ``call`` and read the answer, whatever its status. Raises `Transient` and `Refused`."""
+        """Send ``call`` and read the response, whatever its status. Raises `Transient` and `Refused`."""
         with border(call.what):
             response = self._authorized(call, self._access.read_timeout)
             return Answer(response.status, response.headers, response.data)
 
     def open(self, call: Call, read_timeout: float) -> "Stream":
-        """Send ``call`` and return the answer as a stream of lines; refusals raise at once."""
+        """Send ``call`` and return the response as a stream of lines; refusals raise at once."""
         with border(call.what):
             response = self._authorized(call, read_timeout)
             if not 200 <= response.status < 300:
@@ -148,7 +149,7 @@ class Connection:
         return response
 
     def _credentials(self, config: Any) -> dict[str, str]:
-        """The headers that say who we are; the client library goes through its whole configuration to tell them."""
+        """The headers with the identity; cached, because the client library walks its whole configuration for them."""
         known, until, headers = self._known
         if known is not config or time.monotonic() >= until:
             headers = {each["key"]: each["value"] for each in config.auth_settings().values()}
@@ -156,7 +157,7 @@ class Connection:
         return headers
 
     def _reconnect(self, stale: Any) -> Any:
-        """The ApiClient with credentials read anew; built once, however many threads met the 401."""
+        """The ApiClient with credentials read anew; built once, however many threads got the 401."""
         with self._lock:
             if self._api is stale:
                 self._api = self._connect()
@@ -187,14 +188,14 @@ class Connection:
 
 
 class Stream:
-    """The lines of an answer that has no end of its own (a watch)."""
+    """The lines of a response without an end of its own (a watch)."""
 
     def __init__(self, what: str, response: urllib3.HTTPResponse) -> None:
         self._what = what
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        """Each complete line as it arrives; ends when the server ends the answer. Raises `Transient`."""
+        """Yield each complete line as it arrives; ends when the server ends the response. Raises `Transient`."""
         pending = b""
         with border(self._what):
             for chunk in self._response.stream(None, decode_content=True):
@@ -209,5 +210,5 @@ class Stream:
             return  # closed already
 
     def close(self) -> None:
-        """Give up the connection: an answer read halfway cannot be used again."""
+        """Drop the connection: a response read halfway cannot be used again."""
         self._response.close()

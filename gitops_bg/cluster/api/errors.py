@@ -1,7 +1,7 @@
-"""Turns what the API server and the network say into the errors of `core.errors`, and knows nothing else.
+"""Translates responses of the API server and network errors into the errors of `core.errors`, and knows nothing else.
 
-Everything that can come out of the client library passes here (pitfalls.md §1.1, §1.2): HTTP codes,
-urllib3's errors, a token file that is missing for a moment, and its own exceptions.
+Every error of the client library passes here (pitfalls.md §1.1, §1.2): HTTP codes, urllib3's errors, a token file that
+is missing for a moment, and its own exceptions.
 """
 
 import re
@@ -19,35 +19,35 @@ from gitops_bg.core.text.foreign_json import read_json
 
 _BUSY = (408, 429)
 _UNTYPABLE = re.compile("failed to create typed patch object")
-"""A 500 by its code; but it is the applied object that does not fit the schema, so trying again is useless."""
+"""A 500 by its code; but the applied object does not fit the schema, so a retry is useless."""
 
 
 class NotFound(Refused):
-    """What the call needs is not there: a namespace, or a kind that this cluster does not serve."""
+    """Something that the call needs does not exist: a namespace, or a kind that this cluster does not serve."""
 
     reason = "NotFound"
 
 
 class NoAccess(Refused):
-    """Nothing says how to reach a cluster: no kubeconfig, or one that cannot be used. No server was asked."""
+    """No usable configuration names a cluster: no kubeconfig, or an invalid one. No server was asked."""
 
     reason = "NoAccess"
 
 
 class Unauthorized(Refused):
-    """The API server does not know who we are, also with fresh credentials."""
+    """The API server does not accept our credentials, even fresh ones."""
 
     reason = "Unauthorized"
 
 
 class Forbidden(Refused):
-    """We lack the right (HTTP 403), or a quota or an admission controller says no."""
+    """The agent lacks the right (HTTP 403), or a quota or an admission controller refuses."""
 
     reason = "Forbidden"
 
 
 class ForeignObject(Refused):
-    """An object of the name we need belongs to somebody else; it is left alone (DESIGN §3.4)."""
+    """An object with a name that the agent needs belongs to somebody else; it is left alone (DESIGN §3.4)."""
 
     reason = "ForeignObject"
 
@@ -59,13 +59,13 @@ class Gone(Transient):
 
 
 def grant_for_secrets(namespace: str) -> str:
-    """What lets the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
+    """How to let the agent copy and apply the Secrets of apps; nobody has that right by default (deploy/rbac.yaml)."""
     return f"bind the ClusterRole gitops-bg-app-secrets to the agent in namespace {namespace}"
 
 
 @contextmanager
 def border(what: str) -> Iterator[None]:
-    """Everything of the client library and the network inside becomes a `Transient` or a `Refused`."""
+    """Translate every error of the client library and the network inside into a `Transient` or a `Refused`."""
     try:
         yield
     except urllib3.exceptions.HTTPError as error:
@@ -77,7 +77,7 @@ def border(what: str) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """One line without addresses of Python objects.
+    """The error as one line, without addresses of Python objects.
 
     >>> describe(TimeoutError("<connection at 0x7f1c>: Read timed out."))
     'Read timed out.'
@@ -87,7 +87,7 @@ def describe(error: BaseException) -> str:
 
 
 def refusal(what: str, status: int, headers: Mapping[str, str], data: bytes) -> Exception:
-    """The error for an HTTP answer that is none of 2xx; ``what`` names the call in a few words."""
+    """The error for an HTTP response other than 2xx; ``what`` names the call in a few words."""
     answer = _status_object(data)
     sentence = f"{what}: {status} {answer.get('reason', '')}: {answer.get('message', '')}".strip(": ")
     if (status in _BUSY or status >= 500) and not _UNTYPABLE.search(sentence):
@@ -109,7 +109,7 @@ def is_absent(status: int, data: bytes) -> bool:
 def is_failed_test(status: int, data: bytes) -> bool:
     """Whether a JSON patch was refused because of its ``test`` (HTTP 422, pitfalls.md §7).
 
-    An invalid object is a 422 as well, but one that lists the causes.
+    An invalid object is a 422 as well, but its response lists the causes.
     """
     return status == 422 and not (_status_object(data).get("details") or {}).get("causes")
 

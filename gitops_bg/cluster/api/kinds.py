@@ -1,4 +1,4 @@
-"""Where the API server keeps which kind of object. Paths only: nothing here sends a request."""
+"""The paths of each kind of object at the API server. Nothing here sends a request."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ from urllib.parse import quote
 from gitops_bg.core import names
 
 Object = dict[str, Any]
-"""One Kubernetes object as the JSON it is (pitfalls.md §1.1: never a model of the client library)."""
+"""One Kubernetes object as JSON (pitfalls.md §1.1: never a model of the client library)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Kind:
         return f"{root}{inside}/{self.plural}" + (f"/{quote(name, safe='')}" if name else "")
 
     def called(self, namespace: str, name: str = "") -> str:
-        """How sentences name an object of this kind, or all of them."""
+        """The name of an object of this kind in a sentence, or of all of them."""
         if not name:
             return f"{self.plural} of {namespace or 'all namespaces'}"
         return f"{self.name} {namespace}/{name}"
@@ -47,20 +47,20 @@ NAMESPACES = Kind("v1", "Namespace", "namespaces")
 APPS = Kind(names.API_VERSION, names.KIND, names.PLURAL)
 ENDPOINT_SLICES = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
 ENDPOINT_SLICES_BETA = Kind("discovery.k8s.io/v1beta1", "EndpointSlice", "endpointslices")
-"""Kubernetes before 1.21 has no other; the fields read here are the same in both."""
+"""Kubernetes before 1.21 has only this version; the fields read here are the same in both."""
 
 CONFIGURATION = {kind.name: kind for kind in (CONFIG_MAPS, SECRETS)}
-"""The kinds that hold configuration, by what they are called."""
+"""The kinds that hold configuration, by name."""
 
 OURS = f"{names.MANAGED_BY}={names.MANAGER}"
-"""The label selector of what this agent made or was handed over."""
+"""The label selector of the objects that this agent created or was handed over."""
 
 
 JOB_NAME = "job-name"
-"""The label by which Kubernetes tells the pods of a Job."""
+"""The label by which Kubernetes marks the pods of a Job."""
 
 PODS_OF_JOBS = f"{OURS},{JOB_NAME}"
-"""The label selector of the pods of Jobs that this agent made."""
+"""The label selector of the pods of Jobs that this agent created."""
 
 
 def name_of(body: Object) -> tuple[str, str]:

@@ -1,9 +1,9 @@
-"""One Lease (coordination.k8s.io/v1), held by one agent at a time: taken, renewed, taken over, given back.
+"""One Lease (coordination.k8s.io/v1), held by one agent at a time: acquired, renewed, taken over, released.
 
-Our own, because the client library's leader election lets errors escape and goes on working (pitfalls.md
-§1.5). As in client-go, nobody's wall clock is believed: a lease is over when its record has not changed for its
-duration, by a monotonic clock of one's own. What a holder that does not know yet would write in between is stopped by
-`Leadership` and by the lock of each record (decision 20).
+Our own, because the client library's leader election leaks errors and goes on working (pitfalls.md §1.5). As in
+client-go, no other machine's clock is trusted: a lease has expired when its record has not changed for its duration, by
+the observer's own monotonic clock. Writes of a former holder that has not noticed yet are stopped by `Leadership` and
+by the lock of each record (decision 20).
 """
 
 import os
@@ -22,25 +22,25 @@ from gitops_bg.core.errors import WorldChanged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSettings:
-    """Which lease, and for how long, in seconds; the durations are controller-runtime's."""
+    """The name of the lease, and its durations in seconds; controller-runtime's by default."""
 
     namespace: str
     name: str
     duration: float = 15.0
-    """So long after its last renewal another agent takes it over."""
+    """How long after the last renewal another agent takes it over."""
     renew_deadline: float = 10.0
-    """So long after its last renewal the holder stops working."""
+    """How long after its last renewal the holder stops working."""
     retry: float = 2.0
-    """How often it is renewed, or tried."""
+    """The interval of renewals and attempts."""
 
 
 def identity() -> str:
-    """Who this process is: where it runs, and something that no other has."""
+    """The identity of this process: its host and pid, and a unique part."""
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:8]}"
 
 
 class Lease:
-    """Not thread-safe: one thread takes and renews. ``monotonic`` gives seconds that never go back."""
+    """One lease. Not thread-safe: one thread acquires and renews it. ``monotonic`` gives seconds that never go back."""
 
     def __init__(
         self, client: Client, settings: LeaseSettings, me: str, monotonic: Callable[[], float] = time.monotonic
@@ -48,13 +48,16 @@ class Lease:
         self.settings = settings
         self.me = me
         self.holder = ""
-        """Who holds it, as far as is known; empty: nobody."""
+        """The holder, as far as is known; empty: nobody."""
         self._client = client
         self._monotonic = monotonic
         self._seen: tuple[Object | None, float] = (None, 0.0)
 
     def attempt(self) -> bool:
-        """Take or renew it; whether it is ours now. Raises `Transient` and `Refused` where nobody can be asked."""
+        """Acquire or renew the lease; return whether this process holds it now.
+
+        Raises `Transient` and `Refused` where the server cannot be asked.
+        """
         live = self._client.get(LEASES, self.settings.namespace, self.settings.name)
         spec = (live or {}).get("spec") or {}
         if spec != self._seen[0]:
@@ -64,13 +67,13 @@ class Lease:
             return False
         try:
             self._write(live, self._held(spec))
-        except WorldChanged:  # somebody else was faster
+        except WorldChanged:  # another agent was faster
             return False
         self.holder = self.me
         return True
 
     def give_back(self) -> None:
-        """Let the next agent take it at once. Raises as `attempt`."""
+        """Release the lease, so that the next agent gets it at once. Raises as `attempt`."""
         live = self._client.get(LEASES, self.settings.namespace, self.settings.name)
         spec = (live or {}).get("spec") or {}
         if live is None or spec.get("holderIdentity") != self.me:

@@ -1,16 +1,16 @@
-"""How far the API server's clock is from ours: read off the Date of its answers. Decides nothing, waits for nothing."""
+"""The difference between the API server's clock and ours, from the Date of its responses. Decides nothing."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
 TOLERATED = timedelta(seconds=5)
-"""Less is nothing to speak of: a Date counts whole seconds, and NTP keeps clocks closer than this."""
+"""A smaller difference does not matter: a Date counts whole seconds, and NTP keeps clocks closer than this."""
 _RESOLUTION = timedelta(seconds=1)
 
 
 class Skew:
-    """Hears of every answer, from any thread. ``clock`` gives UTC, by the clock that waits are measured with."""
+    """Observes every response, from any thread. ``clock`` gives UTC, by the clock that waits are measured with."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
         self._clock = clock
@@ -21,7 +21,7 @@ class Skew:
         return self._clock()
 
     def observe(self, date: str | None, sent: datetime) -> None:
-        """An answer with this header Date came just now to a request that was ``sent`` then."""
+        """Note the Date header of a response that has just arrived, to a request ``sent`` at that time."""
         try:
             said = parsedate_to_datetime(date) if date else None
         except ValueError:
@@ -31,17 +31,17 @@ class Skew:
 
     @property
     def seconds(self) -> float:
-        """By how much the server is ahead at least (behind: negative), by its last answer."""
+        """By how many seconds the server's clock is ahead at least (negative: behind), by its last response."""
         return self._least.total_seconds()
 
     @property
     def noteworthy(self) -> int:
-        """The same in whole seconds; 0 where it is within what is tolerated."""
+        """The skew in whole seconds; 0 where it is tolerated."""
         return round(self.seconds) if abs(self._least) > TOLERATED else 0
 
 
 def least_skew(said: datetime, sent: datetime, received: datetime) -> timedelta:
-    """The smallest difference that explains an answer: the server looked at its clock between the two.
+    """The smallest difference that explains a response: the server read its clock between ``sent`` and ``received``.
 
     >>> from datetime import UTC
     >>> at = lambda second: datetime(2026, 1, 1, 12, 0, second, tzinfo=UTC)

@@ -1,7 +1,7 @@
-"""One watch that never ends: list, follow, resume, list again. Stores nothing and interprets no object.
+"""One endless watch: list, follow, resume, list again. Stores nothing and interprets no object.
 
-The client library's own Watch and SharedInformer lose versions and hammer a failing server (pitfalls.md
-§1.3); this follows the shape of kopf's ``continuous_watch`` and of client-go's reflector.
+The client library's own Watch and SharedInformer lose versions and hammer a failing server (pitfalls.md §1.3); this
+follows kopf's ``continuous_watch`` and client-go's reflector.
 """
 
 import logging
@@ -21,18 +21,18 @@ from gitops_bg.core.text.foreign_json import read_objects
 
 _LOG = logging.getLogger(__name__)
 _PATIENCE = 2.0  # seconds for a watch to end
-_STOPPING = 0.05  # seconds between two looks whether a stopped watch has ended
+_STOPPING = 0.05  # seconds between two checks whether a stopped watch has ended
 
 
 class WentBack(Exception):
-    """The versions of the cluster are lower than those that were seen."""
+    """The resource versions of the cluster are lower than those seen before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How patient a watch is; times in seconds. ``random`` and ``clock`` are given by tests.
+    """The timing of a watch, in seconds. Tests pass ``random`` and ``clock``.
 
-    The server ends each watch after ``shortest`` to ``longest``; silence for ``grace`` more is a dead connection.
+    The server ends each watch after ``shortest`` to ``longest``; silence for another ``grace`` means a dead connection.
     """
 
     shortest: int = 240
@@ -41,7 +41,7 @@ class Pace:
     first_pause: float = 0.5
     longest_pause: float = 30.0
     longest_refusal: float = 300.0
-    """The same where the right is missing, and the agent can do without."""
+    """The longest pause where the right is missing, and the agent can do without."""
     page: int = PAGE
     random: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
@@ -51,42 +51,44 @@ class Pace:
         return self.shortest + int(self.random() * (self.longest - self.shortest))
 
     def after_refusal(self) -> "Pace":
-        """The same, for what is asked for again only in case somebody grants it."""
+        """Return the pace for a list that is retried only in case somebody grants the right."""
         return replace(self, longest_pause=self.longest_refusal)
 
     def pause(self, failures: int, error: GitopsBgError) -> float:
-        """How long to wait after so many failures in a row: exponential, with jitter, never less than asked for."""
+        """How long to wait after so many failures in a row: exponential, with jitter, never less than the server asks
+        for.
+        """
         asked = error.retry_after if isinstance(error, Transient) and error.retry_after else 0.0
         grown = min(self.first_pause * 2 ** min(failures - 1, 16), self.longest_pause)
         return float(max(asked, grown * (0.5 + self.random() / 2)))
 
 
 class Sink(Protocol):
-    """Where a watch puts what it hears. All calls come from the thread of the watch."""
+    """The receiver of a watch. All calls come from the thread of the watch."""
 
     def begin(self) -> None:
-        """A list starts: everything that exists is put now."""
+        """A list starts: every existing object is put now."""
 
     def put(self, body: Object) -> None:
-        """An object as it is now."""
+        """An object in its present state."""
 
     def end(self) -> None:
-        """The list is complete: what was not put since `begin` is gone."""
+        """The list is complete: objects not put since `begin` are deleted."""
 
     def remove(self, body: Object) -> None:
-        """An object was deleted, or no longer has the labels; ``body`` is its last state."""
+        """An object was deleted, or lost the labels; ``body`` is its last state."""
 
     def trouble(self, error: GitopsBgError | None) -> None:
-        """Why nothing is heard just now; None: it works again."""
+        """Why the watch receives nothing at present; None: it works again."""
 
     def went_back(self) -> None:
-        """The cluster is an earlier one, restored: what was heard and written since is not so any more."""
+        """The cluster was restored to an earlier state: everything seen and written since may be undone."""
 
 
 class Watch:
     """Follows one kind in one namespace (empty: all) on a thread of its own, into ``sink``.
 
-    ``kind`` is asked for when needed, because which version of a kind is served is itself a question to the server.
+    ``kind`` is called when needed, because the served version of a kind is itself a question to the server.
     """
 
     def __init__(
@@ -114,7 +116,7 @@ class Watch:
         self._thread = threading.Thread(target=self._run, name=f"watch-{namespace or 'all'}", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def begin_stop(self) -> None:
@@ -122,9 +124,9 @@ class Watch:
         self._stopping.set()
 
     def stop(self, patience: float = _PATIENCE) -> None:
-        """End: close the connection under the reader, and wait for the thread, at most ``patience`` seconds.
+        """End the watch: close the connection under the reader, and wait for the thread, at most ``patience`` seconds.
 
-        A list that a server never answers cannot be interrupted; its thread ends with the call, or the process.
+        A list that the server never answers cannot be interrupted; its thread ends with the call, or the process.
         """
         self.begin_stop()
         deadline = time.monotonic() + patience
@@ -136,7 +138,7 @@ class Watch:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs; it ends before `stop` only where no memory is left."""
+        """Whether the thread runs; it ends before `stop` only where memory is exhausted."""
         return self._thread.is_alive()
 
     def _run(self) -> None:
@@ -155,14 +157,15 @@ class Watch:
             except MemoryError:
                 raise
             except Exception as error:
-                # A connection closed under the reader fails in odd ways; else it is a bug, and it is listed anew.
+                # A connection closed under the reader fails in odd ways; any other error is a bug, and the watch lists
+                # anew.
                 if not self._stopping.is_set():
                     _LOG.exception("the watch of %s met a bug; it lists anew", self._namespace or "all namespaces")
                 self._version = ""
                 self._failed(InternalError(f"watch: a bug of the agent: {type(error).__name__}: {error}"))
 
     def _round(self) -> None:
-        """List if need be, then follow until the server ends the watch."""
+        """List if needed, then follow until the server ends the watch."""
         kind = self._kind()
         if self._version:
             self._demand_no_less(self._newest(kind))
@@ -175,7 +178,7 @@ class Watch:
         self._failures = 0
 
     def _list(self, kind: Kind) -> str:
-        """Put everything that exists; returns the version from which to follow."""
+        """Put every existing object; return the version from which to follow."""
         version = ""
         self._sink.begin()
         for page in self._client.pages(kind, self._namespace, self._labels, self._pace.page):
@@ -188,21 +191,21 @@ class Watch:
         return version
 
     def _newest(self, kind: Kind) -> str:
-        """The version of the cluster now: that of a list of next to nothing."""
+        """The present version of the cluster, from a list of one object."""
         page = next(iter(self._client.pages(kind, self._namespace, self._labels, 1)))
         return str(page["metadata"]["resourceVersion"])
 
     def _demand_no_less(self, version: str) -> None:
-        """Raise ``WentBack`` for a version below what was seen: etcd was restored.
+        """Raise ``WentBack`` for a version below one seen before: etcd was restored.
 
-        A watch from a version that is yet to come is silent until it has come, and what was undone is never told.
+        A watch from a future version stays silent until that version is reached, and never reports what was undone.
         """
         if version.isdecimal() and self._version.isdecimal() and int(version) < int(self._version):
             seen = f"its resourceVersion is {version}, and {self._version} was seen"
             raise WentBack(f"the cluster went back, as after a restored backup: {seen}; everything is listed anew")
 
     def _follow(self, kind: Kind) -> bool:
-        """Hear events until the server ends the watch; returns whether there was any."""
+        """Process events until the server ends the watch; return whether there was any."""
         pace, heard = self._pace, False
         stream = self._client.watch(kind, self._namespace, self._labels, self._version, pace.seconds(), pace.grace)
         self._stream = stream
@@ -247,7 +250,7 @@ class Watch:
 
 
 def _error(status: Object) -> GitopsBgError:
-    """The error for an ERROR event: a Status object (a 410 is the usual one)."""
+    """The error for an ERROR event: a Status object (usually a 410)."""
     sentence = f"watch: {status.get('code')} {status.get('reason', '')}: {status.get('message', '')}"
     if status.get("code") == 410:
         return Gone(sentence)

@@ -1,1 +1,1 @@
-"""Carries out what the core decided, and remembers what the server made of it."""
+"""Carries out what the core decided, and remembers how the server normalised it."""

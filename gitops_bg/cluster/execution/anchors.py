@@ -1,8 +1,9 @@
-"""A second owner for what traffic depends on: its namespace. Deleting the BlueGreenDeployment then takes nothing along.
+"""The namespace as a second owner of what traffic depends on, so that deleting the BlueGreenDeployment deletes none of
+it.
 
-Kubernetes deletes what has lost its last owner; from what still has one it only takes the reference away, whatever
-the propagation policy says. So a deletion by hand is drift: the agent makes the object anew and takes the rest up
-again. What a deletion meant by `deletionPolicy: delete` is to take along is let go of first (docs/decisions/0022).
+Kubernetes deletes objects without a remaining owner; an object with another owner only loses the reference, whatever
+the propagation policy. So a deletion by hand is drift: the agent creates the object anew and adopts the rest again.
+Before a deletion by `deletionPolicy: delete`, the agent removes the second owner (docs/decisions/0022).
 """
 
 import logging
@@ -14,13 +15,13 @@ from gitops_bg.cluster.api.errors import Forbidden
 from gitops_bg.cluster.api.kinds import CONFIG_MAPS, NAMESPACES, REPLICA_SETS, SECRETS, SERVICES, Kind, Object
 
 ANCHORED = frozenset({REPLICA_SETS, SERVICES, CONFIG_MAPS, SECRETS})
-"""The kinds that stay. Autoscalers and budgets are made anew in a moment, and no pod depends on them."""
+"""The kinds that stay. Autoscalers and budgets are recreated in a moment, and no pod depends on them."""
 
 _log = logging.getLogger(__name__)
 
 
 class Anchors:
-    """The uids of namespaces, each read once for every life of an app's object. Safe for many threads."""
+    """The uids of namespaces, each read once for every life of an app's object. Thread-safe."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -28,9 +29,9 @@ class Anchors:
         self._known: dict[tuple[str, str], str] = {}
 
     def uid(self, namespace: str, app_uid: str) -> str:
-        """The uid of a namespace; empty where the agent may not read it, or nothing of ours is there yet.
+        """The uid of a namespace; empty where the agent may not read it, or has no object there yet.
 
-        A namespace that was made again has no object of the former one in it, so it is read again.
+        A recreated namespace contains no object of the former one, so its uid is read again.
         """
         if not app_uid:
             return ""
@@ -74,7 +75,9 @@ class Anchors:
 
 
 def let_go(live: Object) -> list[Object]:
-    """The patch that leaves an object to its controller alone: it goes when that goes. Empty where it does already."""
+    """The patch that leaves an object to its controller alone, so that it is deleted with that; empty where nothing
+    changes.
+    """
     owners: list[Mapping[str, object]] = live["metadata"].get("ownerReferences") or []
     kept = [owner for owner in owners if owner.get("controller")]
     if len(kept) == len(owners):

@@ -1,7 +1,7 @@
 """Reads, applies and deletes the auxiliary objects of an app, by name, when a pass needs them (docs/decisions/0014).
 
-An app that has none costs nothing. What cannot be read, or is of a kind that the server does not have, is trouble of
-that auxiliary object: versions and traffic go on without it.
+An app without any costs nothing. An object that cannot be read, or whose kind the server lacks, has a trouble of its
+own: versions and traffic go on without it.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ Given = Mapping[str, Any]
 
 
 class AuxiliaryObjects:
-    """The auxiliary objects of a cluster's apps. Safe for many threads as long as each app has one at a time."""
+    """The auxiliary objects of a cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -47,7 +47,7 @@ class AuxiliaryObjects:
         self._settled: dict[tuple[AppKey, AuxiliaryObject], tuple[str, str]] = {}
 
     def views(self, app: AppKey, app_uid: str, config: AppConfig | None, record: Record) -> tuple[AuxiliaryView, ...]:
-        """Those that Git names or the record remembers, as they are now; none for what is not there."""
+        """The present state of the objects that Git names or the record remembers; none for missing ones."""
         given = config.auxiliary_objects.manifests if config is not None else {}
         if not given and not record.auxiliary_objects:
             return ()
@@ -58,7 +58,10 @@ class AuxiliaryObjects:
     def carry_out(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject | DeleteAuxiliaryObject
     ) -> tuple[ChangeSetEntry, ...]:
-        """Do it. Raises `ForeignObject` where it is not ours, `NotFound` where the server does not have its kind."""
+        """Carry out the action.
+
+        Raises `ForeignObject` where the object is not ours, `NotFound` where the server lacks its kind.
+        """
         if isinstance(action, ApplyAuxiliaryObject):
             return (self._apply(app, app_uid, config, action),)
         return self._delete(app, action.auxiliary_object)
@@ -66,7 +69,7 @@ class AuxiliaryObjects:
     def _apply(
         self, app: AppKey, app_uid: str, config: AppConfig | None, action: ApplyAuxiliaryObject
     ) -> ChangeSetEntry:
-        """Make it what Git says; of one that Git does not describe just now only what it scales is changed."""
+        """Apply what Git says; of an object that Git does not describe at present, change only the scale target."""
         auxiliary_object = action.auxiliary_object
         given = config.auxiliary_objects.manifests.get(auxiliary_object) if config is not None else None
         kind = self._kind(auxiliary_object, given)
@@ -124,7 +127,7 @@ class AuxiliaryObjects:
     def _drifted(
         self, app: AppKey, app_uid: str, kind: Kind, auxiliary_object: AuxiliaryObject, given: Given, live: Object
     ) -> bool:
-        """Whether it is not what Git says; what the server made of that when it was applied last is no drift (I5)."""
+        """Whether it differs from what Git says; how the server normalised the last apply is no drift (I5)."""
         manifest = auxiliary_manifest(app, app_uid, kind, auxiliary_object.name, given, scale_target_of(live))
         settled = is_as_given(live, manifest) or self._settled.get((app, auxiliary_object)) == _content(live)
         return not (settled and is_labelled(live, manifest))
@@ -152,7 +155,7 @@ class AuxiliaryObjects:
 
 
 def _with_remedy(app: AppKey, auxiliary_object: AuxiliaryObject, error: Refused) -> str:
-    """Why an auxiliary object cannot be looked at; of a Secret also who is to grant the right."""
+    """Why an auxiliary object cannot be read; for a Secret also who must grant the right."""
     if auxiliary_object.kind != SECRETS.name or not isinstance(error, Forbidden):
         return str(error)
     return f"the agent may not apply {sentence(auxiliary_object, app)}: {grant_for_secrets(app.namespace)}; {error}"

@@ -1,6 +1,6 @@
-"""Where a cluster keeps the kinds of auxiliary objects, and in which version. Asks the server once a group.
+"""The kinds of auxiliary objects that a cluster serves, with their versions. Asks the server once for each group.
 
-No watch: users' API versions differ, KEDA may come and go, and apps without auxiliary objects are to pay nothing.
+No watch: users' API versions differ, KEDA may come and go, and apps without auxiliary objects should cost nothing.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from gitops_bg.cluster.api.kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One kind in all its versions; those in one tuple have the same fields."""
+    """One kind in all its versions; versions in one tuple have the same fields."""
 
     group: str
     plural: str
     versions: tuple[tuple[str, ...], ...]
     comes_with: str = ""
-    """What brings its CustomResourceDefinition; empty where Kubernetes itself has it."""
+    """The product with its CustomResourceDefinition; empty for a kind of Kubernetes itself."""
 
 
 FAMILIES = {
@@ -31,14 +31,14 @@ FAMILIES = {
 
 
 class AuxiliaryKinds:
-    """What this cluster serves. Safe for many threads: single dict operations."""
+    """The kinds that this cluster serves. Thread-safe: single dict operations."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._served: dict[str, tuple[str, ...]] = {}
 
     def kind(self, name: str, api_version: str = "") -> Kind | None:
-        """The kind in the version asked for, else in one with the same fields; None where none is served."""
+        """The kind in the requested version, else in one with the same fields; None where none is served."""
         family = FAMILIES[name]
         served = self._versions(family.group)
         usable = (version for version in _wanted(family, api_version.rpartition("/")[2]) if version in served)
@@ -48,11 +48,11 @@ class AuxiliaryKinds:
         return Kind(f"{family.group}/{version}" if family.group else version, name, family.plural)
 
     def forget(self, name: str) -> None:
-        """The server did not know a kind that it served before: ask again."""
+        """Forget a group whose kind the server no longer knows, so that it is asked again."""
         self._served.pop(FAMILIES[name].group, None)
 
     def _versions(self, group: str) -> tuple[str, ...]:
-        """The versions of a group; only an answer is remembered, so that what is installed later is found."""
+        """The versions of a group; only a response is cached, so that a later installation is found."""
         if not group:
             return ("v1",)
         if group not in self._served:
@@ -65,7 +65,7 @@ class AuxiliaryKinds:
 
 
 def why_unserved(name: str, api_version: str) -> str:
-    """What a cluster lacks that does not serve a kind, and what helps."""
+    """What a cluster lacks to serve a kind, and the remedy."""
     family = FAMILIES[name]
     if family.comes_with:
         definition = f"{family.plural}.{family.group}"
@@ -75,7 +75,7 @@ def why_unserved(name: str, api_version: str) -> str:
 
 
 def _wanted(family: Family, version: str) -> tuple[str, ...]:
-    """The versions to try, the one asked for first; all of them where none is."""
+    """The versions to try, the requested one first; all of them where none is requested."""
     alike = next((each for each in family.versions if version in each), ())
     others = alike if version else tuple(each for group in family.versions for each in group)
     return (version, *(each for each in others if each != version)) if version else others

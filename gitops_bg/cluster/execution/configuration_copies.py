@@ -1,6 +1,6 @@
-"""Makes and deletes the copies of ConfigMaps and Secrets that pods use. What is to be done was decided in the core.
+"""Creates and deletes the copies of ConfigMaps and Secrets that pods use, as the core decided.
 
-Their content comes from Git's files and goes nowhere but to the API server.
+Their content comes from Git's files and goes only to the API server.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,10 @@ from gitops_bg.spec.manifests.configuration import Configuration, configuration_
 
 
 class Copies:
-    """The copies of one cluster. ``own`` reads an object live and raises where it is not ours; ``uid`` is the app's."""
+    """The copies of one cluster.
+
+    ``own`` reads an object live and raises where it is not ours; ``uid`` returns the app's.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,9 @@ class Copies:
     def carry_out(
         self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration | DeleteConfiguration
     ) -> tuple[ChangeSetEntry, ...]:
-        """Do it, or raise as `Executor.carry_out`; a refusal to touch Secrets says who grants that."""
+        """Carry out the action, or raise as `Executor.carry_out`; a refusal to access Secrets says who grants the
+        right.
+        """
         try:
             match action:
                 case ApplyConfiguration():
@@ -54,7 +59,7 @@ class Copies:
             raise Forbidden(f"the agent may not copy the Secrets of {app}: {grant}; {error}") from error
 
     def _apply(self, app: AppKey, config: AppConfig | None, action: ApplyConfiguration) -> tuple[ChangeSetEntry, ...]:
-        """What holds something else is made anew: nobody can change what is immutable."""
+        """Apply a copy. One with other content is recreated: an immutable object cannot be changed."""
         held = find(config.configuration if config else (), action.ref)
         if held is None:
             raise WorldChanged(f"Git no longer has what {action.name} is to hold")
@@ -82,7 +87,7 @@ class Copies:
         return (self._writer.delete(kind, body),) if body is not None else ()
 
     def held(self, app: AppKey, ref: ConfigurationRef) -> Configuration:
-        """What a live copy holds, where that is what ``ref`` says. Raises `NotFound`, and as `Executor.carry_out`."""
+        """The content of a live copy, where it is that of ``ref``. Raises `NotFound`, and as `Executor.carry_out`."""
         name = names.configuration_name(app, ref)
         body = self._writer.get(CONFIGURATION[ref.kind], app.namespace, name)
         held = content_of(ref, body) if body is not None else None
@@ -92,5 +97,5 @@ class Copies:
 
 
 def content_of(ref: ConfigurationRef, body: Object) -> Configuration:
-    """What a live object holds, under the name that Git has for what it is a copy of."""
+    """The content of a live object, under the name of its original in Git."""
     return configuration_of(ref.kind, ref.name, body)

@@ -1,8 +1,7 @@
-"""Carries out one `ClusterAction` at a time. What is to be done was decided in the core; here and behind the ports are
-the safeguards.
+"""Carries out one `ClusterAction` at a time, as the core decided. The safeguards are here and behind the ports.
 
-Before a write that traffic depends on, the objects are read live; where they are no longer what the action was
-decided on, it raises `WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
+Before a write that traffic depends on, the objects are read live; where they have changed since the decision, it raises
+`WorldChanged` and the next pass looks again (DESIGN §5, I1 and I2).
 """
 
 from collections.abc import Mapping
@@ -56,7 +55,7 @@ RouteAction = ApplyService | PointPreview | SwitchTraffic | MarkService
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Through what the executor writes."""
+    """What the executor writes through."""
 
     router: TrafficRouter
     workloads: Workloads
@@ -65,7 +64,7 @@ class Parts:
 
 
 class Executor:
-    """Carries out actions of one cluster. Safe for many threads as long as each app has one at a time."""
+    """Carries out actions in one cluster. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(
         self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, parts: Parts, us: Allegiance
@@ -81,10 +80,11 @@ class Executor:
     def carry_out(
         self, app: AppKey, config: AppConfig | None, action: ClusterAction, decided_on: str = ""
     ) -> ActionResult:
-        """Do it and say what was written to, or raise: `WorldChanged`, `Transient`, `Refused`, `InvalidInput`.
+        """Carry out an action and return what it wrote to, or raise: `WorldChanged`, `Transient`, `Refused`,
+        `InvalidInput`.
 
-        ``config`` is None once the folder of the app has left main. Where ``decided_on`` is given, traffic moves only
-        while the BlueGreenDeployment is still at that resourceVersion: another agent may have decided otherwise since.
+        ``config`` is None once the folder of the app has left main. With ``decided_on``, traffic moves only while the
+        BlueGreenDeployment is still at that resourceVersion: another agent may have decided otherwise since.
         """
         return ActionResult(action, self._written(app, config, action, decided_on))
 
@@ -138,7 +138,7 @@ class Executor:
         return written
 
     def _refuse_if_serving(self, app: AppKey, config: AppConfig | None, name: str, labels: Mapping[str, str]) -> None:
-        """I2, read live: no route of live traffic leads to these pods."""
+        """Check I2 live: raise where a route of live traffic leads to these pods."""
         route = self._parts.router.serving(app, config, labels)
         if route:
             raise WorldChanged(f"the active Service {route} selects {name}")
@@ -163,7 +163,9 @@ class Executor:
         return (*freed, self._writer.delete(APPS, body))
 
     def _kept_beyond(self, app: AppKey) -> list[tuple[Kind, State]]:
-        """What would outlive the BlueGreenDeployment: let go of before that is deleted on purpose."""
+        """Objects that would outlive the BlueGreenDeployment: their second owner is removed before it is deleted on
+        purpose.
+        """
         state = self._reader.app(app)
         uid = state.meta.uid if state is not None else ""
         copies = (each for each in self._reader.copies(app, in_use=True).states if uid in each.meta.owners)

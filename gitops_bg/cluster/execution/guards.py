@@ -1,4 +1,4 @@
-"""What is read live before a write: whose an object is, that it is there, and that nobody decided otherwise since."""
+"""The live checks before a write: the object exists and is ours, and no other decision was saved since."""
 
 from gitops_bg.cluster.api.errors import ForeignObject
 from gitops_bg.cluster.api.kinds import APPS, Kind, Object
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 class Guards:
-    """The safeguards that all parts of the executor share. Safe for many threads."""
+    """The safeguards that all parts of the executor share. Thread-safe."""
 
     def __init__(self, reader: Reader, memory: WriteThrough, writer: Writer, us: Allegiance = NOBODYS) -> None:
         self._reader = reader
@@ -21,7 +21,7 @@ class Guards:
         self._us = us
 
     def own(self, kind: Kind, app: AppKey, name: str) -> Object | None:
-        """The object as it is now, None where there is none. Raises `ForeignObject` where it is not ours."""
+        """The object in its present state, None where there is none. Raises `ForeignObject` where it is not ours."""
         body = self._writer.get(kind, app.namespace, name)
         if body is None:
             return None
@@ -40,14 +40,16 @@ class Guards:
         return body
 
     def uid(self, app: AppKey) -> str:
-        """Of the BlueGreenDeployment. Raises `WorldChanged` where there is none."""
+        """The uid of the BlueGreenDeployment. Raises `WorldChanged` where there is none."""
         state = self._reader.app(app)
         if state is None:
             raise WorldChanged(f"{APPS.called(app.namespace, app.name)} is gone")
         return state.meta.uid
 
     def refuse_if_overtaken(self, app: AppKey, decided_on: str) -> None:
-        """Raises `WorldChanged` where the BlueGreenDeployment is at another version; empty: nobody asks."""
+        """Raise `WorldChanged` where the BlueGreenDeployment is at another version; with an empty one,
+        check nothing.
+        """
         if not decided_on:
             return
         live = self._writer.get(APPS, app.namespace, app.name)
@@ -56,6 +58,6 @@ class Guards:
 
 
 def refuse_if_deleting(kind: Kind, body: Object) -> None:
-    """Raises `WorldChanged` where an object is on its way out: nothing is given to it."""
+    """Raise `WorldChanged` where an object is being deleted."""
     if "deletionTimestamp" in body["metadata"]:
         raise WorldChanged(f"{kind.name} {body['metadata']['name']} is still being deleted")

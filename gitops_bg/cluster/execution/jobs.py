@@ -1,8 +1,8 @@
-"""Measures by running Jobs: starts them, hears how they end, ends and deletes those that nobody needs any more.
+"""Measures by running Jobs: starts them, follows their end, ends and deletes those that are no longer needed.
 
-Which measurement a Job belongs to is its name, and what came out is read from the Job itself each time: nothing is
-kept here that a restart would lose, and no measurement has two Jobs. A Job costs no thread while it runs: one thread
-writes, and two watches hear of all of them; they begin with the first Job that is asked for.
+The name of a Job is that of its measurement, and the result is read from the Job itself each time: nothing is kept here
+that a restart would lose, and no measurement has two Jobs. A running Job costs no thread: one thread writes, and two
+watches follow all Jobs; both begin with the first Job.
 """
 
 import contextlib
@@ -45,15 +45,15 @@ _LOG = logging.getLogger(__name__)
 _SYNC_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 _PAUSES = (0.1, 0.5)
-"""Seconds between two tries to make a Job; what fails longer is an error of the measurement."""
+"""Seconds between two attempts to create a Job; a longer failure is an error of the measurement."""
 _STOP_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class _WantedJobs:
-    """What an app's record says about Jobs: those to start, by name; those still of use; how many to keep of each.
+    """What an app's record says about Jobs: those to start, by name; those still needed; how many to keep.
 
-    Of each metric of each run, that is: ``names.metric_of`` of its measurements.
+    ``keep`` is by metric and run: ``names.metric_of`` of its measurements.
     """
 
     uid: str
@@ -64,16 +64,16 @@ class _WantedJobs:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What the cluster cannot say of an app's awaited Jobs: which were there once, and why some could not be made."""
+    """What the cluster cannot tell of an app's awaited Jobs: which existed once, and why some could not be created."""
 
     made: set[str] = field(default_factory=set)
     errors: dict[str, tuple[datetime, str]] = field(default_factory=dict)
 
 
 class Jobs:
-    """The Jobs of all apps in ``namespaces`` (none: all); ``on_change`` hears of an app's news, ``on_crash`` of a bug.
+    """The Jobs of all apps in ``namespaces`` (none: all); ``on_change`` gets each changed app, ``on_crash`` a bug.
 
-    Safe for many threads; `take` and `measured` never wait for the API server.
+    Thread-safe; `take` and `measured` never wait for the API server.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Jobs:
         self._thread: threading.Thread | None = None
 
     def stop(self) -> None:
-        """End the thread and the watches, within about two seconds; the Jobs run on."""
+        """End the thread and the watches, within about two seconds; the Jobs go on."""
         self._stopping.set()
         thread = self._thread
         if thread is None:
@@ -123,18 +123,18 @@ class Jobs:
 
     @property
     def alive(self) -> bool:
-        """Whether all that was started runs: False is a bug."""
+        """Whether everything that was started runs; False is a bug."""
         return self._thread is None or (self._thread.is_alive() and all(watch.alive for watch in self._watches))
 
     @property
     def started(self) -> bool:
-        """Whether all that was asked for is done: Jobs that were to be started are, or cannot be."""
+        """Whether all requested Jobs are started, or cannot be."""
         return self._answered >= self._asked
 
     # --- what comes out ---
 
     def measured(self, app: AppKey, record: Record, now: datetime) -> tuple[MeasurementResult, ...]:
-        """What the awaited measurements of an app came to, of those that have an answer."""
+        """The results of an app's awaited measurements that have one."""
         if self._thread is None:
             return ()
         found = (self._look(app, measurement, now) for measurement in _awaited(record))
@@ -172,9 +172,9 @@ class Jobs:
     def take(
         self, app: AppKey, app_uid: str, record: Record, measures: Sequence[MeasurementRequest], now: datetime
     ) -> None:
-        """Have the Jobs of these measurements started, unless they are, and those of runs that are over ended.
+        """Start the Jobs of these measurements, unless they run, and end those of ended runs.
 
-        Call it after ``record`` was saved: a Job is only made for a measurement that is remembered.
+        Call it after ``record`` was saved: a Job is created only for a measurement that is remembered.
         """
         keep = dict(_kept(record))
         if not keep and app not in self._known:
@@ -210,7 +210,7 @@ class Jobs:
             self._on_crash(error)
 
     def _bring_guarded(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
-        """A bug is an error of the measurements that it kept from being taken."""
+        """Bring the Jobs up to date; a bug becomes an error of the measurements that it prevented."""
         try:
             with guarded(f"the Jobs of {app}"):
                 self._bring(app, wanted, now)
@@ -221,7 +221,7 @@ class Jobs:
             self._on_change(app)
 
     def _bring(self, app: AppKey, wanted: _WantedJobs, now: datetime) -> None:
-        """Start what is to be started, end what is of no use; what the server refuses is a measurement's error."""
+        """Start the wanted Jobs, end the others; a refusal of the server is an error of the measurement."""
         memory = self._memories.get(app, _Memory())
         memory = _Memory(memory.made & wanted.awaited, {k: v for k, v in memory.errors.items() if k in wanted.awaited})
         self._memories[app] = memory
@@ -244,15 +244,15 @@ class Jobs:
         if self._jobs.get(app.namespace, name) is None:
             self._jobs.remember(self._created(app, name, job_manifest(app, app_uid, measure)), instead_of="")
         memory.made.add(name)
-        self._on_change(app)  # it may have ended in a former life of this process
+        self._on_change(app)  # it may have ended while another process of the agent ran
 
     def _created(self, app: AppKey, name: str, manifest: Object) -> Object:
-        """The Job, made now or found; asked for again where no answer came, for it may have been made."""
+        """The Job, created or found; retried where no response came, because it may have been created."""
         pauses = iter(_PAUSES)
         while True:
             try:
                 return self._client.create(JOBS, manifest)
-            except WorldChanged:  # it exists, and the watch has not come as far
+            except WorldChanged:  # it exists, and the watch lags behind
                 return self._existing(app, name)
             except Transient:
                 pause = next(pauses, None)
@@ -268,7 +268,7 @@ class Jobs:
         return body
 
     def _wait_for_lists(self) -> None:
-        """Until both watches have listed, nobody knows which Jobs there are."""
+        """Wait for the first lists of both watches: until then it is unknown which Jobs exist."""
         deadline = time.monotonic() + _SYNC_SECONDS
         caches: tuple[Informer[Any], ...] = (self._jobs, self._pods)
         for listed in (event for cache in caches for event in cache.first_lists()):
@@ -285,7 +285,7 @@ class Jobs:
             self._jobs.forget(app.namespace, job.meta.name, job.meta.uid)
 
     def _of_no_use(self, app: AppKey, wanted: _WantedJobs) -> Iterator[JobState]:
-        """Jobs whose run was forgotten, or was over before they ended, and old ones beyond the retention."""
+        """Jobs whose run was forgotten, or had ended before them, and old ones beyond the retention."""
         ended = Counter[str]()
         for job in sorted(self._jobs.of(app), key=lambda each: each.number, reverse=True):
             if job.meta.name in wanted.awaited:
@@ -304,7 +304,7 @@ def _awaited(record: Record) -> Iterator[MeasurementId]:
 
 
 def _kept(record: Record) -> Iterator[tuple[str, int]]:
-    """How many ended Jobs stay of each metric of each run that is remembered."""
+    """How many ended Jobs stay for each metric of each remembered run."""
     for run in (*record.analyses.past, *record.analyses.runs):
         for one in run.metrics:
             if one.metric.provider == PROVIDER:
@@ -316,5 +316,5 @@ def _app_of(job: JobState) -> AppKey:
 
 
 def _job_of(pod: PodState) -> AppKey:
-    """Pods are found by their Job: the key of an app stands for it."""
+    """The key of a pod's Job, in the form of an app's key."""
     return AppKey(pod.meta.namespace, pod.job)

@@ -1,4 +1,4 @@
-"""ReplicaSets as what runs an app's versions: the first `ports.Workloads`."""
+"""ReplicaSets as the workloads of an app's versions: the first `ports.Workloads`."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,7 +23,7 @@ from gitops_bg.core.model.version import AppKey
 
 
 class ReplicaSets:
-    """The ReplicaSets of one cluster's apps. Safe for many threads as long as each app has one at a time."""
+    """The ReplicaSets of one cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, pods: Pods) -> None:
         self._reader = reader
@@ -33,7 +33,7 @@ class ReplicaSets:
         self._pods = pods
 
     def current(self, app: AppKey) -> SeenReplicaSets:
-        """The ReplicaSets with the labels of the app, and foreign ones under a name it needs, from the caches."""
+        """The ReplicaSets with the labels of the app, and foreign ones under a name that it needs, from the caches."""
         return SeenReplicaSets(self._reader.replica_sets(app))
 
     def owned(self, app: AppKey, uid: str) -> Iterator[tuple[Kind, State]]:
@@ -41,7 +41,7 @@ class ReplicaSets:
         return ((REPLICA_SETS, each) for each in self._reader.replica_sets(app) if uid in each.meta.owners)
 
     def create(self, app: AppKey, action: CreateReplicaSet, spare: Spare) -> Entries:
-        """Make the ReplicaSet of a version, or repair it."""
+        """Create the ReplicaSet of a version, or repair it."""
         existing = self._guards.own(REPLICA_SETS, app, names.replica_set_name(app, action.snapshot.digest))
         worn = None
         if existing is not None:
@@ -59,14 +59,14 @@ class ReplicaSets:
         return (written.entry,)
 
     def scale(self, app: AppKey, action: ScaleReplicaSet, spare: Spare) -> Entries:
-        """Set its replicas, over those that were seen."""
+        """Set its replicas, by compare-and-swap on those seen."""
         name = names.replica_set_name(app, action.digest)
         if action.replicas < action.current and not action.serving:
             _spare(self._guards.existing(REPLICA_SETS, app, name), spare)
         return (self._writer.json_patch(REPLICA_SETS, app.namespace, name, change_replicas(app, action)).entry,)
 
     def sync_pod_metadata(self, app: AppKey, action: SyncPodMetadata) -> Entries:
-        """Only once the controller has seen the template: it makes no more pods of the old one then."""
+        """Update the live pods, once the controller has seen the template and so creates no pods of the old one."""
         body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, action.digest))
         state = replica_set_state(body)
         worn = ephemeral_metadata.read(state.worn)
@@ -89,7 +89,7 @@ class ReplicaSets:
         return (self._writer.delete(REPLICA_SETS, body),)
 
     def require_available(self, app: AppKey, digest: str, needed: int) -> None:
-        """I1, read live: the controller has seen the ReplicaSet as it is, and counts so many available pods."""
+        """Check I1 live: the controller has seen the present ReplicaSet, and counts enough available pods."""
         body = self._guards.existing(REPLICA_SETS, app, names.replica_set_name(app, digest))
         refuse_if_deleting(REPLICA_SETS, body)
         state = replica_set_state(body)

@@ -1,6 +1,6 @@
-"""Services as the router of an app's traffic: the first `ports.TrafficRouter`. A version is a selector.
+"""Services as the router of an app's traffic: the first `ports.TrafficRouter`. A selector selects a version.
 
-Moving one is a single write to it, over exactly the Service that was read, where traffic depends on that.
+Moving a Service is a single write, and where traffic depends on it, a write over exactly the Service that was read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ from gitops_bg.spec.app.load import AppConfig
 
 
 class Services:
-    """The Services of one cluster's apps. Safe for many threads as long as each app has one at a time."""
+    """The Services of one cluster's apps. Thread-safe as long as each app has one thread at a time."""
 
     def __init__(
         self, reader: Reader, writer: Writer, guards: Guards, settled: AppliedStates, workloads: Workloads
@@ -58,7 +58,9 @@ class Services:
         return ServiceRoutes(services, self._reader.slices(app))
 
     def serving(self, app: AppKey, config: AppConfig | None, labels: Mapping[str, str]) -> str:
-        """The active Service, of Git's name or of the live spec's, that selects pods with these labels, read live."""
+        """The active Service, by Git or by the live spec, that selects pods with these labels, read live; empty for
+        none.
+        """
         for name in self._active_services(app, config):
             service = self._writer.get(SERVICES, app.namespace, name)
             selector = (service["spec"].get("selector") or {}) if service is not None else {}
@@ -73,7 +75,7 @@ class Services:
         return ((SERVICES, each) for each in found if each is not None and uid in each.meta.owners)
 
     def apply(self, app: AppKey, config: AppConfig | None, action: ApplyService, decided_on: str) -> Entries:
-        """Make a Service, or make it again what Git and ``action`` say."""
+        """Create a Service, or repair it to what Git and ``action`` say."""
         existing = self._guards.own(SERVICES, app, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)
         if existing is not None and not git_says(config, action.name):
@@ -85,19 +87,19 @@ class Services:
         manifest, before = self._service(app, config, action), existing
         if existing is not None:
             existing = self._with_ports(app, existing, manifest)
-            # A lock: whoever moves the selector meanwhile is not overruled.
+            # The lock: a selector that somebody moved meanwhile is not overwritten.
             version = existing["metadata"]["resourceVersion"]
             manifest["metadata"] = {**manifest["metadata"], "resourceVersion": version}
         answer = self._writer.apply(SERVICES, manifest, existing).body
         if answer["spec"].get("selector") != manifest["spec"]["selector"]:
-            # Kubernetes before 1.22 merges selectors by key: what somebody else added is still there.
+            # Kubernetes before 1.22 merges selectors by key: foreign keys would stay.
             whole = replace_selector(app, answer, manifest)
             answer = self._writer.json_patch(SERVICES, app.namespace, action.name, whole).body
         self._settle_service(answer, manifest)
         return (entry_between(SERVICES, before, answer),)
 
     def _with_ports(self, app: AppKey, live: Object, manifest: Object) -> Object:
-        """A Service with the ports and the selector of its manifest, in one write where it has others."""
+        """Return the Service with the ports and the selector of its manifest; one write where they differ."""
         change = replace_ports(live, manifest)
         name = live["metadata"]["name"]
         return self._writer.json_patch(SERVICES, app.namespace, name, change).body if change else live
@@ -110,9 +112,9 @@ class Services:
         return (self._writer.json_patch(SERVICES, app.namespace, action.name, change).entry,)
 
     def switch(self, app: AppKey, config: AppConfig | None, action: SwitchTraffic, decided_on: str) -> Entries:
-        """The Service is read before the record, and may be no other one when it is written.
+        """Move live traffic. The Service is read before the record, and must be unchanged when it is written.
 
-        Who moved it meanwhile, there and back, has changed the record first: no selector tells that.
+        Whoever moved it there and back meanwhile has changed the record first; the selector alone would not tell.
         """
         live = self._writer.get(SERVICES, app.namespace, action.name)
         self._guards.refuse_if_overtaken(app, decided_on)

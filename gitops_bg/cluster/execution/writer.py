@@ -1,6 +1,6 @@
-"""Writes that the caches learn of at once: `client`'s verbs, each with the answer handed to a `reader.WriteThrough`.
+"""Writes that the caches see at once: `client`'s verbs, each response passed to a `reader.WriteThrough`.
 
-Each says what became of its object, for the change set.
+Each returns what happened to its object, for the change set.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,29 +15,29 @@ from gitops_bg.core.model.change_set import Change, ChangeSetEntry
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The server's answer to a write, and what the write did."""
+    """The server's response to a write, and what the write did."""
 
     body: Object
     entry: ChangeSetEntry
 
 
 def entry_of(kind: Kind, body: Object, change: Change) -> ChangeSetEntry:
-    """What happened to an object."""
+    """The change set entry of an object."""
     return ChangeSetEntry(kind.name, *name_of(body), change)
 
 
 def entry_between(kind: Kind, before: Object | None, after: Object) -> ChangeSetEntry:
-    """What happened to an object between two reads; ``before`` None: there was none."""
+    """The change set entry of an object between two reads; ``before`` None: there was none."""
     return entry_of(kind, after, _change(before["metadata"]["resourceVersion"], after) if before else Change.CREATED)
 
 
 def _change(before: str, after: Object) -> Change:
-    """What a write did to an object of version ``before``: the server keeps the version of what it need not change."""
+    """What a write did to an object of version ``before``: without a change, the server keeps the version."""
     return Change.UNCHANGED if after["metadata"].get("resourceVersion") == before else Change.CONFIGURED
 
 
 class Writer:
-    """The verbs that change something, and the live read that comes before."""
+    """The verbs that write, and the live read before them."""
 
     def __init__(self, client: Client, memory: WriteThrough) -> None:
         self._client = client
@@ -45,13 +45,13 @@ class Writer:
         self._memory = memory
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
-        """One object as it is now, never from a cache."""
+        """One object in its present state, never from a cache."""
         return self._client.get(kind, namespace, name)
 
     def apply(self, kind: Kind, body: Object, live: Object | None, *, force: bool | None = None) -> Written:
-        """Server-side apply, see `Client.apply`; what is to outlive its controller gets its second owner.
+        """Server-side apply, see `Client.apply`; objects that should outlive their controller get the second owner.
 
-        ``live`` is what was read just before; None: there was nothing, and nothing of others is taken over.
+        ``live`` is the object as it was read just before. None: there was none, and no foreign field is taken over.
         """
         anchored, by_force = self.anchors.anchored(kind, body), live is not None if force is None else force
         answer = self._remembered(kind, name_of(body), lambda: self._client.apply(kind, anchored, force=by_force))

@@ -1,1 +1,1 @@
-"""What live objects are to look like, and the patches that make them so. Pure."""
+"""The manifests of live objects, and the patches that change live objects to them. Pure."""

@@ -1,7 +1,7 @@
 """Keeps the pods of a new version off the nodes of the live one: `antiAffinity`, rendered beside the snapshot. Pure.
 
-It is written once, when a ReplicaSet is created, and remembered in an annotation, so that what was added is neither
-drift nor lost in a repair. It never gets into a snapshot or its digest: the version stays the same.
+The term is written once, when a ReplicaSet is created, and kept in an annotation, so that it is no drift and survives a
+repair. It is never part of a snapshot or its digest: the version stays the same.
 """
 
 import json
@@ -15,12 +15,12 @@ TOPOLOGY = "kubernetes.io/hostname"
 
 
 def written(given: AntiAffinityTerm | None) -> str:
-    """The value of the annotation; empty where there is nothing to keep apart from."""
+    """The value of the annotation; empty without a version to avoid."""
     return "" if given is None else json.dumps({"digest": given.digest, "weight": given.weight})
 
 
 def read(text: str) -> AntiAffinityTerm | None:
-    """What an annotation says; None where there is none, or somebody made it unreadable.
+    """The term in an annotation; None where there is none, or somebody made it unreadable.
 
     >>> read(written(AntiAffinityTerm("v1:3f9c", 50)))
     AntiAffinityTerm(digest='v1:3f9c', weight=50)
@@ -33,7 +33,7 @@ def read(text: str) -> AntiAffinityTerm | None:
 
 
 def add(template: Object, app: AppKey, given: AntiAffinityTerm | None) -> Object:
-    """A pod template with one more anti-affinity term, after those of its own (argo-rollouts.md §1.1)."""
+    """Return a pod template with one more anti-affinity term, after its own (argo-rollouts.md §1.1)."""
     if given is None:
         return template
     affinity = template.setdefault("spec", {}).setdefault("affinity", {}).setdefault("podAntiAffinity", {})

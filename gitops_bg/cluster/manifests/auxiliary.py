@@ -1,6 +1,7 @@
-"""What an auxiliary object is to look like, and whether a live one does. Pure.
+"""The manifest of an auxiliary object, and whether a live one matches it. Pure.
 
-An annotation keeps a hash of what was applied: so a field that left Git is seen, too, which `drift.contains` cannot.
+An annotation keeps a hash of what was applied, so that a field that left Git is noticed as well, which `drift.contains`
+cannot.
 """
 
 import base64
@@ -24,7 +25,7 @@ _HEAD = ("apiVersion", "kind", "metadata", "status")
 def auxiliary_manifest(
     app: AppKey, app_uid: str, kind: Kind, name: str, given: Mapping[str, Any], scale_target: str
 ) -> Object:
-    """An auxiliary object as Git has it (``given``), made ours, in the version of ``kind``.
+    """The manifest of an auxiliary object in Git (``given``) as an object of ours, in the version of ``kind``.
 
     ``scale_target`` is the ReplicaSet that it scales; empty where it scales none.
     """
@@ -50,13 +51,13 @@ def auxiliary_manifest(
 
 
 def with_scale_target(manifest: Object, replica_set: str) -> Object:
-    """The same autoscaler, for a ReplicaSet."""
+    """Return the autoscaler with a ReplicaSet as its scale target."""
     reference = {**manifest["spec"].get(SCALE_TARGET_REF, {}), **scale_target_ref(replica_set)}
     return {**manifest, "spec": {**manifest["spec"], SCALE_TARGET_REF: reference}}
 
 
 def scale_target_ref(replica_set: str) -> Object:
-    """What an autoscaler says that scales a ReplicaSet."""
+    """The scaleTargetRef of an autoscaler that scales a ReplicaSet."""
     return {"apiVersion": REPLICA_SETS.api_version, "kind": REPLICA_SETS.name, "name": replica_set}
 
 
@@ -67,38 +68,38 @@ def scale_target_of(live: Mapping[str, Any]) -> str:
 
 
 def is_labelled(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether labels, annotations and owner are so; and whether it was made from what Git says now."""
+    """Whether labels, annotations and owner match, and so whether it was made from what Git says now."""
     ours, metadata = manifest["metadata"], live["metadata"]
     return all(contains(metadata.get(key), ours[key], key) for key in ("labels", "annotations", "ownerReferences"))
 
 
 def is_as_given(live: Mapping[str, Any], manifest: Object) -> bool:
-    """Whether its content is that of its manifest; of data each key counts, also one that somebody added."""
+    """Whether its content matches the manifest; in data every key counts, including one that somebody added."""
     rest = (key for key in manifest if key not in (*_HEAD, *DATA))
     missing = any(_data(manifest, key).items() - _data(live, key).items() for key in DATA)
     return not missing and not additions(live, manifest) and all(contains(live.get(k), manifest[k], k) for k in rest)
 
 
 def additions(live: Mapping[str, Any], manifest: Object) -> Object:
-    """A merge patch that takes away what somebody added to the data; empty where nobody did."""
+    """A merge patch that removes the data that somebody added; empty where nobody did."""
     extra = {key: dict.fromkeys(_data(live, key).keys() - _data(manifest, key).keys()) for key in DATA}
     return {key: each for key, each in extra.items() if each}
 
 
 def content_of(live: Mapping[str, Any]) -> str:
-    """All of a live auxiliary object that its authors decide, comparable; what it scales is not part of it."""
+    """The content of a live auxiliary object that its authors decide, comparable; without the scale target."""
     spec = {key: value for key, value in (live.get("spec") or {}).items() if key != SCALE_TARGET_REF}
     rest = {key: value for key, value in live.items() if key not in (*_HEAD, "spec")}
     return json.dumps([spec, rest], sort_keys=True)
 
 
 def sentence(auxiliary_object: AuxiliaryObject, app: AppKey) -> str:
-    """How messages name it."""
+    """The name of the object in messages."""
     return f"{auxiliary_object.kind} {app.namespace}/{auxiliary_object.name}"
 
 
 def _plain(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A Secret with its ``stringData`` as data: that is all that the API server keeps of it."""
+    """A Secret with its ``stringData`` as data: the API server keeps only that."""
     texts = given.get("stringData")
     if not texts:
         return given
@@ -112,7 +113,7 @@ def _data(body: Mapping[str, Any], key: str) -> dict[str, str]:
 
 
 def _hash(manifest: Object) -> str:
-    """Of all that is applied, but for what it scales, which is compared by itself."""
+    """A hash of everything applied, except the scale target, which is compared separately."""
     spec = {key: value for key, value in manifest.get("spec", {}).items() if key != SCALE_TARGET_REF}
     text = json.dumps({**manifest, "spec": spec}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,7 +1,7 @@
-"""What pods carry by the role of their version: in a template, remembered in an annotation, on live pods. Pure.
+"""The metadata that pods carry by the role of their version: in a template, in an annotation, on live pods. Pure.
 
-The annotation remembers what was added, so that it is neither drift nor lost in a repair, and what was added before
-and may still stand on pods, so that it can be taken away. It never gets into a snapshot or a selector.
+The annotation keeps what was added, so that it is no drift and survives a repair, and what was added before and may
+still be on pods, so that it can be removed. It is never part of a snapshot or a selector.
 """
 
 import json
@@ -18,20 +18,20 @@ _FIELDS = ("labels", "annotations")
 
 @dataclass(frozen=True, slots=True)
 class EphemeralMetadata:
-    """``metadata`` is in the template. As long as it is ``pending``, pods may not have it, or still have ``former``."""
+    """``metadata`` is in the template. While it is ``pending``, pods may lack it, or still have ``former``."""
 
     metadata: PodMetadata = NO_METADATA
     former: PodMetadata = NO_METADATA
     pending: bool = False
 
     def changed(self, metadata: PodMetadata) -> "EphemeralMetadata":
-        """What is true once the template has ``metadata`` instead."""
+        """Return the state once the template has ``metadata`` instead."""
         if metadata == self.metadata:
             return self
         return EphemeralMetadata(metadata, _together(self.former, self.metadata), pending=True)
 
     def settled(self) -> "EphemeralMetadata":
-        """What is true once every pod was looked at."""
+        """Return the state once every pod is up to date."""
         return EphemeralMetadata(self.metadata)
 
 
@@ -44,7 +44,7 @@ def written(worn: EphemeralMetadata) -> str:
 
 
 def read(text: str) -> EphemeralMetadata:
-    """What an annotation says; nothing where there is none, or somebody made it unreadable.
+    """The state in an annotation; the empty one where there is none, or somebody made it unreadable.
 
     >>> worn = EphemeralMetadata(PodMetadata((("role", "active"),)), PodMetadata((("role", "preview"),)), True)
     >>> read(written(worn)) == worn, read("x") == EphemeralMetadata()
@@ -58,7 +58,7 @@ def read(text: str) -> EphemeralMetadata:
 
 
 def dress(template: Object, metadata: PodMetadata, ours: Mapping[str, str]) -> Object:
-    """A pod template with this metadata beside its own; ``ours`` are the labels that nothing may take the place of."""
+    """Return a pod template with this metadata beside its own; ``ours`` are labels that nothing may replace."""
     if metadata == NO_METADATA:
         return template
     meta = template.setdefault("metadata", {})
@@ -69,9 +69,9 @@ def dress(template: Object, metadata: PodMetadata, ours: Mapping[str, str]) -> O
 
 
 def change_of(pod: Object, template: Object, worn: EphemeralMetadata) -> Object | None:
-    """The merge patch that dresses a live pod as its ReplicaSet's template has it; None where nothing is to change.
+    """The merge patch that brings a live pod to its ReplicaSet's template; None where nothing changes.
 
-    Keys that nobody added stay as they are, whoever set them; a key that was taken away gets the template's own value.
+    Keys that the agent never added stay, whoever set them; a removed key gets the template's own value.
     """
     keys = _together(worn.former, worn.metadata)
     meta = {field: _difference(pod, template, field, dict(getattr(keys, field))) for field in _FIELDS}

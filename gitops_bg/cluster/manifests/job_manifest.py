@@ -1,4 +1,4 @@
-"""The Job of a measurement: what the metric's ``job`` block says, and what makes it ours. Pure."""
+"""The Job of a measurement: the metric's ``job`` block, with our labels and annotations. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -13,16 +13,16 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.text.foreign_json import read_json
 
 LONGEST = 3600
-"""Seconds that a Job may take whose author gives it no ``activeDeadlineSeconds``: none runs for ever."""
+"""The longest run of a Job without ``activeDeadlineSeconds``, in seconds."""
 
 _SECRET = re.compile(r"\{\{secret:(?P<name>[^/}]+)/(?P<key>[^}]+)\}\}")
 
 
 def job_manifest(app: AppKey, app_uid: str, measure: MeasurementRequest) -> Object:
-    """The Job to create. Raises ``Refused`` where a secret would be written into it for all to read."""
+    """The Job to create. Raises ``Refused`` where it would contain a readable secret."""
     block = read_json(measure.metric.query)
     spec = _with_references(block.get("spec") or {})
-    spec.pop("ttlSecondsAfterFinished", None)  # it must be found until it is counted; we clean up ourselves
+    spec.pop("ttlSecondsAfterFinished", None)  # the Job must stay until it is counted; the agent cleans up itself
     deadline = {} if spec.get("activeDeadlineSeconds") else {names.DEADLINE: str(LONGEST)}
     template = {**(spec.get("template") or {})}
     template["metadata"] = _ours(app, template.get("metadata") or {}, {})
@@ -35,7 +35,7 @@ def job_manifest(app: AppKey, app_uid: str, measure: MeasurementRequest) -> Obje
 
 
 def _ours(app: AppKey, theirs: Mapping[str, Any], marks: Mapping[str, str]) -> Object:
-    """Their labels and annotations below ours; none of theirs may look like ours: Services select by those."""
+    """The metadata of the block, overridden by ours; keys in our name are dropped, because Services select by those."""
     labels, annotations = (_foreign(theirs.get(each) or {}) for each in ("labels", "annotations"))
     labels |= {names.MANAGED_BY: names.MANAGER, names.APP: names.app_label(app)}
     return {"labels": labels, "annotations": annotations | dict(marks)}
@@ -46,7 +46,7 @@ def _foreign(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _with_references(value: Any) -> Any:
-    """The spec with secret args as references: an ``env`` variable that is nothing but one refers to the Secret."""
+    """The spec with secret args as references: an ``env`` variable that is only such an arg refers to the Secret."""
     if isinstance(value, list):
         return [_with_references(item) for item in value]
     if isinstance(value, dict):

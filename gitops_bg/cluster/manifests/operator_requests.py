@@ -1,4 +1,4 @@
-"""An operator's request as an annotation of the BlueGreenDeployment, there and back. Decides nothing about it."""
+"""An operator's request as an annotation of the BlueGreenDeployment: parsed and written. Decides nothing about it."""
 
 import json
 
@@ -9,7 +9,7 @@ from gitops_bg.spec.codec import from_json, to_json
 
 
 def request_of(annotation: str) -> Request | None:
-    """The request in an annotation; None where there is none, or one that nobody of ours wrote."""
+    """The request in an annotation; None where there is none, or it is not one of ours."""
     if not annotation:
         return None
     try:

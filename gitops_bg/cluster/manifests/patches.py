@@ -1,7 +1,7 @@
 """The JSON patches that move traffic and scale: compare-and-swap, so that nobody's decision is overwritten. Pure.
 
-A JSON patch is carried out as a whole or not at all; its ``test`` makes the API server refuse where the object is
-no longer what was decided on (pitfalls.md §1.4, §7; RFC 6902 §4.6).
+A JSON patch is carried out as a whole or not at all; its ``test`` makes the API server refuse where the object has
+changed since the decision (pitfalls.md §1.4, §7; RFC 6902 §4.6).
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ _REPLICAS = "/spec/replicas"
 
 
 def unchanged(version: str) -> list[Object]:
-    """Only if nobody wrote to the object since this version of it was read."""
+    """Only if nobody has written to the object since this version of it."""
     return [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
 
 
 def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Object) -> list[Object]:
-    """Move a Service of ours from exactly the expected selector to the pods of another version, and its ports along.
+    """Move a Service of ours from exactly the expected selector to the pods of another version, with its ports.
 
-    ``live`` is the spec that the Service was seen with: ports that are right stay untouched.
+    ``live`` is the spec of the observed Service: ports that are right stay untouched.
     """
     expected = dict(action.expected_selector) or None
     wanted = {"ports": read_json(action.ports)} if action.ports else {}
@@ -40,7 +40,9 @@ def change_selector(app: AppKey, action: SwitchTraffic | PointPreview, live: Obj
 
 
 def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]:
-    """Write into a Service of ours that a switch was withdrawn, unless somebody moved it; the rest stays as it is."""
+    """Write the mark of a withdrawn switch into a Service of ours, unless somebody moved it; the rest stays
+    unchanged.
+    """
     annotations = {**(live["metadata"].get("annotations") or {}), names.WITHDRAWN: action.withdrawn}
     return [
         *_still_ours(app),
@@ -51,7 +53,7 @@ def mark_service(app: AppKey, action: MarkService, live: Object) -> list[Object]
 
 
 def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object]:
-    """Make the selector of a Service of ours exactly that of its manifest, unless somebody moved it meanwhile."""
+    """Set the selector of a Service of ours to exactly that of its manifest, unless somebody moved it meanwhile."""
     return [
         *_still_ours(app),
         {"op": "test", "path": _SELECTOR, "value": live["spec"].get("selector")},
@@ -60,10 +62,11 @@ def replace_selector(app: AppKey, live: Object, manifest: Object) -> list[Object
 
 
 def replace_ports(live: Object, manifest: Object) -> list[Object]:
-    """Make the ports of a Service exactly those of its manifest, with its selector, unless anybody wrote it meanwhile.
+    """Set the ports of a Service to exactly those of its manifest, with its selector, unless somebody wrote it
+    meanwhile.
 
-    Server-side apply merges ports by number and protocol: where somebody changed the number of a port, it would have
-    two of one name then, and is refused. Empty where they are right.
+    Server-side apply merges ports by number and protocol: where somebody changed the number of a port, the Service
+    would get two ports of one name, and the apply is refused. Empty where the ports are right.
     """
     ports = _replace_ports(live["spec"], manifest["spec"])
     if not ports:
@@ -76,7 +79,9 @@ def replace_ports(live: Object, manifest: Object) -> list[Object]:
 
 
 def adopt_service(live: Object, manifest: Object) -> list[Object]:
-    """Give a Service our labels, owner, selector and ports, unless anybody wrote it meanwhile; leave the rest alone."""
+    """Give a Service our labels, owner, selector and ports, unless somebody wrote it meanwhile; leave the rest
+    unchanged.
+    """
     metadata, ours = live["metadata"], manifest["metadata"]
     uids = {each["uid"] for each in ours["ownerReferences"]}
     owners = metadata.get("ownerReferences") or ()
@@ -91,7 +96,7 @@ def adopt_service(live: Object, manifest: Object) -> list[Object]:
 
 
 def _replace_ports(live: Object, wanted: Object) -> list[Object]:
-    """The whole list, where the live one differs; both are specs of a Service."""
+    """Replace the whole list of ports where the live one differs; both arguments are specs of a Service."""
     before, ports = live.get("ports") or [], wanted.get("ports") or []
     if not ports or ports_are(before, ports):
         return []
@@ -99,7 +104,7 @@ def _replace_ports(live: Object, wanted: Object) -> list[Object]:
 
 
 def _with_node_port(port: Object, before: Sequence[Object]) -> Object:
-    """A port with the number on each node that it had under its name: clients outside the cluster know it."""
+    """A port with the node port that it had under its name: clients outside the cluster know that number."""
     had = next((each for each in before if each.get("name") == port.get("name") and each.get("nodePort")), None)
     return {**port, "nodePort": had["nodePort"]} if had and "nodePort" not in port else port
 
@@ -114,7 +119,7 @@ def change_replicas(app: AppKey, action: ScaleReplicaSet) -> list[Object]:
 
 
 def change_annotation(app: AppKey, annotation: str, current: str, text: str) -> list[Object]:
-    """Change an annotation of an object of ours from exactly what it was seen with; an empty text removes it."""
+    """Change an annotation of an object of ours from exactly the observed value; an empty text removes it."""
     path = f"/metadata/annotations/{_escaped(annotation)}"
     change = {"op": "replace", "path": path, "value": text} if text else {"op": "remove", "path": path}
     return [*_still_ours(app), {"op": "test", "path": path, "value": current}, change]

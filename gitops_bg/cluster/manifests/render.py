@@ -1,7 +1,7 @@
-"""The manifests of an app: what each live object is to look like. Pure; sends nothing and reads nothing.
+"""The manifests of an app: what each live object should look like. Pure; sends nothing and reads nothing.
 
-Server-side apply takes the whole intent each time (pitfalls.md §1.4), so each manifest is complete and
-says nothing that the server or another manager decides.
+Server-side apply takes the whole intent each time (pitfalls.md §1.4), so each manifest is complete and leaves out what
+the server or another manager decides.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _HELD = ("type", "data", "binaryData")
 
 
 def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS) -> Object:
-    """The BlueGreenDeployment with the spec that Git says, and which Git that is."""
+    """The BlueGreenDeployment with the spec of Git, and the repository that it follows."""
     manifest = {**_head(APPS, app, app.name), "spec": dict(body)}
     if us.annotations:
         manifest["metadata"] = {**manifest["metadata"], "annotations": us.annotations}
@@ -35,11 +35,10 @@ def app_manifest(app: AppKey, body: Mapping[str, Any], us: Allegiance = NOBODYS)
 def replica_set_manifest(
     app: AppKey, app_uid: str, action: CreateReplicaSet, worn: ephemeral_metadata.EphemeralMetadata | None = None
 ) -> Object:
-    """The ReplicaSet of a version: its pods are the snapshot, our labels and those of its role added.
+    """The ReplicaSet of a version: its pods are the snapshot, with our labels and those of its role added.
 
-    ``worn`` is what its annotation is to remember of that; None for one that has no pods yet.
-
-    The snapshot and its full digest stand in annotations, so that the version can be told from the object alone.
+    ``worn`` is the role metadata to keep in its annotation; None for a ReplicaSet without pods yet. The snapshot and
+    its full digest are in annotations, so that the object alone identifies the version.
     """
     digest = action.snapshot.digest
     labels = version_labels(app, digest, str(action.color), str(action.number))
@@ -73,7 +72,7 @@ def _unless_empty(annotation: str, text: str) -> dict[str, str]:
 
 
 def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> Object:
-    """The pod template of a snapshot with our labels on top of its own; its configuration is read from the copies."""
+    """The pod template of a snapshot with our labels on top of its own; its configuration comes from the copies."""
     copies = {(ref.kind, ref.name): names.configuration_name(app, ref) for ref in snapshot.configuration}
     template: Object = with_quantities(redirected(read_json(snapshot.text), copies))
     metadata = template.setdefault("metadata", {})
@@ -85,7 +84,7 @@ def pod_template(app: AppKey, snapshot: Snapshot, labels: Mapping[str, str]) -> 
 
 
 def configuration_manifest(app: AppKey, app_uid: str, configuration: Configuration) -> Object:
-    """The copy of a ConfigMap or Secret that the pods of this content use; nobody can change what it holds."""
+    """The immutable copy of a ConfigMap or Secret that the pods with this content use."""
     ref = configuration.ref
     manifest = _head(CONFIGURATION[ref.kind], app, names.configuration_name(app, ref))
     manifest["metadata"] |= {
@@ -97,7 +96,7 @@ def configuration_manifest(app: AppKey, app_uid: str, configuration: Configurati
 
 
 def version_labels(app: AppKey, digest: str, color: str, number: str) -> dict[str, str]:
-    """The labels by which pods and ReplicaSets of one version are known."""
+    """The labels that identify pods and ReplicaSets of one version."""
     return {**names.selector(app, digest), names.COLOR: color, names.VERSION: number}
 
 
@@ -112,7 +111,7 @@ def service_manifest(
 ) -> Object:
     """A Service that selects one version: the manifest from Git (``given``), or one derived from the snapshot.
 
-    ``ports`` are those of the version (JSON), where they may be others than Git's or the snapshot's.
+    ``ports`` is the JSON of the version's ports, where they may differ from Git's or the snapshot's.
     """
     manifest = _head(SERVICES, app, name)
     source = given or {}
@@ -131,7 +130,7 @@ def service_manifest(
 
 
 def _derived_ports(service: str, snapshot: str, file: str = "target.yaml") -> list[Object]:
-    """Raises `InvalidInput` where the template declares no port: a Service needs one."""
+    """Derive the ports from the template. Raises `InvalidInput` where it declares none: a Service needs a port."""
     ports = derived_ports(snapshot)
     if not ports:
         raise InvalidInput(
@@ -155,13 +154,13 @@ def owner_reference(app: AppKey, uid: str) -> Object:
 
 
 def digest_in(app: AppKey, selector: Mapping[str, str]) -> str:
-    """The short digest a selector carries, where it is exactly one of ours; else empty."""
+    """The short digest in a selector that is exactly one of ours; else empty."""
     digest = selector.get(names.DIGEST, "")
     return digest if dict(selector) == {names.APP: names.app_label(app), names.DIGEST: digest} else ""
 
 
 def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Whether pods with these labels are behind a Service with this selector (an empty one selects nothing)."""
+    """Whether a Service with this selector selects pods with these labels (an empty selector selects nothing)."""
     return bool(selector) and all(labels.get(key) == value for key, value in selector.items())
 
 
@@ -172,7 +171,7 @@ def _head(kind: Kind, app: AppKey, name: str) -> Object:
 
 
 def with_protocols(holder: Mapping[str, Any]) -> Object:
-    """Ports with their protocol spelled out: server-side apply merges them by it and knows no default.
+    """Ports with an explicit protocol: server-side apply merges by it and knows no default.
 
     https://github.com/kubernetes-sigs/structured-merge-diff/issues/130
     """
@@ -181,7 +180,7 @@ def with_protocols(holder: Mapping[str, Any]) -> Object:
 
 
 def with_quantities(value: Any, field: str = "") -> Any:
-    """Resource quantities as text: server-side apply of older servers takes no numbers for them."""
+    """Resource quantities as text: server-side apply of older servers accepts no numbers for them."""
     if isinstance(value, dict):
         return {key: with_quantities(item, field if field in QUANTITIES else key) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""The Services that an app is to have: their names, and the manifest for a digest. Pure.
+"""The Services of an app: their names, and the manifest for a digest. Pure.
 
-The names come from Git, and, where ``app.yaml`` is broken or gone, from the live BlueGreenDeployment: the last good
+The names come from Git, and, where ``app.yaml`` is broken or missing, from the live BlueGreenDeployment: the last good
 state keeps serving (DESIGN §10).
 """
 
@@ -20,23 +20,23 @@ from gitops_bg.spec.app.load import AppConfig
 
 @dataclass(frozen=True, slots=True)
 class ServiceNames:
-    """What the Services of an app are called; None where there is none, or nobody knows."""
+    """The names of an app's Services; None where there is no such Service, or its name is unknown."""
 
     active: str | None = None
     preview: str | None = None
     more_active: tuple[str, ...] = ()
 
     def all_active(self) -> tuple[str, ...]:
-        """The names of those that carry live traffic."""
+        """The names of the Services that carry live traffic."""
         return (self.active, *self.more_active) if self.active else self.more_active
 
     def all(self) -> tuple[str, ...]:
-        """The names that are known."""
+        """All known names."""
         return (*self.all_active(), self.preview) if self.preview else self.all_active()
 
 
 def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNames:
-    """The names of the Services: as in Git, else as in the live object."""
+    """The names of the Services: from Git, else from the live object."""
     if config is not None and config.spec is not None:
         strategy = config.spec.strategy
         return ServiceNames(strategy.active_service, strategy.preview_service, strategy.more_active_services)
@@ -44,7 +44,7 @@ def service_names(config: AppConfig | None, state: AppState | None) -> ServiceNa
 
 
 def live_service_names(state: AppState | None) -> ServiceNames:
-    """The names of the Services as the live BlueGreenDeployment has them."""
+    """The names of the Services in the live BlueGreenDeployment."""
     spec = reread_json(state.spec) if state is not None else {}
     strategy = (spec.get("strategy") or {}).get("blueGreen") or {}
     first, *more = strategy.get("activeServices") or (strategy.get("activeService"),)
@@ -67,9 +67,9 @@ def at_hand(config: AppConfig | None, live: Mapping[str, str]) -> Mapping[str, s
 
 
 def git_says(config: AppConfig | None, name: str) -> bool:
-    """Whether Git says what Service ``name`` is to be: by a manifest, or by having none in a folder that was read.
+    """Whether Git describes Service ``name``: by a manifest, or by having none in a folder that was read.
 
-    Where it does not, all of a live Service but its selector and its owner stays as it is (DESIGN §10).
+    Where it does not, everything in a live Service but its selector and its owner stays unchanged (DESIGN §10).
     """
     if config is None or config.spec is None:
         return False
@@ -89,7 +89,7 @@ def desired_service(
 ) -> Object:
     """The manifest of a Service with the selector of ``digest`` (short or full), and with its ``ports`` if known.
 
-    Raises `InvalidInput` where nothing says which ports it has.
+    Raises `InvalidInput` where its ports are unknown.
     """
     given = config.services.get(name) if config is not None else None
     return service_manifest(app, app_uid, name, digest, given, known.get(short(digest), ""), ports)
@@ -104,7 +104,7 @@ def desired_service_if_known(
     known: Mapping[str, str],
     ports: str = "",
 ) -> Object | None:
-    """The manifest, or None where nothing says which ports it has."""
+    """The manifest, or None where its ports are unknown."""
     try:
         return desired_service(app, app_uid, name, digest, config, known, ports)
     except InvalidInput:

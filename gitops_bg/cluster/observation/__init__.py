@@ -1,1 +1,1 @@
-"""What live objects look like: informers, and what the core is told of them."""
+"""The state of live objects: informers, and their projection for the core."""

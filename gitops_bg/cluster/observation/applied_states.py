@@ -1,7 +1,7 @@
-"""Remembers what the server made of an apply, where that still looks different from what was applied.
+"""Remembers how the server normalised our last apply, so that it is not reported as drift.
 
-`drift` does not know every normalisation of every server. What stands there right after we applied our whole intent
-is no drift, and to repair it again and again would be a hot loop (DESIGN §5, I5).
+`drift` does not know every normalisation of every server. The live state right after an apply of our whole intent is no
+drift, and repairing it again and again would be a hot loop (DESIGN §5, I5).
 """
 
 from collections.abc import Hashable
@@ -13,22 +13,22 @@ Fingerprint = tuple[Hashable, ...]
 
 
 class AppliedStates:
-    """Pairs of live state and intent that belong together. Safe for many threads: single dict operations."""
+    """Pairs of intent and resulting live state. Thread-safe: single dict operations."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], tuple[Fingerprint, Fingerprint]] = {}
 
     def add(self, state: ReplicaSetState | ServiceState | AppState, intent: Fingerprint) -> None:
-        """Take note: ``intent`` was applied, and ``state`` came of it."""
+        """Note that applying ``intent`` resulted in ``state``."""
         self._known[_key(state)] = (_fingerprint(state), intent)
 
     def covers(self, state: ReplicaSetState | ServiceState | AppState, intent: Fingerprint) -> bool:
-        """Whether this state is what came of this intent."""
+        """Whether this state is the result of this intent."""
         return self._known.get(_key(state)) == (_fingerprint(state), intent)
 
 
 def intent_of(manifest: Object) -> Fingerprint:
-    """A manifest, comparable."""
+    """A comparable form of a manifest."""
     return (repr(manifest),)
 
 

@@ -1,8 +1,8 @@
-"""Does a live object still say what we wrote? A comparison of plain JSON that tolerates what the server adds.
+"""Whether a live object still has what the agent wrote: a comparison of plain JSON that tolerates server additions.
 
-``desired`` has to be contained in ``live`` (pitfalls.md §6, question 2). It does not see a field that left
-Git: for pod templates the digest does, for the rest `observe`. It never fills in defaults of its own, because those
-differ between servers.
+``desired`` must be contained in ``live`` (pitfalls.md §6, question 2). The comparison does not see a field that left
+Git: for pod templates the digest does, for the rest `observe`. It never fills in defaults, because those differ between
+servers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,9 +39,9 @@ _SUFFIXES = {
 
 
 def contains(live: Any, desired: Any, field: str = "") -> bool:
-    """Whether everything that ``desired`` says is so in ``live``; ``field`` is the name both stand under.
+    """Whether ``live`` contains everything in ``desired``; ``field`` is the name of both.
 
-    Empty values (``""``, 0, false, empty lists and maps) are the same as absent: the server drops them.
+    Empty values (``""``, 0, false, empty lists and maps) equal absence: the server drops them.
 
     >>> contains({"replicas": 2, "paused": False}, {"replicas": 2})
     True
@@ -60,9 +60,10 @@ def contains(live: Any, desired: Any, field: str = "") -> bool:
 
 
 def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
-    """Whether the ports of a Service are those that are desired, and no others.
+    """Whether the ports of a Service are exactly the desired ones.
 
-    A name or a targetPort that Git leaves out is no field of somebody else's: it is none, and the port itself.
+    A name that Git leaves out means no name, and a missing targetPort means the port itself; neither is a field of
+    another manager.
 
     >>> ports_are([{"port": 80, "protocol": "TCP", "targetPort": 80}], [{"port": 80}])
     True
@@ -75,7 +76,7 @@ def ports_are(live: Sequence[Any], desired: Sequence[Any]) -> bool:
 
 
 def _leads(port: Any) -> str:
-    """What a port is called, and where it leads."""
+    """The name of a port, and its target."""
     said = port if isinstance(port, Mapping) else {}
     number = said.get("port")
     return repr((said.get("name") or "", number, said.get("protocol") or "TCP", said.get("targetPort") or number))

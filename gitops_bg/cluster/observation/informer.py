@@ -1,6 +1,6 @@
-"""One cache per kind: what exists now, as far as the watch has told, by name and by app. Asks the server nothing.
+"""One cache per kind: what exists now by the watch, by name and by app. Asks the server nothing.
 
-What it holds names dirty apps and feeds `observe`; whatever moves traffic is read live again by `act`
+The cache tells which apps changed and feeds `observe`; before a write that moves traffic, the executor reads live
 (pitfalls.md §1.3).
 """
 
@@ -26,14 +26,14 @@ _TOMBSTONES = 1024
 class _Slot(Generic[S]):
     state: S
     round: int
-    """The list in which it was seen last."""
+    """The list that last contained the object."""
     awaited: str = ""
-    """The version of our own write, while the watch has not come as far; older events are skipped."""
+    """The version of our own write, until the watch reaches it; older events are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Unread:
-    """An object that met a bug when it was read. Unknown is not absent: who asks for it, or its app, hears so."""
+    """An object whose reading hit a bug. Unknown is not absent: a read of it, or of its app, raises that error."""
 
     meta: Meta
     round: int
@@ -41,13 +41,11 @@ class _Unread:
 
 
 class Informer(Generic[S]):
-    """The states of one kind. ``index`` says which app a state belongs to; ``on_change`` hears that app.
+    """The states of one kind. ``index`` maps a state to its app; ``on_change`` is called with that app.
 
-    ``on_return`` hears that the cluster is an earlier one.
-
-    Of a kind that the agent ``can_do_without``, nobody waits for a list that is refused: the cache is `blind` then.
-
-    Safe for many threads; ``on_change`` is called without the lock held.
+    ``on_return`` is called when the cluster was restored to an earlier state. For a kind that the agent
+    ``can_do_without``, a refused list delays nothing: the cache is `blind` then. Thread-safe; ``on_change`` is called
+    without the lock held.
     """
 
     def __init__(
@@ -72,27 +70,27 @@ class Informer(Generic[S]):
         self._scopes: list[Scope[S]] = []
 
     def scope(self, namespace: str) -> "Scope[S]":
-        """The sink for the watch of one namespace (empty: all of them)."""
+        """The sink for the watch of one namespace (empty: all)."""
         scope = Scope(self, namespace)
         self._scopes.append(scope)
         return scope
 
     @property
     def synced(self) -> bool:
-        """Whether every watch has been through its first list."""
+        """Whether every watch has completed its first list."""
         return all(scope.synced.is_set() for scope in self._scopes)
 
     @property
     def blind(self) -> bool:
-        """Whether the server refuses to show what there is, so that nothing is known of what is not here."""
+        """Whether the server refuses to list, so that a missing object may exist."""
         return any(isinstance(scope.error, Forbidden) for scope in self._scopes)
 
     def first_lists(self) -> list[threading.Event]:
-        """What is set once each watch has been through its first list."""
+        """The events that are set once each watch has completed its first list."""
         return [scope.synced for scope in self._scopes]
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches hear nothing just now, of what the agent cannot do without."""
+        """Why watches receive nothing at present, for kinds that the agent cannot do without."""
         errors = [scope.error for scope in self._scopes if scope.error is not None]
         return [error for error in errors if not (self.can_do_without and isinstance(error, Forbidden))]
 
@@ -103,26 +101,26 @@ class Informer(Generic[S]):
         return None if slot is None else slot.state
 
     def of(self, app: AppKey) -> tuple[S, ...]:
-        """The states that belong to an app, by name. Raises `InternalError` where one of them could not be read."""
+        """The states of an app, by name. Raises `InternalError` where one of them could not be read."""
         with self._lock:
             self._refuse_unread(lambda unread: self._owner(unread) == app)
             return tuple(self._slots[app.namespace, name].state for name in sorted(self._by_app.get(app, ())))
 
     def all(self) -> list[S]:
-        """Every state there is."""
+        """All states."""
         with self._lock:
             return [slot.state for slot in self._slots.values()]
 
     def version(self, namespace: str, name: str) -> str:
-        """The ``resourceVersion`` held of an object, empty where none is: to be asked before a write."""
+        """The cached ``resourceVersion`` of an object, empty where there is none; ask before a write."""
         slot = self._slots.get((namespace, name))
         return slot.state.meta.version if slot is not None else ""
 
     def remember(self, body: Object, instead_of: str) -> None:
-        """Take the answer to our own write, at once; ``instead_of`` is what `version` said before the write.
+        """Store the response to our own write at once; ``instead_of`` is what `version` returned before the write.
 
-        Versions are opaque: the answer is newer than what is held only if the watch brought nothing meanwhile.
-        Otherwise the watch is about to bring it anyway. Does not call ``on_change``: who wrote, knows.
+        Versions are opaque: the response is newer than the cached state only if the watch brought nothing meanwhile;
+        otherwise the watch will bring it soon. Does not call ``on_change``: the writer knows.
         """
         metadata = body["metadata"]
         with self._lock:
@@ -134,14 +132,14 @@ class Informer(Generic[S]):
             self._put(body, slot.round if slot else self._round(), awaited=version)
 
     def forget(self, namespace: str, name: str, uid: str) -> None:
-        """Take note that we deleted an object, before the watch says so."""
+        """Note that the agent deleted an object, before the watch reports it."""
         with self._lock:
             slot = self._slots.get((namespace, name))
             if slot is not None and slot.state.meta.uid == uid:
                 self._drop((namespace, name))
 
     def put(self, body: Object, round: int) -> None:
-        """An object as the watch, or list number ``round``, shows it."""
+        """Store an object from the watch, or from list number ``round``."""
         owner: AppKey | None = None
         with self._lock:
             slot = self._slots.get(name_of(body))
@@ -159,7 +157,7 @@ class Informer(Generic[S]):
         self._tell(before, after)
 
     def remove(self, body: Object) -> None:
-        """An object is gone; an event about a namesake that lived before is skipped."""
+        """Remove a deleted object; skip an event about an earlier object of that name."""
         key, uid = name_of(body), body["metadata"]["uid"]
         with self._lock:
             slot = self._slots.get(key)
@@ -171,7 +169,7 @@ class Informer(Generic[S]):
         self._tell(gone, None)
 
     def sweep(self, namespace: str, round: int) -> None:
-        """After list number ``round``: what it did not show is gone."""
+        """Remove every object that list number ``round`` did not contain."""
         with self._lock:
             keys = [key for key, slot in self._slots.items() if slot.round < round and namespace in {"", key[0]}]
             gone = [self._drop(key) for key in keys]
@@ -181,14 +179,14 @@ class Informer(Generic[S]):
             self._tell(state, None)
 
     def expect_nothing(self, namespace: str) -> None:
-        """A new list starts: events between our writes and now may never come."""
+        """Await no own writes any more: a new list starts, and earlier events may never come."""
         with self._lock:
             for key, slot in self._slots.items():
                 if namespace in {"", key[0]}:
                     slot.awaited = ""
 
     def forget_the_past(self) -> None:
-        """The cluster is an earlier one: what was deleted may be there again."""
+        """Forget deletions: the cluster was restored to an earlier state, and deleted objects may exist again."""
         with self._lock:
             self._deleted.clear()
         self._on_return()
@@ -208,7 +206,7 @@ class Informer(Generic[S]):
         return before, after
 
     def _cannot_read(self, body: Object, round: int, error: InternalError) -> AppKey | None:
-        """Keep in mind what met a bug, and say so once; whose it is, as far as it can be told."""
+        """Keep an object whose reading hit a bug, and log it once; return its app, as far as it is known."""
         try:
             meta = meta_of(body)
         except Exception:
@@ -223,7 +221,7 @@ class Informer(Generic[S]):
     def _owner(self, unread: _Unread) -> AppKey | None:
         try:
             return self._index(cast(S, unread))
-        except AttributeError:  # whose it is would be in what could not be read
+        except AttributeError:  # its owner would be in what could not be read
             return None
 
     def _refuse_unread(self, concerned: Callable[[_Unread], bool]) -> None:
@@ -257,7 +255,7 @@ class Informer(Generic[S]):
 
 
 class Scope(Generic[S]):
-    """What one watch puts into a cache: a `watch.Sink`."""
+    """What one watch writes to a cache: a `watch.Sink`."""
 
     def __init__(self, cache: Informer[S], namespace: str) -> None:
         self._cache = cache
@@ -272,7 +270,7 @@ class Scope(Generic[S]):
         self._cache.expect_nothing(self._namespace)
 
     def put(self, body: Object) -> None:
-        """An object as it is now."""
+        """An object in its present state."""
         self._cache.put(body, self.round)
 
     def end(self) -> None:
@@ -281,21 +279,21 @@ class Scope(Generic[S]):
         self.synced.set()
 
     def remove(self, body: Object) -> None:
-        """An object was deleted or no longer has our labels."""
+        """An object was deleted or lost our labels."""
         self._cache.remove(body)
 
     def went_back(self) -> None:
-        """An earlier cluster was restored."""
+        """The cluster was restored to an earlier state."""
         self._cache.forget_the_past()
 
     def trouble(self, error: GitopsBgError | None) -> None:
-        """Why nothing is heard just now, or None."""
+        """Why the watch receives nothing at present, or None."""
         self.error = error
         if self._cache.can_do_without and isinstance(error, Forbidden):
             self.synced.set()
 
 
 def _is_older(slot: _Slot[S], body: Object) -> bool:
-    """Whether an event is from before our own write, which the watch has not come to yet."""
+    """Whether an event is older than our own write, which the watch has not reached yet."""
     metadata = body["metadata"]
     return bool(metadata["uid"] == slot.state.meta.uid and metadata["resourceVersion"] != slot.awaited)

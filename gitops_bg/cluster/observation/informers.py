@@ -1,4 +1,4 @@
-"""The watches and caches of one cluster together: a `reader.Reader` that asks the server only about foreign names."""
+"""The watches and caches of one cluster: a `reader.Reader` that asks the server only about foreign names."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,9 +34,11 @@ _STOP_SECONDS = 2.0
 
 
 class Informers:
-    """Everything of ours in ``namespaces`` (none: all), kept up to date. ``on_change`` hears which app is dirty.
+    """All objects of ours in ``namespaces`` (none: all), kept up to date.
 
-    Apps are indexed by their label, which is the name itself unless that passes 63 characters.
+    ``on_change`` is called with each changed app.
+
+    Apps are indexed by their label, which is the name itself unless that exceeds 63 characters.
     """
 
     def __init__(
@@ -70,7 +72,7 @@ class Informers:
                 self._follow(client, lambda kind=kind: kind, namespace, OURS, cache, pace)  # type: ignore[misc]
 
     def start(self) -> None:
-        """Begin to watch; returns at once."""
+        """Start all watches; returns at once."""
         for watch in self._watches:
             watch.start()
 
@@ -88,7 +90,7 @@ class Informers:
         return all(cache.synced for cache in self._all())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for `synced`, at most ``timeout`` seconds; returns whether it is."""
+        """Wait for `synced`, at most ``timeout`` seconds; return whether it is."""
         deadline = None if timeout is None else time.monotonic() + timeout
         for listed in (event for cache in self._all() for event in cache.first_lists()):
             listed.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
@@ -96,15 +98,15 @@ class Informers:
 
     @property
     def alive(self) -> bool:
-        """Whether all watches run: False is a bug."""
+        """Whether all watches run; False is a bug."""
         return all(watch.alive for watch in self._watches)
 
     def troubles(self) -> list[GitopsBgError]:
-        """Why watches hear nothing just now."""
+        """Why watches receive nothing at present."""
         return [error for cache in self._all() for error in cache.troubles()]
 
     def app(self, app: AppKey) -> AppState | None:
-        """The BlueGreenDeployment, whoever made it."""
+        """The BlueGreenDeployment, whoever created it."""
         return self._apps.get(app.namespace, app.name)
 
     def apps(self) -> list[AppState]:
@@ -143,26 +145,26 @@ class Informers:
         return self._slices.of(_indexed(app))
 
     def version(self, kind: Kind, namespace: str, name: str) -> str:
-        """The version held before a write."""
+        """The cached version before a write."""
         return self._of_kind(kind).version(namespace, name)
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
-        """The answer to a write of ours."""
+        """Store the response to our own write."""
         self._absent.discard(name_of(body))
         self._of_kind(kind).remember(body, instead_of)
 
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        """An object was deleted by us."""
+        """Note that the agent deleted an object."""
         self._of_kind(kind).forget(namespace, name, uid)
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
-        """An object without our labels has a name the app needs."""
+        """Note that an object without our labels has a name that the app needs."""
         if kind == REPLICA_SETS:
             self._unlabelled.setdefault(app, set()).add(name)
         self._absent.discard((app.namespace, name))
 
     def recheck(self, app: AppKey, service_names: Sequence[str]) -> None:
-        """Look live again for what was not there: part of a resync."""
+        """Look live again for what did not exist: part of a resync."""
         for name in service_names:
             self._absent.discard((app.namespace, name))
 
@@ -214,6 +216,6 @@ def _indexed(app: AppKey) -> AppKey:
 
 
 def _owning_key(state: State) -> AppKey:
-    """The app an object belongs to: by its controller, which outlives a label that somebody removed, else by label."""
+    """The app of an object: by its controller, which outlives a removed label, else by label."""
     app = controlling_app(state.meta)
     return AppKey(state.meta.namespace, state.meta.app) if app is None else _indexed(app)

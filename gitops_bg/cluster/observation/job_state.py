@@ -1,6 +1,7 @@
-"""What a Job and its pods say of a measurement (argo-rollouts.md §3, the provider ``job``). Pure.
+"""What a Job and its pods say about a measurement (argo-rollouts.md §3, the provider ``job``). Pure.
 
-Complete is good, failed is bad. An image that cannot be had says nothing of the version: inconclusive.
+A complete Job is a success, a failed one a failure. An image that cannot be pulled says nothing of the version:
+inconclusive.
 """
 
 from dataclasses import dataclass
@@ -17,16 +18,16 @@ IMAGE_TROUBLE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName")
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """A Job. ``end`` is the condition that says it has ended, empty while it has not; ``ended`` says when."""
+    """A Job. ``end`` is the condition that ended it, empty while it runs; ``ended`` says when."""
 
     meta: Meta
     metric: str
-    """Which metric of which run it measures, see `metric_of`."""
+    """The metric and run that it measures, see `metric_of`."""
     number: int
-    """Which measurement of that it is."""
+    """The number of the measurement within that."""
     created: str
     own_deadline: bool
-    """Whether its deadline is its author's, not ours."""
+    """Whether its deadline comes from its author instead of the agent."""
     end: str = ""
     reason: str = ""
     message: str = ""
@@ -35,7 +36,7 @@ class JobState:
 
 @dataclass(frozen=True, slots=True)
 class PodState:
-    """A pod of a Job: why its image cannot be had; empty where it can."""
+    """A pod of a Job: why its image cannot be pulled, or empty."""
 
     meta: Meta
     job: str
@@ -73,7 +74,10 @@ def pod_state(body: Object, _known: PodState | None = None) -> PodState:
 
 
 def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
-    """What a Job came to, and why, in a sentence; ``RUNNING`` while nobody can say. ``trouble`` is that of its pods."""
+    """The phase of a measurement by its Job, and why, in a sentence; ``RUNNING`` while unknown.
+
+    ``trouble`` is that of its pods.
+    """
     name = f"Job {job.meta.name}"
     if job.end == "Complete":
         return AnalysisPhase.SUCCESSFUL, f"{name} is complete"
@@ -88,7 +92,7 @@ def phase_of_job(job: JobState, trouble: str) -> tuple[AnalysisPhase, str]:
 
 
 def metric_of(measurement: str) -> str:
-    """What all measurements of one metric in one run have in common.
+    """The common part of all measurements of one metric in one run.
 
     >>> metric_of("3.pre.1.smoke.2")
     '3.pre.1.smoke'
@@ -97,9 +101,9 @@ def metric_of(measurement: str) -> str:
 
 
 def took(job: JobState) -> timedelta | None:
-    """How long a Job took; None where it has not ended.
+    """How long a Job took; None while it runs.
 
-    Both moments are by the clock of the cluster, which may differ from ours; its times are never compared with ours.
+    Both times are by the clock of the cluster, which may differ from ours; they are never compared with ours.
     """
     return datetime.fromisoformat(job.ended) - datetime.fromisoformat(job.created) if job.ended else None
 

@@ -17,7 +17,7 @@ _S = TypeVar("_S", AppState, ServiceState)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What is known of an app beside its workloads and routes. ``config`` None: its folder left main."""
+    """What is known of an app besides its workloads and routes. ``config`` None: its folder left main."""
 
     app: AppKey
     state: AppState | None
@@ -26,18 +26,18 @@ class Look:
     record: Record
     settled: AppliedStates
     namespace_uid: str = ""
-    """Of the second owner of what is to outlive the BlueGreenDeployment; empty where it cannot be known."""
+    """The uid of the namespace as second owner (``execution.anchors``); empty where it is unknown."""
     snapshots: Mapping[str, str] = field(default_factory=dict)
-    """The pod templates at hand, by short digest."""
+    """The known pod templates, by short digest."""
 
     @property
     def uid(self) -> str:
-        """Of the BlueGreenDeployment; empty where there is none."""
+        """The uid of the BlueGreenDeployment; empty where there is none."""
         return self.state.meta.uid if self.state is not None else ""
 
     @property
     def going(self) -> bool:
-        """Somebody deletes the BlueGreenDeployment: nothing is given to an owner that goes."""
+        """Whether somebody is deleting the BlueGreenDeployment: it must not become an owner then."""
         return self.state is not None and self.state.meta.deleting
 
     def labelled(self, meta: Meta) -> bool:
@@ -45,12 +45,12 @@ class Look:
         return (meta.manager, meta.app) == (names.MANAGER, names.app_label(self.app))
 
     def controlled(self, meta: Meta) -> bool:
-        """Whether it is controlled by our object, and held by the namespace, too."""
+        """Whether our object controls it, and the namespace is its second owner."""
         if not self.uid or self.going:
             return True
         controller, anchor = meta.controller, self.namespace_uid
         return controller is not None and controller.uid == self.uid and (not anchor or anchor in meta.owners)
 
     def unsettled(self, state: _S, manifest: Object, drifted: Callable[[_S, Object], bool]) -> bool:
-        """Whether it drifted, and not only by what the server made of our last apply."""
+        """Whether it drifted, beyond how the server normalised our last apply."""
         return drifted(state, manifest) and not self.settled.covers(state, intent_of(manifest))

@@ -1,6 +1,6 @@
-"""From the states of an app's live objects to `core.model.observed`: what the core decides on. Pure.
+"""From the states of an app's live objects to `core.model.observed`, on which the core decides. Pure.
 
-Git's part (``Observed.git``) is filled in by the agent. Nothing here says what to do about a drift.
+The agent fills in Git's part (``Observed.git``). Nothing here says what to do about a drift.
 """
 
 from dataclasses import dataclass, field, replace
@@ -55,12 +55,12 @@ class Contents:
     pods_refused: str = ""
     copies: Copied = field(default_factory=Copied)
     namespace_uid: str = ""
-    """Of the second owner of what is to outlive the BlueGreenDeployment; empty where it cannot be known."""
+    """The uid of the namespace as second owner (``execution.anchors``); empty where it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where `gather` looks: most of it is in caches, the rest is asked for only where an app needs it."""
+    """The sources of `gather`: most are caches, the others are asked only where an app needs them."""
 
     reader: Reader
     router: TrafficRouter
@@ -90,7 +90,7 @@ def _uses_configuration(config: AppConfig | None, record: Record) -> bool:
 
 
 def _with_pods(contents: Contents, pods: Pods, app: AppKey) -> Contents:
-    """With the pods, for a restart. Who may not list them can do without: nothing else depends on it."""
+    """Add the pods, for a restart. An agent that may not list them does without: nothing else depends on it."""
     try:
         return replace(contents, pods=pods.views(app))
     except Refused as error:
@@ -131,7 +131,7 @@ def observe(
 
 
 def app_drifted(state: AppState, manifest: Object) -> bool:
-    """Whether a BlueGreenDeployment differs from its manifest, also by a field that left Git."""
+    """Whether a BlueGreenDeployment differs from its manifest, including a field that left Git."""
     labelled = (state.meta.manager, state.meta.app) == (names.MANAGER, manifest["metadata"]["labels"][names.APP])
     wanted = manifest["metadata"].get("annotations") or {}
     says = not wanted or wanted == {names.REPOSITORY: state.repository, names.CLUSTER: state.cluster}

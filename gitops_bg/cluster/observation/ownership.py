@@ -1,7 +1,8 @@
-"""Whose a live object is, in a sentence. Pure.
+"""The owner of a live object, in a sentence. Pure.
 
-Ours is what our BlueGreenDeployment controls, or a former one of the same name, whatever became of its labels; and
-what nobody controls but carries our two labels, by which people hand things over. All else is left alone (DESIGN §3.4).
+An object is ours if our BlueGreenDeployment controls it, or a former one of the same name, whatever its labels; or if
+nobody controls it and it carries our two labels, by which people hand objects over. All others are left alone (DESIGN
+§3.4).
 """
 
 from dataclasses import dataclass
@@ -24,17 +25,17 @@ class Allegiance:
 
     @property
     def annotations(self) -> dict[str, str]:
-        """How a BlueGreenDeployment says so."""
+        """The annotations of a BlueGreenDeployment that follows it."""
         both = {names.REPOSITORY: self.repository, names.CLUSTER: self.cluster}
         return both if self.repository else {}
 
 
 NOBODYS = Allegiance()
-"""Of who acts on the cluster alone (`rollback --offline`): nothing is another's."""
+"""For commands that act on the cluster alone (`rollback --offline`): no repository is foreign."""
 
 
 def owner_of(kind: Kind, meta: Meta, app: AppKey) -> str:
-    """Whose an object under a name of ours is, and how to hand it over: one sentence; empty where it is ours.
+    """The owner of an object under a name of ours, and how to hand it over, in one sentence; empty where it is ours.
 
     >>> from gitops_bg.cluster.api.kinds import SERVICES
     >>> meta = Meta("shop", "web", "uid", "1", manager="Helm")
@@ -59,9 +60,9 @@ def _reason(kind: Kind, meta: Meta, app: AppKey) -> str:
 
 
 def app_owner_of(state: AppState, app: AppKey, us: Allegiance = NOBODYS) -> str:
-    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever became of its labels.
+    """`owner_of` for a BlueGreenDeployment: one that keeps a record of ours is ours, whatever its labels.
 
-    One that follows another repository, or another cluster of this one, is not; one that does not say is.
+    One that follows another repository, or another cluster of this one, is not; one that names none is.
     """
     return _other_allegiance(state, app, us) or ("" if state.recorded else owner_of(APPS, state.meta, app))
 
@@ -78,7 +79,7 @@ def _other_allegiance(state: AppState, app: AppKey, us: Allegiance) -> str:
 
 
 def claim_on(state: AppState, app: AppKey) -> str:
-    """Who else would have an app of ours, and how that ends; empty where nobody does."""
+    """Who else claims an app of ours, and how to end that; empty where nobody does."""
     if not state.claimed_by:
         return ""
     return (
@@ -88,7 +89,7 @@ def claim_on(state: AppState, app: AppKey) -> str:
 
 
 def controlling_app(meta: Meta) -> AppKey | None:
-    """The app whose BlueGreenDeployment controls an object, in this life or a former one; None: another, or nobody."""
+    """The app whose present or former BlueGreenDeployment controls an object; None: another controller, or none."""
     controller = meta.controller
     if controller is None:
         return None

@@ -1,4 +1,4 @@
-"""The pods of an app, read when they are needed: nothing watches them, so idle apps cost nothing (DESIGN §8)."""
+"""The pods of an app, read on demand: nothing watches them, so idle apps cost nothing (DESIGN §8)."""
 
 from datetime import datetime
 
@@ -14,19 +14,19 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class Pods:
-    """Reads and changes live pods. Safe for many threads."""
+    """Reads and changes live pods. Thread-safe."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
         self._eviction_version = ""
 
     def views(self, app: AppKey) -> tuple[PodView, ...]:
-        """The pods of an app that have not ended, as they are now; read with a quorum, so never too many."""
+        """The pods of an app that have not ended; a quorum read, so that none is missing."""
         found = self._client.list(PODS, app.namespace, f"{names.APP}={names.app_label(app)}")
         return tuple(_view(pod) for pod in found if (pod.get("status") or {}).get("phase") not in _ENDED)
 
     def evict(self, namespace: str, name: str, uid: str) -> tuple[ChangeSetEntry, ...]:
-        """Evict exactly this pod. Raises `Transient` where a PodDisruptionBudget refuses; one that is gone is fine.
+        """Evict exactly this pod. Raises `Transient` where a PodDisruptionBudget refuses; a deleted pod is no error.
 
         https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/
         """
@@ -40,7 +40,7 @@ class Pods:
         return (ChangeSetEntry(PODS.name, namespace, name, Change.DELETED),)
 
     def _version(self) -> str:
-        """The version of Evictions that the server takes: v1, or v1beta1 before Kubernetes 1.22; asked once."""
+        """The version of Evictions that the server accepts: v1, or v1beta1 before Kubernetes 1.22; asked once."""
         if not self._eviction_version:
             resources = self._client.read("look for evictions", "/api/v1")["resources"]
             found = next(each for each in resources if each["name"] == _EVICTION)
@@ -48,13 +48,13 @@ class Pods:
         return self._eviction_version
 
     def of(self, app: AppKey, digest: str) -> list[Object]:
-        """The pods of a version that are to stay, as they are now."""
+        """The present pods of a version that are not being deleted."""
         labels = ",".join(f"{key}={value}" for key, value in names.selector(app, digest).items())
         found = self._client.list(PODS, app.namespace, labels)
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
     def change(self, pod: Object, change: Object) -> ChangeSetEntry:
-        """Merge a change into one pod. Raises `WorldChanged` where it is gone."""
+        """Merge a change into one pod. Raises `WorldChanged` where it was deleted."""
         metadata = pod["metadata"]
         self._client.merge_patch(PODS, metadata["namespace"], metadata["name"], change)
         return ChangeSetEntry(PODS.name, metadata["namespace"], metadata["name"], Change.CONFIGURED)

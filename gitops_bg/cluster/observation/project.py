@@ -1,7 +1,7 @@
-"""From a live object to the state that is kept of it. Pure; the counterpart of `render`.
+"""Projects a live object to the state that a cache keeps. Pure; the counterpart of `render`.
 
-A ReplicaSet's template is compared once, here, with what its own snapshot renders to, and then forgotten: it is most
-of the object's size (pitfalls.md §1.1).
+A ReplicaSet's template is compared once, here, with what its own snapshot renders to, and then dropped: it is most of
+the object's size (pitfalls.md §1.1).
 """
 
 import json
@@ -31,7 +31,7 @@ SERVICE_NAME = "kubernetes.io/service-name"
 
 
 def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> ReplicaSetState:
-    """The state of a ReplicaSet; ``known`` is the one before, which saves comparing an unchanged template."""
+    """The state of a ReplicaSet; ``known`` is the former state, which saves comparing an unchanged template."""
     metadata, spec, status = body["metadata"], body["spec"], body.get("status") or {}
     labels, annotations = metadata.get("labels") or {}, metadata.get("annotations") or {}
     generation = metadata.get("generation", 0)
@@ -59,7 +59,7 @@ def replica_set_state(body: Object, known: ReplicaSetState | None = None) -> Rep
 
 
 def configuration_state(kind: Kind, body: Object, _known: ConfigurationState | None = None) -> ConfigurationState:
-    """The state of a ConfigMap or Secret; lists do not say the kind of what is in them."""
+    """The state of a ConfigMap or Secret; lists do not name the kind of their items."""
     of = (body["metadata"].get("annotations") or {}).get(names.COPY_OF, "")
     digest = configuration_of(kind.name, of, body).ref.digest if of else ""
     return ConfigurationState(meta_of(body), kind.name, of, digest, body.get("immutable") is True)
@@ -85,7 +85,7 @@ def service_state(body: Object, _known: ServiceState | None = None) -> ServiceSt
 
 
 def slice_state(body: Object, _known: SliceState | None = None) -> SliceState:
-    """The state of an EndpointSlice; ready or not said counts as ready.
+    """The state of an EndpointSlice; an endpoint without a ready condition counts as ready.
 
     https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ready
     """
@@ -115,7 +115,7 @@ def app_state(body: Object, _known: AppState | None = None) -> AppState:
 
 
 def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
-    """All that the comparison of the template depends on; the generation stands for the template itself."""
+    """All inputs of the comparison of the template; the generation stands for the template itself."""
     meta = state.meta
     return (
         meta.uid,
@@ -132,12 +132,12 @@ def _template_inputs(state: ReplicaSetState) -> tuple[object, ...]:
 
 
 def snapshot_in(state: ReplicaSetState) -> Snapshot:
-    """What a ReplicaSet says it runs, genuine or not."""
+    """The snapshot that a ReplicaSet claims to run, genuine or not."""
     return Snapshot(state.full_digest, state.snapshot, refs_in(state.configuration))
 
 
 def _is_intact(state: ReplicaSetState, template: Object) -> bool:
-    """Whether the snapshot is the one of the digest, and the template what the snapshot renders to."""
+    """Whether the snapshot matches its digest, and the template is what the snapshot renders to."""
     snapshot = snapshot_in(state)
     if not snapshot.text or not is_genuine(snapshot):
         return False
@@ -154,7 +154,7 @@ def _is_ready(endpoint: Object) -> bool:
 
 
 def _base(endpoint: Object) -> str:
-    """The name of a pod without its random end of five characters."""
+    """The name of a pod without its random last five characters."""
     return str((endpoint.get("targetRef") or {}).get("name") or "")[:-5]
 
 

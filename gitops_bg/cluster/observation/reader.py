@@ -1,4 +1,4 @@
-"""The one way to look at the live objects of an app; from caches (`informers`) or by asking now (`LiveReader`)."""
+"""The one interface to the live objects of an app: from caches (`informers`) or read on demand (`LiveReader`)."""
 
 from typing import Protocol
 
@@ -26,48 +26,48 @@ from gitops_bg.core.model.version import AppKey
 
 
 class Reader(Protocol):
-    """Looks at live objects."""
+    """Reads live objects."""
 
     def app(self, app: AppKey) -> AppState | None:
-        """The BlueGreenDeployment, whoever made it."""
+        """The BlueGreenDeployment, whoever created it."""
 
     def apps(self) -> list[AppState]:
-        """All BlueGreenDeployments in the namespaces looked at."""
+        """All BlueGreenDeployments in the watched namespaces."""
 
     def replica_sets(self, app: AppKey) -> tuple[ReplicaSetState, ...]:
-        """The ReplicaSets with the labels of the app, and foreign ones found under a name it needs."""
+        """The ReplicaSets with the labels of the app, and foreign ones found under a name that it needs."""
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
         """The ConfigMaps and Secrets with the labels of the app, as far as they may be listed.
 
-        Where none is known to be ``in_use``, who would have to ask the server may leave it.
+        Where none is known to be ``in_use``, a reader that would have to ask the server may skip them.
         """
 
     def service(self, namespace: str, name: str) -> ServiceState | None:
-        """The Service of this name, whoever made it."""
+        """The Service of this name, whoever created it."""
 
     def slices(self, app: AppKey) -> tuple[SliceState, ...]:
         """The EndpointSlices of the app's Services."""
 
 
 class WriteThrough(Protocol):
-    """Who wants to know what we wrote, before a watch tells."""
+    """Learns of our own writes before a watch reports them."""
 
     def version(self, kind: Kind, namespace: str, name: str, /) -> str:
         """The version held before a write."""
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
-        """The answer to a write; ``instead_of`` is what `version` said before it."""
+        """Store the response to a write; ``instead_of`` is what `version` returned before it."""
 
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        """An object was deleted by us."""
+        """Note that the agent deleted an object."""
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
-        """An object without our labels has a name the app needs: no cache shows it, so look at it live."""
+        """Note that an object without our labels has a name that the app needs: no cache has it, so it is read live."""
 
 
 class LiveReader:
-    """Reads each thing when asked, and remembers nothing: for a command that runs once."""
+    """Reads each object on demand, and caches nothing: for a command that runs once."""
 
     def __init__(self, client: Client, slice_kind: EndpointSliceVersion, namespaces: tuple[str, ...] = ()) -> None:
         self._client = client
@@ -88,7 +88,7 @@ class LiveReader:
         return tuple(map(replica_set_state, self._client.list(REPLICA_SETS, app.namespace, labels_of(app))))
 
     def copies(self, app: AppKey, *, in_use: bool) -> Copied:
-        """The ConfigMaps and Secrets with the labels of the app: a person may lack the right."""
+        """The ConfigMaps and Secrets with the labels of the app; the user of a command may lack the right."""
         states: list[ConfigurationState] = []
         unlisted: list[str] = []
         for kind, reduce in CONFIGURATION_STATES.items() if in_use else ():
@@ -108,19 +108,19 @@ class LiveReader:
         return tuple(map(slice_state, self._client.list(self._slice_kind(), app.namespace, labels_of(app))))
 
     def version(self, _kind: Kind, _namespace: str, _name: str, /) -> str:
-        """Nothing is held."""
+        """Return no version: nothing is cached."""
         return ""
 
     def remember(self, kind: Kind, body: Object, instead_of: str) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is cached."""
 
     def forget(self, kind: Kind, namespace: str, name: str, uid: str) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is cached."""
 
     def found(self, kind: Kind, app: AppKey, name: str) -> None:
-        """Nothing is held."""
+        """Do nothing: nothing is cached."""
 
 
 def labels_of(app: AppKey) -> str:
-    """The label selector of everything of one app."""
+    """The label selector of all objects of one app."""
     return f"{OURS},{names.APP}={names.app_label(app)}"

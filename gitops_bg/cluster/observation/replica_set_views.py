@@ -1,4 +1,4 @@
-"""ReplicaSets as the workloads of an app: what each runs, how far it is, and what counts as drift. Pure."""
+"""ReplicaSets as the workloads of an app: what each runs, its progress, and what counts as drift. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ class SeenReplicaSets:
     states: tuple[ReplicaSetState, ...] = ()
 
     def views(self, look: Look) -> tuple[ReplicaSetView, ...]:
-        """Each of them beside what the record says of its version."""
+        """The view of each ReplicaSet, compared with its version in the record."""
         return tuple(_view(look, state) for state in self.states)
 
     def snapshots(self) -> Mapping[str, str]:
@@ -56,7 +56,7 @@ def _view(look: Look, state: ReplicaSetState) -> ReplicaSetView:
 
 
 def _version(look: Look, state: ReplicaSetState) -> Version | None:
-    """The version a ReplicaSet runs: by its annotation, else (where somebody wrote into that) by its name."""
+    """The version that a ReplicaSet runs: by its annotation, else (where somebody changed that) by its name."""
     known = look.record.version(state.full_digest) if state.full_digest else None
     by_name = (
         each for each in look.record.versions if names.replica_set_name(look.app, each.digest) == state.meta.name

@@ -27,7 +27,7 @@ class ServiceRoutes:
     slices: tuple[SliceState, ...] = ()
 
     def view(self, look: Look, name: str) -> ServiceView | None:
-        """The Service beside what Git says of it."""
+        """The view of a Service, compared with Git."""
         state = self.services.get(name)
         if state is None:
             return None
@@ -67,7 +67,7 @@ class ServiceRoutes:
         return any(base != ours for each in self.slices if each.service == service for base in each.bases)
 
     def _ready(self, service: str, ports: list[Object]) -> int:
-        """The pods that get the traffic of every port: of the worst port, so many are ready."""
+        """The number of pods that receive the traffic of every port: that of the worst port."""
         slices = [each for each in self.slices if each.service == service]
         names = {port.get("name") or "" for port in ports}
         reached = [{pod for each in slices if name in each.ports for pod in each.ready} for name in names]
@@ -75,7 +75,7 @@ class ServiceRoutes:
 
 
 def _ports(look: Look, view: ServiceView, template: str) -> str:
-    """The ports that a Service is to have with the version that it selects; empty for one that nobody knows."""
+    """The ports of a Service with the version that it selects; empty where that version is unknown."""
     version = next((each for each in look.record.versions if short(each.digest) == view.digest), None)
     if version is None or look.config is None or look.config.spec is None:
         return ""
@@ -88,7 +88,7 @@ def _ports(look: Look, view: ServiceView, template: str) -> str:
 
 
 def service_drifted(state: ServiceState, manifest: Object) -> bool:
-    """Whether a Service differs from its manifest, the selector apart; also by a port that left Git."""
+    """Whether a Service differs from its manifest, without the selector; including a port that left Git."""
     live = reread_json(state.content)
     if not ports_are(live["spec"].get("ports") or (), manifest["spec"].get("ports") or ()):
         return True

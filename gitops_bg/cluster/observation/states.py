@@ -1,7 +1,7 @@
 """What the caches keep of a live object: a few fields, small enough for ten thousand apps (pitfalls.md §1.1).
 
-Two states are equal where nothing that matters differs; only a difference wakes the agent. Nothing here decides what
-a state means.
+Two states are equal where no relevant field differs; only a difference wakes the agent. Nothing here decides what a
+state means.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,10 @@ class Controller:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """Who an object is and whose. ``app`` is the value of our label, ``manager`` that of app.kubernetes.io's."""
+    """The identity and ownership of an object.
+
+    ``app`` is the value of our label, ``manager`` that of app.kubernetes.io's.
+    """
 
     namespace: str
     name: str
@@ -43,16 +46,16 @@ class Meta:
 
 
 class State(Protocol):
-    """What every cached state has."""
+    """The common part of every cached state."""
 
     @property
     def meta(self) -> Meta:
-        """Who and whose."""
+        """Identity and ownership."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplicaSetState:
-    """A ReplicaSet. ``generation`` is not compared: what changed is in the other fields or does not matter."""
+    """A ReplicaSet. ``generation`` is not compared: every relevant change is in the other fields."""
 
     meta: Meta
     full_digest: str
@@ -62,16 +65,16 @@ class ReplicaSetState:
     replicas: int
     available: int
     seen: bool
-    """Whether its controller has seen the newest generation, so that ``available`` is about this spec."""
+    """Whether its controller has seen the newest generation, so that ``available`` belongs to this spec."""
     min_ready_seconds: int
     intact: bool
     """Whether its template and labels are what its own snapshot renders to."""
     configuration: str = ""
-    """The annotation that says what configuration it uses (``spec.manifests.configuration``)."""
+    """The annotation with the configuration that it uses (``spec.manifests.configuration``)."""
     anti_affinity: str = ""
-    """The annotation that says what its pods are kept off (``cluster.manifests.anti_affinity``)."""
+    """The annotation with the version whose nodes its pods avoid (``cluster.manifests.anti_affinity``)."""
     worn: str = ""
-    """The annotation that says what its pods carry by their role (``cluster.manifests.ephemeral_metadata``)."""
+    """The annotation with the role metadata of its pods (``cluster.manifests.ephemeral_metadata``)."""
     pods: int = 0
     ready: int = 0
     failure: str = ""
@@ -81,14 +84,14 @@ class ReplicaSetState:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationState:
-    """A ConfigMap or Secret of ours: the digest of what it really holds, never that itself."""
+    """A ConfigMap or Secret of ours: the digest of its real content, without the content."""
 
     meta: Meta
     kind: str
     of: str
-    """What Git calls the object that it is a copy of; empty where it is no copy."""
+    """The name in Git of the object that it is a copy of; empty where it is no copy."""
     digest: str
-    """Of its content under that name; empty where it is no copy."""
+    """The digest of its content under that name; empty where it is no copy."""
     immutable: bool
 
 
@@ -102,7 +105,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class ServiceState:
-    """A Service: what its selector is, and the rest of what Git may have an opinion on."""
+    """A Service: its selector, and the other fields that Git may set."""
 
     meta: Meta
     selector: Pairs
@@ -112,16 +115,16 @@ class ServiceState:
 
 @dataclass(frozen=True, slots=True)
 class SliceState:
-    """An EndpointSlice: the Service it belongs to and who in it is ready."""
+    """An EndpointSlice: its Service, and the ready endpoints."""
 
     meta: Meta
     service: str
     ready: tuple[str, ...]
-    """The uid of each ready pod (an address where it is no pod), so that two IP families count once."""
+    """The uid of each ready pod (the address of an endpoint without a pod), so that two IP families count once."""
     bases: tuple[str, ...] = ()
-    """What the names of these pods begin with, each once; empty text for what is no pod."""
+    """The names of these pods without their random ends, each once; an empty text for endpoints without a pod."""
     ports: tuple[str, ...] = ()
-    """The names of the Service's ports that lead to these pods; one that no container has is not among them."""
+    """The names of the Service's ports that lead to these pods, without ports that no container has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +135,19 @@ class AppState:
     spec: str
     status: str
     recorded: bool
-    """Whether the status keeps a record of ours."""
+    """Whether the status holds a record of ours."""
     request: str
     reconcile: str
     repository: str = ""
-    """Which repository, and which of its clusters, it follows; empty where the code of before made it."""
+    """The repository, and which of its clusters, it follows; empty where an older release created it."""
     cluster: str = ""
     claimed_by: str = ""
-    """Who else would have it follow another one."""
+    """Which other repository claims it."""
     generation: int = field(compare=False, default=0)
 
 
 def meta_of(body: Object) -> Meta:
-    """The `Meta` of any object; short strings that repeat across objects are shared."""
+    """The `Meta` of any object; strings that repeat across objects are shared."""
     metadata = body["metadata"]
     labels: Mapping[str, str] = metadata.get("labels") or {}
     return Meta(

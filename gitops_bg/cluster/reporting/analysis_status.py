@@ -1,4 +1,4 @@
-"""The analysis runs as kubectl shows them: counts, verdicts and last answers, without what is only for the agent."""
+"""The analysis runs in the status, for kubectl: counts, verdicts and last answers, without the agent's own fields."""
 
 from gitops_bg.core.model.analysis_runs import AnalysisRun, MetricRun
 from gitops_bg.core.model.record import Record
@@ -7,7 +7,7 @@ from gitops_bg.spec.status import moment_of
 
 
 def runs_of(record: Record) -> tuple[shown.AnalysisRun, ...]:
-    """`status.analysisRuns`: the last run of each stage and those before that are remembered, the newest first."""
+    """`status.analysisRuns`: the last run of each stage and the remembered ones before, the newest first."""
     runs = sorted((*record.analyses.runs, *record.analyses.past), key=_newest_first)
     return tuple(_run(record, run) for run in runs)
 

@@ -1,7 +1,7 @@
-"""Kubernetes Events about an app, for `kubectl describe bgd`. Best effort: never late, never in the way.
+"""Kubernetes Events about an app, for `kubectl describe bgd`. Best effort, and never blocking.
 
-Events are written by a thread of their own; when it cannot keep up, or the API server refuses, they are dropped.
-The same event again only counts up, as client-go's aggregator does.
+A thread of its own writes Events; when it cannot keep up, or the API server refuses, they are dropped. A repeated event
+only increases the count, as in client-go's aggregator.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _LONGEST_MESSAGE = 1024  # https://kubernetes.io/docs/reference/kubernetes-api/c
 
 @dataclass(frozen=True, slots=True)
 class KubernetesEvent:
-    """One thing that happened to an app; ``reason`` is one CamelCase word."""
+    """One event of an app; ``reason`` is one CamelCase word."""
 
     app: AppKey
     uid: str
@@ -48,11 +48,13 @@ class EventSink:
         self._thread = threading.Thread(target=self._run, name="events", daemon=True)
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
 
     def stop(self, timeout: float = 2.0) -> None:
-        """Write what waits, for at most ``timeout`` seconds, and end; one that was never started has nothing to end."""
+        """Write the waiting Events, for at most ``timeout`` seconds, and end; does nothing where it was
+        never started.
+        """
         if not self._thread.is_alive():
             return
         with contextlib.suppress(queue.Full):
@@ -60,7 +62,7 @@ class EventSink:
         self._thread.join(timeout)
 
     def put(self, event: KubernetesEvent) -> None:
-        """Have an Event written soon; returns at once."""
+        """Queue an Event; returns at once."""
         with contextlib.suppress(queue.Full):
             self._waiting.put_nowait(event)
 
@@ -75,7 +77,7 @@ class EventSink:
                 _LOG.debug("an Event was not written: %s", error)
 
     def write(self, event: KubernetesEvent) -> None:
-        """Write one Event now, or count up the one that says the same."""
+        """Write one Event now, or increase the count of an equal one."""
         name = event_name(event)
         count, since = self._counts.get(name, (0, _time(event.at)))
         body = event_object(event, name, count + 1, since, self._reporter)
@@ -89,7 +91,7 @@ class EventSink:
             self._counts.popitem(last=False)
 
     def _begin(self, body: Object) -> None:
-        """Nearly every Event is said once: created, which costs the API server less than an apply."""
+        """Create the Event: nearly every one occurs once, and a create costs the API server less than an apply."""
         try:
             self._client.create(EVENTS, body)
         except WorldChanged:
@@ -97,7 +99,7 @@ class EventSink:
 
 
 def event_object(event: KubernetesEvent, name: str, count: int, since: str, reporter: str) -> Object:
-    """The manifest of an Event (core/v1: the one that `kubectl describe` reads on every server)."""
+    """The manifest of an Event (core/v1, which `kubectl describe` reads on every server)."""
     app = event.app
     return {
         "apiVersion": EVENTS.api_version,
@@ -122,7 +124,7 @@ def event_object(event: KubernetesEvent, name: str, count: int, since: str, repo
 
 
 def event_name(event: KubernetesEvent) -> str:
-    """The name of an Event: the same for the same words about the same object."""
+    """The name of an Event: the same for the same text about the same object."""
     what = "\0".join((event.uid, event.reason, event.message))
     return f"{event.app.name[:200]}.{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 

@@ -1,6 +1,6 @@
-"""What the API server keeps of a status: an older CustomResourceDefinition drops what it does not know.
+"""What the API server keeps of a status: an older CustomResourceDefinition drops fields that it does not know.
 
-Without this, what was dropped would be written again with every look, for ever.
+Without this, every look would write the dropped fields again, for ever.
 """
 
 import logging
@@ -13,18 +13,18 @@ _LOG = logging.getLogger(__name__)
 
 
 class PrunedStatus:
-    """Remembers, app by app, the last status that came back as another one. Each app has one thread at a time."""
+    """Remembers, for each app, the last status that came back changed. Each app has one thread at a time."""
 
     def __init__(self) -> None:
         self._cut: dict[AppKey, tuple[Object, Object]] = {}
         self._told: set[str] = set()
 
     def says(self, app: AppKey, live: Object, status: Object) -> bool:
-        """Whether ``live`` is all that the API server keeps of ``status``."""
+        """Whether ``live`` is everything that the API server keeps of ``status``."""
         return live == status or self._cut.get(app) == (status, live)
 
     def came_back(self, app: AppKey, status: Object, answer: Object) -> None:
-        """Note what became of a status; say once what was dropped of it."""
+        """Note how a status came back; log dropped fields once."""
         if status == answer:
             self._cut.pop(app, None)
             return
@@ -41,7 +41,7 @@ class PrunedStatus:
 
 
 def _lost(path: str, sent: object, kept: object) -> Iterator[str]:
-    """The fields that are in ``sent`` and not the same in ``kept``; the outermost that is gone."""
+    """The fields in ``sent`` that ``kept`` lacks or changed; of a dropped subtree, its root."""
     if isinstance(sent, dict) and isinstance(kept, dict):
         for name, value in sent.items():
             yield from _lost(f"{path}.{name}", value, kept[name]) if name in kept else (f"{path}.{name}",)

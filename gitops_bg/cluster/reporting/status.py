@@ -1,6 +1,6 @@
-"""The record and what people see of it, there and back: the status of a BlueGreenDeployment. Pure; saves nothing.
+"""The record and the visible status of a BlueGreenDeployment: parsed and rendered. Pure; saves nothing.
 
-``status.record`` is the agent's memory, for nobody else to read; the rest is made from it for kubectl.
+``status.record`` is the agent's memory, for nobody else to read; the rest is derived from it for kubectl.
 """
 
 from collections.abc import Iterator
@@ -29,13 +29,13 @@ _REASONS = {
     Phase.SCALED_TO_ZERO: "Healthy",
     Phase.HELD: "OnHold",
 }
-"""The condition that says why an app is in a phase; in the others it is a gate, or there is nothing to say."""
+"""The condition that explains a phase; other phases are explained by a gate, or need no explanation."""
 
 
 def load(state: AppState | None) -> Record:
     """The record in the status; the empty one where there is none yet.
 
-    Raises `RecordUnreadable` where somebody else wrote into it what is no record.
+    Raises `RecordUnreadable` where somebody else wrote an invalid record.
     """
     status = reread_json(state.status) if state is not None else {}
     record = status.get("record")
@@ -46,9 +46,9 @@ def load(state: AppState | None) -> Record:
 
 
 def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
-    """The whole status that says ``decision``; equal to the present one where nothing changed.
+    """The whole status for ``decision``; equal to the present one where nothing changed.
 
-    ``now`` becomes the time of transition of the conditions that change.
+    ``now`` becomes the transition time of the conditions that change.
     """
     record = decision.record
     active = record.version(record.routing.traffic)
@@ -81,7 +81,7 @@ def status_of(state: AppState, decision: Decision, now: datetime) -> Object:
 
 
 def differs_in_process_view_only(live: Object, status: Object) -> bool:
-    """Whether the two say the same but for what only the process that writes sees (``core.status.process_view``)."""
+    """Whether the two statuses differ only in what the writing process alone sees (``core.status.process_view``)."""
     return _in_common(live) == _in_common(status)
 
 
@@ -90,9 +90,9 @@ def _in_common(status: Object) -> Object:
 
 
 def with_condition(state: AppState, condition: Condition, now: datetime) -> Object:
-    """A merge patch that puts one condition beside those there are, and says by the phase that something is wrong.
+    """A merge patch that adds one condition to the present ones, and shows by the phase that something is wrong.
 
-    It reads nothing of the status but its conditions, and of these only what has their form: nothing else may be sound.
+    It reads only the conditions of the status, and only valid ones: nothing else may be sound.
     """
     others = _live_conditions(state)
     implied = [replace(condition, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()]
@@ -105,7 +105,7 @@ def with_condition(state: AppState, condition: Condition, now: datetime) -> Obje
 
 
 def since(state: AppState, kind: str) -> datetime | None:
-    """Since when a condition of the status is as it is; None where it says nothing."""
+    """Since when a condition of the status has its value; None where the status does not say."""
     said = next((each for each in _live_conditions(state) if each["type"] == kind), {}).get("lastTransitionTime")
     try:
         return datetime.fromisoformat(said) if isinstance(said, str) else None
@@ -114,7 +114,7 @@ def since(state: AppState, kind: str) -> datetime | None:
 
 
 def _live_conditions(state: AppState) -> list[Object]:
-    """Those in the status that have the form of one: somebody else may have written there."""
+    """The valid conditions in the status: somebody else may have written there."""
     found = reread_json(state.status).get("conditions")
     return [each for each in found if _is_condition(each)] if isinstance(found, list) else []
 
@@ -141,7 +141,7 @@ def _summary(version: Version | None) -> shown.Version | None:
 
 
 def _rollout(rollout: Rollout) -> shown.Rollout:
-    """What `status.duration` is in Argo Rollouts, of the last few rollouts (argo-rollouts.md §4)."""
+    """The counterpart of Argo Rollouts' `status.duration`, for the last few rollouts (argo-rollouts.md §4)."""
     return shown.Rollout(
         number=rollout.number,
         version=rollout.version,
@@ -167,7 +167,7 @@ def _pull_request(pull: PullRequest | None) -> shown.PullRequest | None:
 
 
 def pull_of(state: AppState | None) -> PullRequest | None:
-    """The pull request that the status names; nobody has asked the forge since."""
+    """The pull request in the status; the forge has not been asked since."""
     said = reread_json(state.status).get("pullRequest") if state is not None else None
     if not isinstance(said, dict) or not isinstance(said.get("number"), int) or said.get("state") not in set(PullState):
         return None
@@ -182,7 +182,7 @@ def _images(version: Version) -> Iterator[str]:
 
 
 def _message(decision: Decision) -> str:
-    """The one sentence beside the phase: of the condition that is its reason, or the first shut gate."""
+    """The one sentence beside the phase: of the condition that explains it, or the first shut gate."""
     conditions = {condition.type: condition.message for condition in decision.conditions}
     why = conditions.get(_REASONS.get(decision.phase, ""), "")
     shut = [gate.reason for gate in decision.gates if not gate.open]
@@ -192,7 +192,9 @@ def _message(decision: Decision) -> str:
 def _conditions(
     live: list[Object], conditions: tuple[Condition, ...], generation: int, now: datetime
 ) -> Iterator[shown.Condition]:
-    """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: time of the last flip."""
+    """https://kubernetes.io/docs/reference/using-api/api-concepts/ and metav1.Condition: the time of the last change of
+    status.
+    """
     before = {each["type"]: each for each in live}
     for condition in conditions:
         word = {True: "True", False: "False", None: "Unknown"}[condition.status]

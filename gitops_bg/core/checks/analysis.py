@@ -1,4 +1,4 @@
-"""What is to be measured, and what analyses have said so far of a version (argo-rollouts.md §3)."""
+"""What analyses are to measure, and what they have found of a version so far (argo-rollouts.md §3)."""
 
 from gitops_bg.core.checks.draining import reaches_only
 from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Plan
@@ -9,13 +9,13 @@ PRE, POST = AnalysisStage.PRE, AnalysisStage.POST
 
 
 def plan_of(world: World, stage: AnalysisStage) -> Plan | None:
-    """What the app asks to be measured in a stage; None where it asks for nothing."""
+    """The measurements that the app asks for in a stage; None where it asks for none."""
     strategy = world.spec.strategy
     return strategy.pre_promotion_analysis if stage is PRE else strategy.post_promotion_analysis
 
 
 def has_passed_analysis(world: World, version: Version) -> bool:
-    """Whether the analysis before promotion, where there is one, found nothing against a version."""
+    """Whether the analysis before promotion found nothing against a version; True where there is none."""
     if plan_of(world, PRE) is None or world.record.operator.promote_full == version.digest:
         return True
     run = world.record.run(PRE)
@@ -24,7 +24,7 @@ def has_passed_analysis(world: World, version: Version) -> bool:
 
 
 def is_in_preview(world: World, version: Version) -> bool:
-    """Whether requests to the preview Service, where there is one, get to the pods of a version and nowhere else."""
+    """Whether the preview Service, where there is one, leads to the pods of a version and to no others."""
     if version.available_since is None:
         return False
     asked = world.spec.strategy.preview_service is not None

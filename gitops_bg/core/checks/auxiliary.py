@@ -5,11 +5,11 @@ from gitops_bg.core.world import World
 
 
 def auxiliary_trouble(world: World) -> str:
-    """Why one of them is not what Git says it should be; empty where all are, or will be at once."""
+    """Why one of the auxiliary objects is not as Git says; empty where all are, or soon will be."""
     views = (world.auxiliary_object(one) for one in world.record.auxiliary_objects)
     return next((view.trouble for view in views if view and view.trouble), "")
 
 
 def may_be_live(view: AuxiliaryView | None) -> bool:
-    """Whether it is ours and stays, as far as anybody can see."""
+    """Whether the object is ours and stays, as far as the agent can see."""
     return view is not None and not (view.owner or view.deleting)

@@ -11,16 +11,16 @@ DEADLINE_EXCEEDED = "ProgressDeadlineExceeded"
 
 
 def is_in_flight(world: World, version: Version) -> bool:
-    """Whether a version is on its way to live traffic: the candidate, or what ``primary.yaml`` names."""
+    """Whether a version is on its way to live traffic: the candidate, or the version that ``primary.yaml`` names."""
     on_its_way = version.stage is Stage.CANDIDATE and not version.retiring
     return version.digest != world.record.routing.traffic and (on_its_way or version.digest == world.desired_digest)
 
 
 def is_available(world: World, version: Version) -> bool:
-    """Whether all pods that the version is to have now are available.
+    """Whether all pods that the version should have now are available.
 
-    A candidate that was, and is given more pods because the load has grown, has not failed: as long as it has those
-    that the autoscaler says it needs at least. Once traffic is to move to it, it needs all of them, in time.
+    A candidate that was available, and that gets more pods because the load has grown, has not failed: the autoscaler's
+    minimum is enough for it. Once traffic is to move to it, it needs all of them, in time.
     """
     view, needed = world.replica_set(version.digest), wanted_size(world, version)
     autoscaler = world.record.autoscaler
@@ -30,14 +30,14 @@ def is_available(world: World, version: Version) -> bool:
 
 
 def progress_deadline(world: World, version: Version) -> datetime | None:
-    """When a version that makes no progress is said to have failed; None while it is available."""
+    """When a version without progress counts as failed; None while it is available."""
     if version.waiting_since is None:
         return None
     return version.waiting_since + timedelta(seconds=world.spec.progress_deadline_seconds)
 
 
 def expires_at(world: World, version: Version) -> datetime | None:
-    """When a candidate has waited long enough for somebody to promote it; None where it may wait for ever."""
+    """When a candidate has waited long enough for a promotion; None where it may wait for ever."""
     seconds, since = world.spec.strategy.expire_after_seconds, ready_since(world, version)
     if seconds is None or since is None or not world.record.routing.traffic:
         return None
@@ -45,7 +45,7 @@ def expires_at(world: World, version: Version) -> datetime | None:
 
 
 def ready_since(world: World, version: Version) -> datetime | None:
-    """Since when only people and clocks keep a candidate back: its pods are available, and its analysis has ended."""
+    """Since when a candidate waits only for people and clocks: its pods are available, and its analysis has ended."""
     if world.spec.strategy.pre_promotion_analysis is None or version.available_since is None:
         return version.available_since
     run = world.record.run(AnalysisStage.PRE)

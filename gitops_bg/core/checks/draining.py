@@ -1,4 +1,4 @@
-"""Whether live traffic has really arrived, and how long what it left still serves."""
+"""Whether live traffic has arrived, and how long the version that it left still serves."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -10,13 +10,13 @@ from gitops_bg.core.world import World
 
 
 def drained_at(world: World) -> datetime | None:
-    """When the version that traffic left last may go, by what is known now; None where nothing serves."""
+    """When the version that traffic left last may be scaled down, as far as is known now; None where nothing serves."""
     arrived = arrived_at(world)
     return arrived + timedelta(seconds=world.spec.strategy.drain_seconds) if arrived else None
 
 
 def arrived_at(world: World) -> datetime | None:
-    """When live traffic arrived, or will be taken to have, by what is known now; None where nothing serves."""
+    """When live traffic arrived, or will count as arrived, as far as is known now; None where nothing serves."""
     active = world.active
     if active is None or active.activated_at is None:
         return None
@@ -25,7 +25,7 @@ def arrived_at(world: World) -> datetime | None:
 
 
 def may_still_serve(world: World, version: Version) -> bool:
-    """Whether requests may still be on their way to a version that traffic has left."""
+    """Whether requests may still reach a version that traffic has left."""
     moment, active = drained_at(world), world.active
     if moment is None or active is None or version.left_at is None or active.activated_at is None:
         return False
@@ -33,14 +33,14 @@ def may_still_serve(world: World, version: Version) -> bool:
 
 
 def reaches_only(world: World, service: ServiceView | None, version: Version) -> bool:
-    """Whether the endpoints of a Service are the available pods of a version, all of them and nobody else's."""
+    """Whether the endpoints of a Service are all available pods of a version, and no others."""
     if service is None or service.digest != short(version.digest) or service.other_endpoints:
         return False
     return service.ready_endpoints >= world.available(version.digest)
 
 
 def former_moments(world: World) -> Iterator[datetime]:
-    """When one of them is no longer followed."""
+    """The times until which the former Services are followed."""
     for each in world.record.routing.former_services:
         until = world.followed_until(each)
         if until is not None:

@@ -5,9 +5,9 @@ from gitops_bg.core.world import World
 
 
 def metadata_for(world: World, version: Version) -> PodMetadata:
-    """What the pods of a version are to carry now; nothing once it is neither live nor on its way there.
+    """The metadata that the pods of a version should carry now; none once it is neither live nor on its way there.
 
-    What is to serve first is dressed as the active version at once, as in Argo Rollouts.
+    The first version gets the metadata of the active version at once, as in Argo Rollouts.
     """
     strategy, is_first = world.spec.strategy, not world.record.routing.traffic
     if version.digest == world.record.routing.traffic:

@@ -1,4 +1,4 @@
-"""What people are alerted to, in which words: a row of the table of events, filled in (flagger.md §3.7)."""
+"""The text of alerts: rows of the table of events, filled in (flagger.md §3.7)."""
 
 from gitops_bg.core.model.actions import label
 from gitops_bg.core.model.events import EVENTS
@@ -10,9 +10,9 @@ SHORT_COMMIT = 10
 
 
 def sentence(world: World, entry: LedgerEntry) -> str:
-    """A ledger entry for people who see nothing else: app, versions, commit, person, reason, and what to do next.
+    """A ledger entry as one sentence that stands alone: app, versions, commit, person, reason, and what to do next.
 
-    What a reason says already is not said twice.
+    The sentence does not repeat what its reason already says.
     """
     row, app = EVENTS[entry.event], world.spec.app
     origin = label(entry.from_version, entry.from_digest) if entry.from_digest else "the version before"
@@ -31,13 +31,13 @@ def _named(entry: LedgerEntry) -> str:
 
 
 def subject_of(entry: LedgerEntry) -> str:
-    """The digest that an alert is about: after a rollback the one that was left."""
+    """The digest that an alert is about: after a rollback, the one that traffic left."""
     left = entry.from_digest if entry.event is Event.ROLLED_BACK else ""
     return left or entry.to_digest or entry.from_digest
 
 
 def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
-    """What is shown beside the sentence, by title; of a version that is forgotten only its digest."""
+    """The facts beside the sentence, by title; for a forgotten version only its digest."""
     version = world.record.version(told.checksum)
     source = version.source if version else None
     every = (
@@ -51,5 +51,5 @@ def facts_of(world: World, told: OutboxMessage) -> tuple[tuple[str, str], ...]:
 
 
 def of_commit(commit: str) -> str:
-    """The end of a sentence that names a commit, or empty."""
+    """The phrase that ends a sentence with its commit, or empty."""
     return f" of commit {commit[:SHORT_COMMIT]}" if commit else ""

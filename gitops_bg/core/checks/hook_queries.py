@@ -1,4 +1,4 @@
-"""What the hooks of an app say of a version: the questions that sizes, gates and analysis ask. Decides nothing."""
+"""What the hooks of an app say about a version, for sizes, gates and analysis. Decides nothing."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,7 +10,7 @@ from gitops_bg.core.model.version import Stage, Version
 from gitops_bg.core.world import World
 
 LONGEST_REASON = 300
-"""Characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""
+"""The most characters of a body in one sentence; the condition ``HooksPassed`` and the status have all of it."""
 
 
 def hooks_of(world: World, *types: HookType) -> Iterator[Hook]:
@@ -19,7 +19,7 @@ def hooks_of(world: World, *types: HookType) -> Iterator[Hook]:
 
 
 def run_of(world: World, hook: Hook, version: Version, *, final: bool = False) -> HookRun | None:
-    """What a hook answered for the present rollout of a version, so far."""
+    """What a hook has answered for the present rollout of a version so far."""
     wanted = (hook.name, hook.type, version.digest, version.rollout, final)
     runs = (
         run
@@ -30,19 +30,21 @@ def run_of(world: World, hook: Hook, version: Version, *, final: bool = False) -
 
 
 def has_passed(world: World, version: Version, *types: HookType, final: bool = False) -> bool:
-    """Whether every hook of these types has said yes to a version."""
+    """Whether every hook of these types has accepted a version."""
     hooks = [hook for hook in hooks_of(world, *types) if not is_skipped(world, version, hook.type)]
     runs = ((hook, run_of(world, hook, version, final=final)) for hook in hooks)
     return all(run is not None and satisfied(run, hook) for hook, run in runs)
 
 
 def is_skipped(world: World, version: Version, kind: HookType) -> bool:
-    """Whether a hook of this type has no say: `promote --full` goes without checks, but not around gates of people."""
+    """Whether hooks of this type are skipped: `promote --full` skips checks, but not the gates that people open."""
     return kind.counts_refusals and world.record.operator.promote_full == version.digest
 
 
 def goes_forward(world: World, version: Version) -> bool:
-    """Whether hooks are asked about a version: on its way, and neither the first nor a way back (DESIGN §4.5, §4.6)."""
+    """Whether hooks are asked about a version: it is on its way, and is neither the first nor a rollback (DESIGN §4.5,
+    §4.6).
+    """
     if (
         not world.record.routing.traffic
         or version.digest == world.record.routing.traffic
@@ -56,28 +58,28 @@ def goes_forward(world: World, version: Version) -> bool:
 
 
 def awaits_confirmation(world: World, version: Version) -> bool:
-    """Whether a version is not to be scaled up yet, because a confirm-rollout hook has not said yes."""
+    """Whether a version must not be scaled up yet, because a confirm-rollout hook has not accepted it."""
     if not any(hooks_of(world, HookType.CONFIRM_ROLLOUT)) or not goes_forward(world, version):
         return False
     return not has_passed(world, version, HookType.CONFIRM_ROLLOUT)
 
 
 def is_judged_live(world: World, version: Version) -> bool:
-    """Whether it serves, and the analysis after its promotion is not over: rollback hooks are still asked."""
+    """Whether it serves while its analysis after promotion is not over: rollback hooks are still asked."""
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and (run.running or run.paused) and run.digest == version.digest
     return judged and version.digest == world.record.routing.traffic == world.desired_digest
 
 
 def next_call(world: World, run: HookRun, hook: Hook) -> datetime | None:
-    """When a hook is called next: a rollout hook as long as the analysis beside it runs, too."""
+    """When a hook is called next; a rollout hook is called as long as the analysis beside it runs."""
     beside = world.record.run(AnalysisStage.PRE)
     analysed = beside is not None and beside.running and beside.rollout == run.rollout
     return due_at(run, hook, goes_on=hook.type is HookType.ROLLOUT and analysed)
 
 
 def describe(world: World, hook: Hook, run: HookRun | None) -> str:
-    """What stands with a hook, as one sentence."""
+    """The state of a hook, as one sentence."""
     title = hook.title
     if run is None:
         return f"{title}: not asked yet"
@@ -87,7 +89,7 @@ def describe(world: World, hook: Hook, run: HookRun | None) -> str:
 
 
 def answered(world: World, hook: Hook, run: HookRun) -> str:
-    """What a hook has answered, without what comes next: for what is remembered."""
+    """What a hook has answered, without what comes next, for the record."""
     if hook.manual:
         return _said_by_hand(world, hook)
     return f"{hook.title}{_count(hook, run)}: {_answer(run)}"

@@ -1,4 +1,4 @@
-"""Which hooks are asked of which version, and when they and those that are only told are called next."""
+"""Which hooks are asked about which version, and when hooks are next asked or notified."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -25,14 +25,14 @@ CONFIRM_PROMOTION, ROLLBACK = HookType.CONFIRM_PROMOTION, HookType.ROLLBACK
 
 
 def query_deadlines(world: World) -> Iterator[datetime]:
-    """When time alone makes a call due, or ends the patience with a hook."""
+    """The times at which a call becomes due, or the deadline of a hook ends."""
     for hook, run in asked_about(world):
         moments = (next_call(world, run, hook), None if run.expired else expires_at(run, hook))
         yield from (moment for moment in moments if moment)
 
 
 def asked_about(world: World) -> Iterator[tuple[Hook, HookRun]]:
-    """The runs that go on: a suspension stops what leads forward, never what may lead back."""
+    """The runs that continue: a suspension stops hooks that lead forward, never hooks that may lead to a rollback."""
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
     for run in world.record.hook_state.runs:
         hook, version = hooks.get((run.hook, run.type)), world.record.version(run.digest)
@@ -50,7 +50,7 @@ def _is_watched(world: World, version: Version, run: HookRun) -> bool:
 
 
 def delivery_deadlines(world: World) -> Iterator[datetime]:
-    """When a message is told again, or not any more."""
+    """The times at which a message is sent again, or given up."""
     hooks = {hook.key: hook for hook in listeners(world)}
     for one in next_messages(world):
         if hook := hooks.get(one.hook):
@@ -58,12 +58,12 @@ def delivery_deadlines(world: World) -> Iterator[datetime]:
 
 
 def listeners(world: World) -> Iterator[Hook]:
-    """The hooks that are only told, and asked nothing."""
+    """The hooks that are only notified."""
     return hooks_of(world, HookType.POST_ROLLOUT, HookType.EVENT, HookType.ALERT)
 
 
 def next_messages(world: World) -> list[OutboxMessage]:
-    """The oldest message of each hook: it hears of one thing after another."""
+    """The oldest message of each hook: a hook gets one message after the other."""
     heads: dict[str, OutboxMessage] = {}
     for one in world.record.outbox.messages:
         heads.setdefault(one.hook, one)

@@ -1,8 +1,8 @@
-"""While a live Service is somebody else's: whether it would send live traffic to pods that were never promoted.
+"""Whether a live Service that is not ours yet would send live traffic to pods that were never promoted.
 
-A Service selects pods by labels, whoever made them. Before an app is handed over, its own Service selects the labels
-that its pod template has, so a candidate would serve at once, through no gate. Such a version gets no pods until the
-Service is ours, whose selector names one version (docs/decisions/0023).
+A Service selects pods by labels, whoever created them. Before the handover of an app, its Service selects the labels of
+its pod template, so a candidate would serve at once, without any gate. Such a version gets no pods until the Service is
+ours, and its selector names one version (docs/decisions/0023).
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,9 @@ from gitops_bg.core.world import World
 
 
 def leak_to(world: World, version: Version) -> ServiceView | None:
-    """The live Service that would send traffic to the pods of a version that has yet to serve here, unasked."""
+    """The live Service that would send traffic to the pods of a version that has not been promoted here; None where
+    none.
+    """
     if version.was_active and world.record.routing.traffic:
         return None
     broad = [view for _, view in world.active_services if view is not None and _selects_many(world, version, view)]
@@ -37,9 +39,9 @@ def leaks(world: World) -> str:
 
 
 def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
-    """Foreign; or just handed over, and still to be pointed to the version that is to serve first.
+    """Whether the Service is not ours, or was just handed over and does not select the first version yet.
 
-    One that selects a single version sends live traffic there already: that one is left as it is.
+    A Service that selects a single version already sends live traffic there: that Service is left as it is.
     """
     if not view.selector or view.digest:
         return False
@@ -50,7 +52,9 @@ def _selects_many(world: World, version: Version, view: ServiceView) -> bool:
 
 
 def _labels_of_pods(world: World, version: Version) -> Mapping[str, str] | None:
-    """What a version's pods are to carry: from their template, from their role, from us. None where nobody knows."""
+    """The labels that a version's pods will carry: from their template, their role, and the agent. None
+    where unknown.
+    """
     text, strategy = world.snapshot(version).text, world.spec.strategy
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""Where a rollback leads, and whether what an operator wrote answers a hold."""
+"""The target of a rollback, and whether an operator's request answers a hold."""
 
 from gitops_bg.core.model.record import Hold
 from gitops_bg.core.model.spec import Retry
@@ -10,8 +10,8 @@ from gitops_bg.core.world import World
 def is_answered_by(hold: Hold, retry: Retry) -> bool:
     """Whether a retry was made after a hold on its digest was put, and so lifts it.
 
-    Its author says which ledger entry was the last that was there; without that, a retry that main shows before anybody
-    has looked at it since is taken to be older (decision 17).
+    The retry names the last ledger entry that its author knew. Without that, a retry that main shows before the first
+    look since the hold counts as older than the hold (decision 17).
     """
     return hold.awaits is None or 0 < hold.sequence <= retry.after
 
@@ -19,7 +19,8 @@ def is_answered_by(hold: Hold, retry: Retry) -> bool:
 def destination(world: World, number: int | None, *, forced: bool = False) -> Version | None:
     """The version a rollback leads to: the last good one, or that of ``number`` if traffic may go there; else None.
 
-    ``forced``: to one that is on hold or came forward later, too. One that never served is never gone back to.
+    ``forced`` allows a version on hold, or one that was first promoted later. A rollback never leads to a version that
+    never served.
     """
     if number is None:
         return world.rollback_target

@@ -1,4 +1,4 @@
-"""The phase of an app: one word for where it is."""
+"""The phase of an app: one word for its state."""
 
 from collections.abc import Iterator
 
@@ -48,7 +48,7 @@ def flagger_phase(world: World) -> str:
 
 
 def phase_of(world: World) -> Phase:
-    """One word for where the app is; the first that fits."""
+    """The phase of the app: the first that matches."""
     return next(phase for phase, fits in _phases(world) if fits)
 
 
@@ -78,13 +78,13 @@ def _phases(world: World) -> Iterator[tuple[Phase, bool]]:
 
 
 def _is_checked(world: World, candidate: Version) -> bool:
-    """Whether its analysis and the hooks beside it have let a candidate pass; only then a person is awaited."""
+    """Whether a candidate has passed its analysis and the hooks beside it; only then does it wait for a person."""
     hooks = (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
     return has_passed_analysis(world, candidate) and has_passed(world, candidate, *hooks)
 
 
 def _judged(world: World, phase: AnalysisPhase) -> bool:
-    """Whether a run of what serves, or of what is to serve next, stands there."""
+    """Whether an analysis run of the serving version, or of the one to serve next, is in ``phase``."""
     coming = world.incoming or world.candidate
     concerned = {world.record.routing.traffic, coming.digest if coming else ""}
     return any(run.phase is phase and run.digest in concerned for run in world.record.analyses.runs)
@@ -96,7 +96,7 @@ def degraded(world: World) -> str:
 
 
 def unwritten(world: World) -> str:
-    """What does not reach Git, or empty: no app is Healthy whose history or offer nobody can read."""
+    """What cannot be written to Git, or empty: an app whose history or offer nobody can read is not Healthy."""
     offer, ledger = world.observed.git.offer_refused, untold(world)
     if offer:
         return f"the promotion branch cannot be written: {offer}"
@@ -104,7 +104,7 @@ def unwritten(world: World) -> str:
 
 
 def refusal(world: World) -> str:
-    """What cannot be written, or empty."""
+    """Which write was refused, or empty."""
     return world.observed.refused or auxiliary_trouble(world)
 
 
@@ -114,7 +114,7 @@ def _failure(world: World) -> str:
 
 
 def unavailable(world: World) -> str:
-    """Why what serves has no pod that answers, or empty."""
+    """Why the serving version has no pod that answers, or empty."""
     active = world.active
     if active is None or world.full_size == 0 or world.available(active.digest) > 0:
         return ""
@@ -122,9 +122,10 @@ def unavailable(world: World) -> str:
 
 
 def unreached(world: World) -> str:
-    """Which Service has a port that leads to no pod though there are some.
+    """The Service with a port that leads to no pod although there are pods, in a sentence; or empty.
 
-    Endpoints follow every change a moment later: alone they say nothing. A name that the version has not is no moment.
+    Endpoints always follow a change a moment later, so missing endpoints alone say nothing. A port name that the
+    version lacks is no matter of time.
     """
     active = world.active
     if active is None or not world.available(active.digest):
@@ -141,7 +142,7 @@ def unreached(world: World) -> str:
 
 
 def foreign_object(world: World) -> str:
-    """Whose object stands in the way, and how it is handed over; empty where none does."""
+    """The foreign object that blocks the agent, and how to hand it over; empty where there is none."""
     observed = world.observed
     if observed.app_foreign:
         return observed.app_foreign
@@ -160,14 +161,14 @@ def untold(world: World) -> str:
 
 
 def version_name(version: Version) -> str:
-    """A version as sentences name it."""
+    """The name of a version in a sentence."""
     return label(version.number, version.digest)
 
 
 def is_to_go(world: World) -> bool:
-    """Whether the app is to be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
+    """Whether the app must be deleted: its folder left main on purpose, by its own policy (gitops.md §3).
 
-    Not while it is suspended, and not by a history that somebody rewrote: a force-push deletes nothing.
+    Not while the app is suspended, and not by a rewritten history: a force-push deletes nothing.
     """
     leaves = not world.desired.in_git and world.spec.deletion_policy is DeletionPolicy.DELETE
     return leaves and not world.suspended and not world.desired.history_rewritten

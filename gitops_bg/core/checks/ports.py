@@ -14,7 +14,7 @@ from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.core.world import World, answered_once
 
 NONE = "[]"
-"""The ports of a Service that has none, as a headless one may."""
+"""The ports of a Service without ports, as a headless one may be."""
 
 
 Target = tuple[str | int, str]
@@ -23,7 +23,7 @@ Target = tuple[str | int, str]
 
 @answered_once
 def ports_of(world: World, version: Version, service: str) -> str:
-    """The ports that a Service is to have while it selects a version, as JSON; empty where nobody can say."""
+    """The JSON of the ports that a Service should have while it selects a version; empty where that is unknown."""
     views = (*(view for _, view in world.active_services), world.observed.preview_service)
     live = next((view for view in views if view is not None and view.name == service), None)
     known = version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
@@ -34,8 +34,9 @@ def ports_of(world: World, version: Version, service: str) -> str:
 
 @answered_once
 def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
-    """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service that has some
-    beside those that its template says."""
+    """The ports of live traffic while it goes to a version, for primary.yaml: of each active Service with ports other
+    than those that the template implies.
+    """
     said = ((name, ports_of(world, version, name)) for name in world.spec.strategy.active_services)
     derived = derived_ports(world.snapshot(version).text)
     return tuple(ServicePorts(name, ports) for name, ports in said if ports not in ("", NONE, derived))
@@ -43,27 +44,33 @@ def services_of(world: World, version: Version) -> tuple[ServicePorts, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """All that says which ports a Service may have while it selects one version; JSON texts, empty: says nothing."""
+    """Every source of the ports that a Service may have while it selects one version.
+
+    JSON texts; an empty one says nothing.
+    """
 
     git: str | None
-    """Of its manifest in main; empty where main has none, so that they are derived; None where main cannot be read."""
+    """The ports of its manifest in main.
+
+    Empty where main has no manifest, so that ports are derived; None where main cannot be read.
+    """
     template: str
     kept: str
-    """Those that the version was served with last."""
+    """The ports that the version was served with last."""
     promoted: str
-    """Those of primary.yaml, where that names the version."""
+    """The ports of primary.yaml, where that names the version."""
     live: str
-    """Those that it has, where it selects the version."""
+    """The live ports of the Service, where it selects the version."""
     there: str
-    """Those that it has, whatever it selects."""
+    """The live ports of the Service, whatever it selects."""
     serving: bool
-    """Whether it is to select the version already."""
+    """Whether the Service should already select the version."""
     wanted: bool
-    """Whether the version is the target's."""
+    """Whether the target names the version."""
 
 
 def sources_of(desired: Desired, version: Version, service: str, live: ServiceView | None, *, serving: bool) -> Sources:
-    """What is known of one Service and one version, whose snapshot is given with its text."""
+    """The sources for one Service and one version, whose snapshot must have its text."""
     is_there = live is not None and live.digest == short(version.digest)
     return Sources(
         git=_find(desired.ports, service, None),
@@ -83,7 +90,7 @@ def _is_wanted(desired: Desired, version: Version) -> bool:
 
 
 def promoted_ports(desired: Desired, version: Version) -> tuple[ServicePorts, ...]:
-    """The ports that ``primary.yaml`` names for a version, if it names that version."""
+    """The ports that ``primary.yaml`` names for a version; none if it names another version."""
     primary = desired.primary
     return primary.services if primary and primary.snapshot.digest == version.digest else ()
 
@@ -93,11 +100,11 @@ def _find(ports: Iterable[ServicePorts], service: str, otherwise: str | None) ->
 
 
 def choose(known: Sources) -> str:
-    """Git's ports, if the version can serve them; else those it was served or promoted with; else the best guess.
+    """Return Git's ports if the version can serve them, else those it was served or promoted with, else the best guess.
 
-    What serves keeps what it has; what is to serve takes what its promotion says. Where only the target's version is
-    known, Git's ports are meant for it; where main says nothing, those that are there stay if they can be served.
-    Empty: leave them as they are.
+    A version that serves keeps its ports; one that is to serve takes those of its promotion. Where only the target's
+    version is known, Git's ports are meant for it; where main says nothing, the live ports stay if the version can
+    serve them. Empty: leave the ports as they are.
     """
     derived = derived_ports(known.template)
     now = derived if known.git == "" else known.git
@@ -113,10 +120,10 @@ def _guessed(known: Sources, ports: str | None) -> str:
 
 
 def unservable(template: str, ports: str, before: Iterable[str] = ()) -> tuple[Target, ...]:
-    """The targetPorts among ``ports`` that pods of a template do not serve.
+    """The targetPorts among ``ports`` that the pods of a template do not serve.
 
     A name must be that of a container's port. A number must be declared, or have been served ``before``; where no
-    container declares a port, nobody can tell, and every number is taken.
+    container declares a port, nobody can tell, and every number is accepted.
     """
     declared = container_ports(template)
     if not declared:
@@ -142,7 +149,7 @@ def container_ports(template: str) -> frozenset[Target]:
 
 @lru_cache(maxsize=2048)
 def targets(ports: str) -> tuple[Target, ...]:
-    """Where the ports of a Service lead: each targetPort, the port's own number where there is none.
+    """The targets of a Service's ports: each targetPort, or the port's own number where it has none.
 
     >>> targets('[{"port":80,"targetPort":"http"},{"port":9090}]')
     (('http', 'TCP'), (9090, 'TCP'))
@@ -156,7 +163,7 @@ def targets(ports: str) -> tuple[Target, ...]:
 
 @lru_cache(maxsize=512)
 def derived_ports(template: str) -> str:
-    """One Service port for each container port, named, so that versions may differ in the number behind the name.
+    """One named Service port for each container port, so that versions may differ in the number behind the name.
 
     Empty where the template declares none.
     """
@@ -171,7 +178,7 @@ def _derived(port: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def written(ports: Iterable[Mapping[str, Any]]) -> str:
-    """The ports of a Service as one text; their order and that of their fields stays.
+    """The ports of a Service as one text, in their order, with their fields in order.
 
     >>> written([{"port": 80}])
     '[{"port":80}]'
@@ -180,7 +187,7 @@ def written(ports: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _declared(template: str) -> Iterator[Mapping[str, Any]]:
-    """The ports of the containers that run as long as the pod, sidecars among the init containers too."""
+    """The ports of all containers that run as long as the pod, including sidecars among the init containers."""
     spec = (read_json(template) if template else {}).get("spec") or {}
     sidecars = [each for each in _maps(spec.get("initContainers")) if each.get("restartPolicy") == "Always"]
     for container in (*_maps(spec.get("containers")), *sidecars):
@@ -192,5 +199,5 @@ def _listed(ports: str) -> list[Mapping[str, Any]]:
 
 
 def _maps(value: Any) -> list[Mapping[str, Any]]:
-    """The maps of a list; what is of another shape is the API server's to refuse."""
+    """The maps of a list; the API server refuses items of any other shape."""
     return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []

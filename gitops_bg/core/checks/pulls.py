@@ -1,4 +1,4 @@
-"""Whether somebody said no to a promotion by closing its pull request (decision 32)."""
+"""Whether somebody rejected a promotion by closing its pull request (decision 32)."""
 
 from gitops_bg.core.model.pulls import PullState, offer_of
 from gitops_bg.core.model.record import Cause
@@ -7,7 +7,9 @@ from gitops_bg.core.world import World
 
 
 def is_declined(world: World, version: Version) -> bool:
-    """Whether the pull request of this very offer is closed: nothing is put on the branch that somebody may delete."""
+    """Whether the pull request of this very offer is closed: then the agent writes nothing to a branch that somebody
+    may delete.
+    """
     pull = world.observed.git.pull
     known = pull is not None and pull.seen_at is not None and pull.state is PullState.CLOSED
     return known and pull is not None and pull.offer == offer_of(version, world.spec)
@@ -20,12 +22,13 @@ def is_held_by_closing(world: World, digest: str) -> bool:
 
 
 def is_superseded_in_place(world: World, digest: str) -> bool:
-    """Whether the open pull request of what the agent offers is to offer the newer candidate, once that is ready.
+    """Whether the agent's open pull request should offer the newer candidate instead, once that is ready.
 
-    Without one the branch is withdrawn, so that nobody merges what is superseded; there, its status says so.
+    Without an open pull request the agent deletes the branch, so that nobody merges a superseded version; with one, its
+    status says so.
     """
     pull, candidate = world.observed.git.pull, world.candidate
-    is_open = pull is not None and pull.state is PullState.OPEN  # Also as far as the status remembers it.
+    is_open = pull is not None and pull.state is PullState.OPEN  # Open as far as the status remembers it, too.
     if not is_open or candidate is None or world.record.routing.override:
         return False
     return digest == world.record.git.offered and candidate.digest not in (digest, world.primary_digest)

@@ -1,4 +1,4 @@
-"""How far a restart is: which pods are left, which were refused, when to look again (argo-rollouts.md §1.3)."""
+"""The progress of a restart: the pods left, the pods refused, when to look again (argo-rollouts.md §1.3)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,13 +11,13 @@ from gitops_bg.core.model.version import Version
 from gitops_bg.core.world import World
 
 RECHECK = timedelta(seconds=30)
-"""After this a pod whose eviction was asked for, and that stays, is asked for again (argo-rollouts.md §1.3)."""
+"""When to ask again for the eviction of a pod that stays (argo-rollouts.md §1.3)."""
 
 
 def recheck_at(world: World) -> datetime | None:
-    """When to look again, also where no event comes: the scheduled time, then every thirty seconds.
+    """When to look again without an event: the scheduled time, then every thirty seconds.
 
-    None where something else is first, whose end is an event.
+    None where the restart waits for something whose end is an event.
     """
     restart = world.record.operator.restart
     if restart is None or not may_go_on(world):
@@ -29,7 +29,7 @@ def recheck_at(world: World) -> datetime | None:
 
 
 def refused_pods(world: World) -> tuple[str, ...]:
-    """The names of the pods that stay although their eviction was asked for."""
+    """The names of the pods that stay although the agent asked to evict them."""
     restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None or restart.asked_at == world.now:
         return ()
@@ -37,7 +37,7 @@ def refused_pods(world: World) -> tuple[str, ...]:
 
 
 def left_to_restart(world: World) -> int | None:
-    """How many pods are older than the restart that has begun; None where they were not looked at."""
+    """How many pods are older than the restart that has begun; None where the pods are not known."""
     restart, pods = world.record.operator.restart, world.observed.pods
     if restart is None or pods is None:
         return None
@@ -46,7 +46,7 @@ def left_to_restart(world: World) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class PodGroup:
-    """The pods of one version that are to stay, and how many of them there should be."""
+    """The pods of one version that stay, and how many there should be."""
 
     pods: tuple[PodView, ...]
     available: int = 0
@@ -70,7 +70,7 @@ class PodGroup:
     def spare(self) -> int:
         """How many available pods may go now: available - (max(replicas, total) - max(1, maxUnavailable)).
 
-        None may while the version is being scaled: how many it is to have is about to be something else.
+        0 while the version is being scaled: its size is about to change.
         """
         if self.being_scaled:
             return 0
@@ -84,10 +84,10 @@ def is_up(world: World, pod: PodView) -> bool:
 
 
 def is_old(restart: Restart, pod: PodView) -> bool:
-    """Whether a pod is to be restarted. Of no pod that was made for another one, however far our clock is ahead."""
+    """Whether a pod is to be restarted. A replacement never is, however far our clock is ahead."""
     return pod.created_at < restart.at and (restart.youngest is None or pod.created_at <= restart.youngest)
 
 
 def may_go_on(world: World) -> bool:
-    """Whether pods may be evicted now: nothing else moves or is frozen."""
+    """Whether pods may be evicted now: traffic is not moving, and the app is not frozen."""
     return not (world.frozen or world.incoming or world.record.routing.switch)

@@ -1,4 +1,4 @@
-"""Whether a reverted push is followed, and why not (decision 18)."""
+"""Whether traffic follows a reverted push, and why not (decision 18)."""
 
 from collections.abc import Callable
 
@@ -11,10 +11,11 @@ from gitops_bg.core.world import World, resolve
 
 
 def asks_what_passed(desired: Desired, record: Record) -> str:
-    """The commit of main since which it counts what ``primary.yaml`` named; empty where it was not changed since.
+    """The commit of main since which the contents of ``primary.yaml`` count; empty where the file has not changed
+    since.
 
-    It is that of the record's look, or, where the record is new, of the ledger's. Asking Git for it costs a few
-    readings, once for each look that shows a change.
+    It is the commit of the record's look, or of the ledger's where the record is new. Asking Git costs a few reads,
+    once for each look that shows a change.
     """
     primary, memory = desired.primary, desired.memory
     since = record.git.primary_by or (memory.primary_by if memory else "")
@@ -22,9 +23,9 @@ def asks_what_passed(desired: Desired, record: Record) -> str:
 
 
 def asks_for_provenance(desired: Desired, record: Record) -> bool:
-    """Whether the target names another version than traffic is to follow, and one that is no news.
+    """Whether the target names another version than the one that traffic follows, and one that is already known.
 
-    Only then does its history count: asking for it costs a few readings of Git.
+    Only then does its history count: asking for it costs a few reads of Git.
     """
     target = desired.target
     if not target or not record.routing.traffic:
@@ -37,7 +38,9 @@ def asks_for_provenance(desired: Desired, record: Record) -> bool:
 
 
 def why_not_back(world: World) -> str:
-    """Why a target that went back does not take traffic with it, as a sentence; empty where it does, or did not go."""
+    """Why traffic does not follow a target that went back, as a sentence; empty where it does, or the target did not go
+    back.
+    """
     told = world.desired.provenance
     if told is None or not asks_for_provenance(world.desired, world.record):
         return ""
@@ -45,7 +48,7 @@ def why_not_back(world: World) -> str:
 
 
 def revert_objection(world: World, told: Provenance) -> str:
-    """The first reason why a target that went back is not followed, or empty."""
+    """The first reason why traffic does not follow a target that went back, or empty."""
     return next(filter(None, (check(world, told) for check in _CHECKS)), "")
 
 
@@ -105,7 +108,10 @@ _CHECKS: tuple[Callable[[World, Provenance], str], ...] = (
 
 
 def _way_back(world: World, older: Version, active: Version) -> str:
-    """A person names this very version: `resume` and `retry` of it count, the window of the spec does, too."""
+    """Why traffic may not go back to the version that a person names.
+
+    Its `resume` and `retry` count, and so does the rollback window of the spec.
+    """
     way, order = leads_back(world.record, older, by_name=True), world.record.routing.activations
     if not way:
         return f"{_label(older)} {way.why_not}"

@@ -1,4 +1,4 @@
-"""How many pods each version is to have. One rule a role; nothing here changes anything."""
+"""How many pods each version should have. One rule for each role; nothing here changes anything."""
 
 from gitops_bg.core.checks.hook_queries import awaits_confirmation
 from gitops_bg.core.checks.onboarding import leak_to
@@ -10,7 +10,9 @@ from gitops_bg.core.world import World, answered_once
 
 @answered_once
 def wanted_size(world: World, version: Version) -> int:
-    """The replicas a version is to have now (DESIGN §4.1, §4.4, §4.5); none that live traffic would reach unasked."""
+    """The replicas that a version should have now (DESIGN §4.1, §4.4, §4.5); 0 where live traffic would reach them
+    without a promotion.
+    """
     return 0 if leak_to(world, version) else _wanted(world, version)
 
 
@@ -37,10 +39,11 @@ def _wanted(world: World, version: Version) -> int:
 
 
 def _to_go_back_to(world: World, full: int, live: int) -> int:
-    """Full; and as long as live traffic has more pods than that, it does not shrink below them.
+    """Return the full size, but do not shrink a rollback target below the size of the live version.
 
-    A smaller ``replicas`` so reaches live traffic first, and a rollback never waits for pods to come back (I6). Nor
-    does it follow an autoscaler down while the live version has yet to prove itself: a broken one asks for little.
+    A smaller ``replicas`` therefore reaches the live version first, and a rollback never waits for pods to come back
+    (I6). The rollback target does not follow an autoscaler down either while the live version is on probation: a broken
+    version asks for few pods.
     """
     if world.record.autoscaler and world.active and world.active.stabilization:
         return max(full, live)
@@ -48,15 +51,17 @@ def _to_go_back_to(world: World, full: int, live: int) -> int:
 
 
 def _shown(world: World, version: Version, full: int) -> int:
-    """What never served, or is promoted again, shows that it runs: with one pod also where an autoscaler leaves live
-    traffic with none."""
+    """Return the size of a version that never served, or is promoted again.
+
+    It must prove that it runs: with one pod even where an autoscaler keeps live traffic at none.
+    """
     is_promoted = version.digest == world.desired_digest and world.switch_kind is SwitchKind.PROMOTION
     is_known = version.was_active and not is_promoted
     return full if is_known or world.record.autoscaler is None else max(1, full)
 
 
 def _is_being_scaled(world: World, version: Version) -> bool:
-    """Whether the autoscaler still aims at a version that traffic has left: two would scale it else (I5)."""
+    """Whether the autoscaler still scales a version that traffic has left: the agent must not scale it as well (I5)."""
     autoscaler = world.record.autoscaler
     view = world.auxiliary_object(autoscaler.copy) if autoscaler else None
     return view is not None and view.scale_target == replica_set_name(world.spec.app, version.digest)
@@ -65,8 +70,8 @@ def _is_being_scaled(world: World, version: Version) -> bool:
 def needed_to_switch(world: World) -> int:
     """How many pods must be available before traffic may move to them (I1).
 
-    Forward: all of them, no fewer than serve now, and at least one: 0 of 0 pods prove nothing. Back: as many as serve
-    now, and at least one, unless the app is at 0: from nothing to nothing no pod has to come up first (I6).
+    Forward: all of them, no fewer than serve now, and at least one, because 0 of 0 pods prove nothing. Back: as many as
+    serve now, and at least one unless the app is at 0, where no pod has to come up first (I6).
     """
     serving = world.available(world.record.routing.traffic)
     full = world.full_size
@@ -76,7 +81,7 @@ def needed_to_switch(world: World) -> int:
 
 
 def is_scaled_to_zero(world: World) -> bool:
-    """Whether the author wants no pods. An autoscaler that is at 0 just now wants some as soon as they are needed."""
+    """Whether the author wants no pods. An autoscaler that is at 0 at present wants pods as soon as there is load."""
     return world.known_size == 0 and world.record.autoscaler is None
 
 

@@ -1,4 +1,4 @@
-"""Until when a promoted version has to prove itself."""
+"""When the probation of a promoted version ends."""
 
 from datetime import datetime, timedelta
 
@@ -7,5 +7,5 @@ from gitops_bg.core.world import World
 
 
 def stabilization_ends(world: World, stabilization: Stabilization) -> datetime:
-    """When time alone ends the probation of a version, for better or worse."""
+    """When time alone ends the probation of a version, with success or failure."""
     return stabilization.since + timedelta(seconds=world.spec.progress_deadline_seconds)

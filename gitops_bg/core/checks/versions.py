@@ -1,4 +1,4 @@
-"""What is to be known of a version: whether it is live, whether it is an old tag, the colour of the next."""
+"""Facts about a version: whether it is live, whether it is an old tag, the colour of the next one."""
 
 from gitops_bg.core.model.record import Lift
 from gitops_bg.core.model.version import Color, Version
@@ -19,9 +19,10 @@ def next_color(world: World) -> Color:
 
 
 def is_old_tag(world: World, candidate: Version) -> bool:
-    """A version that served before: an old tag pushed again is never promoted by itself (gitops.md §3).
+    """Whether a version served before: an old tag that is pushed again is never promoted by itself (gitops.md §3).
 
-    Whatever its number: traffic left it, and only a person knows whether it is to come back. `retry` says so.
+    Its number does not matter: traffic left it, and only a person knows whether it should come back, and says so with
+    `retry`.
     """
     objection = world.record.objection(candidate.digest)
     said_so = objection is not None and objection.lifted is Lift.SAID_SO

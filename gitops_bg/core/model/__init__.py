@@ -1,1 +1,1 @@
-"""The nouns: what Git asks for, what the cluster shows, what is remembered, what is to be done. Frozen data."""
+"""The nouns: what Git asks for, what the cluster shows, what the record remembers, what to do. Frozen data."""

@@ -1,7 +1,7 @@
-"""What is to be done, as data. Each action says itself in one sentence: log line, Event, line of `plan`.
+"""The actions that a decision asks for, as data. The text of each is one sentence: log line, Event, line of `plan`.
 
-A new side effect starts here; `match` over `Action` ends in `assert_never`, so the type checker points at every
-place that must learn it.
+A new side effect starts here; `match` over `Action` ends in `assert_never`, so the type checker points at every place
+that must learn it.
 """
 
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from gitops_bg.core.model.version import (
 
 
 def label(number: int | None, digest: str) -> str:
-    """How sentences name a version.
+    """The name of a version in a sentence.
 
     >>> label(7, "v1:3f9c0123456789")
     'v7 (3f9c012345)'
@@ -33,7 +33,7 @@ def label(number: int | None, digest: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ApplyApp:
-    """Create the BlueGreenDeployment, or repair its spec to what Git says."""
+    """Create the BlueGreenDeployment, or repair its spec where it differs from Git."""
 
     def __str__(self) -> str:
         return "apply the BlueGreenDeployment as Git describes it"
@@ -51,7 +51,7 @@ class DeleteApp:
 class CreateReplicaSet:
     """Create or repair the ReplicaSet of a version. ``min_ready_seconds`` is the spec's.
 
-    ``anti_affinity`` counts where it is created only: a repair keeps what the live object was created with.
+    ``anti_affinity`` counts at creation only: a repair keeps the term that the live object was created with.
     """
 
     number: int
@@ -62,7 +62,7 @@ class CreateReplicaSet:
     repair: bool = False
     anti_affinity: AntiAffinityTerm | None = None
     metadata: PodMetadata = NO_METADATA
-    """What new pods get beside the snapshot; `SyncPodMetadata` brings it to those that are there."""
+    """What new pods get in addition to the snapshot; `SyncPodMetadata` brings it to existing pods."""
     reason: str = ""
 
     def __str__(self) -> str:
@@ -77,7 +77,7 @@ class CreateReplicaSet:
 class ScaleReplicaSet:
     """Set the replicas of a ReplicaSet. A scale-down is refused while the live active Service selects it (I2).
 
-    Except where it is ``serving``, and has more than the target asks for: then it keeps its full size.
+    A ``serving`` ReplicaSet with more replicas than the target asks for is the exception: it keeps its full size.
     """
 
     digest: str
@@ -118,15 +118,15 @@ class EvictPod:
 
 @dataclass(frozen=True, slots=True)
 class ApplyConfiguration:
-    """Make the copy of a ConfigMap or Secret that pods use, or make it again where somebody changed or replaced it.
+    """Create the copy of a ConfigMap or Secret that pods use, or recreate it where somebody changed or replaced it.
 
-    What it is to hold stands in Git; an action never carries it.
+    The content stands in Git; an action never carries it.
     """
 
     ref: ConfigurationRef
     name: str
     number: int
-    """Of the version that needs it, the newest of several."""
+    """The number of the version that needs the copy; the newest where several do."""
     repair: bool = False
 
     def __str__(self) -> str:
@@ -147,7 +147,10 @@ class DeleteConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class DeleteReplicaSet:
-    """Delete the ReplicaSet of an archived version, or one no version knows. Refused like a scale-down."""
+    """Delete the ReplicaSet of an archived version or of an unknown one.
+
+    Refused under the same condition as a scale-down.
+    """
 
     name: str
     digest: str
@@ -158,7 +161,7 @@ class DeleteReplicaSet:
 
 
 class Role:
-    """Which of the app's Services; plain strings, because they are part of sentences."""
+    """Which of the app's Services is meant; plain strings, because they are part of sentences."""
 
     ACTIVE = "active"
     PREVIEW = "preview"
@@ -166,9 +169,10 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class ApplyService:
-    """Create a Service, or repair what somebody else changed on it, with the selector of ``digest``.
+    """Create a Service with the selector of ``digest``, or repair what somebody else changed on it.
 
-    ``ports`` are those that this version is served with, as JSON; empty: as Git or its template says, or as they are.
+    ``ports`` is the JSON of the ports that this version is served with. Empty: use those of Git or of the template, or
+    leave the live ones.
     """
 
     role: str
@@ -183,7 +187,7 @@ class ApplyService:
 
 @dataclass(frozen=True, slots=True)
 class PointPreview:
-    """Move the preview Service with its ports: one write, compare-and-swap on ``expected_selector``."""
+    """Move the preview Service to ``digest``, with its ports: one write, compare-and-swap on ``expected_selector``."""
 
     name: str
     expected_selector: tuple[tuple[str, str], ...]
@@ -198,8 +202,8 @@ class PointPreview:
 class SwitchTraffic:
     """Move live traffic: selector and ports in one write, compare-and-swap on ``expected_selector`` (DESIGN §4.3).
 
-    Carried out only if the ReplicaSet of ``digest`` still has ``needs_available`` available pods when read live.
-    ``create`` where there is no active Service yet.
+    The executor reads the ReplicaSet of ``digest`` live and refuses if it has fewer than ``needs_available`` available
+    pods. ``create`` is set where there is no active Service yet.
     """
 
     name: str
@@ -212,9 +216,9 @@ class SwitchTraffic:
     needs_available: int
     create: bool = False
     several: bool = False
-    """Other Services move, too; each is a write of its own, and all of them are one switch."""
+    """Other Services move as well: each in a write of its own, all in one switch."""
     ports: str = ""
-    """Those that the version is served with, as JSON; empty: they stay as they are."""
+    """The JSON of the ports that the version is served with; empty: the Service keeps its ports."""
 
     def __str__(self) -> str:
         origin = f" from {label(self.from_number, self.from_digest)}" if self.from_digest else ""
@@ -225,11 +229,11 @@ class SwitchTraffic:
 
 @dataclass(frozen=True, slots=True)
 class MarkService:
-    """Write into an active Service that a switch was withdrawn: who still has that switch under way is refused then.
+    """Mark an active Service to say that a switch was withdrawn, so that any write of that switch still under way
+    fails.
 
-    A switch is written over exactly the Service that was read before (``cluster.execution.services``); so a write that
-    stands still on its way, in a frozen process or in the network, comes too late for good. Compare-and-swap on
-    ``expected_selector``.
+    A switch replaces exactly the Service that was read before (``cluster.execution.services``). A write of it that is
+    delayed, in a frozen process or in the network, therefore fails for good. Compare-and-swap on ``expected_selector``.
     """
 
     name: str
@@ -242,7 +246,7 @@ class MarkService:
 
 @dataclass(frozen=True, slots=True)
 class ApplyAuxiliaryObject:
-    """Create an auxiliary object, or make it again what Git says. An autoscaler scales the version of ``digest``."""
+    """Create an auxiliary object, or repair it to what Git says. An autoscaler scales the version of ``digest``."""
 
     auxiliary_object: AuxiliaryObject
     reason: str
@@ -256,7 +260,7 @@ class ApplyAuxiliaryObject:
 
 @dataclass(frozen=True, slots=True)
 class DeleteAuxiliaryObject:
-    """Delete an auxiliary object that was made before."""
+    """Delete an auxiliary object that the agent created."""
 
     auxiliary_object: AuxiliaryObject
     reason: str
@@ -276,7 +280,7 @@ class CommitPrimary:
     reason: str
     by: str = ""
     services: tuple[ServicePorts, ...] = ()
-    """The ports that live traffic is to have with it."""
+    """The ports that live traffic gets with this version."""
 
     def __str__(self) -> str:
         return f"commit primary.yaml = {label(self.version.number, self.version.digest)} to main: {self.reason}"
@@ -293,7 +297,7 @@ class OfferPromotion:
     reason: str
     by: str = ""
     services: tuple[ServicePorts, ...] = ()
-    """The ports that live traffic is to have with it."""
+    """The ports that live traffic gets with this version."""
 
     def __str__(self) -> str:
         return f"offer {label(self.version.number, self.version.digest)} on the promotion branch: {self.reason}"
@@ -301,7 +305,7 @@ class OfferPromotion:
 
 @dataclass(frozen=True, slots=True)
 class WithdrawPromotion:
-    """Delete the promotion branch: merged, cancelled, held or superseded by nothing."""
+    """Delete the promotion branch: its offer was merged, cancelled or held, or nothing is offered any more."""
 
     reason: str
 

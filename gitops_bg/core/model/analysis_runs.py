@@ -12,10 +12,10 @@ from gitops_bg.core.model.metrics import AnalysisPhase, AnalysisStage, Metric, P
 from gitops_bg.core.model.stored import STORED_AS
 
 ERROR_RETRY = timedelta(seconds=10)
-"""A measurement that could not be taken is taken again so soon, whatever the interval."""
+"""How long to wait before a measurement that ended in an error is taken again, whatever the interval."""
 
 LONGEST_TEXT = 200
-"""Characters of a value or a message that are remembered."""
+"""The most characters of a value or a message that the record keeps."""
 
 _PHASE = {STORED_AS: "finding"}
 
@@ -24,7 +24,7 @@ _WORST_LAST = (AnalysisPhase.SUCCESSFUL, AnalysisPhase.INCONCLUSIVE, AnalysisPha
 
 @dataclass(frozen=True, slots=True)
 class MeasurementId:
-    """Names one measurement for ever, so that none is taken into account twice."""
+    """The unique name of one measurement, so that no measurement is counted twice."""
 
     epoch: str
     rollout: int
@@ -47,7 +47,7 @@ class MeasurementRequest:
 
 @dataclass(frozen=True, slots=True)
 class MeasurementResult:
-    """What a measurement came to. ``value`` and ``message`` are for people, short, and free of secrets."""
+    """The result of one measurement. ``value`` and ``message`` are for people, short, and free of secrets."""
 
     id: MeasurementId
     phase: AnalysisPhase
@@ -55,12 +55,12 @@ class MeasurementResult:
     value: str = ""
     message: str = ""
     begun_at: datetime | None = None
-    """When it was asked for, by the clock of ``at``; None where nobody can tell."""
+    """When the measurement was requested, by the clock of ``at``; None where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """A measurement that is remembered."""
+    """One measurement as the record remembers it."""
 
     phase: AnalysisPhase = field(metadata=_PHASE)
     at: datetime
@@ -70,7 +70,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class MetricRun:
-    """One metric of a run: what was counted so far."""
+    """One metric of a run, with its counts so far."""
 
     metric: Metric
     phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
@@ -82,18 +82,18 @@ class MetricRun:
     consecutive_successes: int = 0
     last_at: datetime | None = None
     measurements: tuple[Measurement, ...] = ()
-    """The newest, oldest first."""
+    """The newest measurements, oldest first."""
     terminated: bool = False
-    """The run was over before this one had ended; then it has nothing against the version."""
+    """The run ended before this metric did; the metric then counts as passed."""
 
     @property
     def index(self) -> int:
-        """The number of the next measurement, from 0."""
+        """The index of the next measurement, from 0."""
         return self.counted + self.error
 
     @property
     def counted(self) -> int:
-        """How many measurements count: all but errors."""
+        """How many measurements count: all but those that ended in an error."""
         return self.successful + self.failed + self.inconclusive
 
     def __str__(self) -> str:
@@ -104,38 +104,41 @@ class MetricRun:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRun:
-    """One run of one stage for one rollout: a snapshot of its metrics, so a later edit counts from the next run."""
+    """One run of one stage for one rollout.
+
+    It holds a snapshot of its metrics, so a later edit applies to the next run.
+    """
 
     stage: AnalysisStage
     digest: str
     rollout: int
     attempt: int = 1
-    """Counts the runs of one rollout: a pause is answered with a fresh one."""
+    """Counts the runs of one rollout: answering a pause starts a new run."""
     fallback: str = ""
-    """Of a run after promotion: the digest that traffic left, and goes back to."""
+    """Of a run after promotion: the digest that traffic left, and would go back to."""
     started_at: datetime | None = None
-    """None while it waits for its metrics to be known."""
+    """None while the run waits for its metrics to be known."""
     finished_at: datetime | None = None
     phase: AnalysisPhase = field(default=AnalysisPhase.RUNNING, metadata=_PHASE)
     named: bool = False
-    """``primary.yaml`` named the version when the run ended: naming it is then no answer to the pause."""
+    """``primary.yaml`` already named the version when the run ended, so naming it does not answer the pause."""
     metrics: tuple[MetricRun, ...] = ()
     labels: tuple[tuple[str, str], ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
 
     @property
     def running(self) -> bool:
-        """Whether its verdict is still to come."""
+        """Whether the run has no verdict yet."""
         return self.phase is AnalysisPhase.RUNNING
 
     @property
     def paused(self) -> bool:
-        """Whether it ended without an answer, and a person is asked."""
+        """Whether the run ended inconclusive, so that a person has to decide."""
         return self.phase is AnalysisPhase.INCONCLUSIVE
 
     @property
     def bad(self) -> bool:
-        """Whether its version must not carry traffic."""
+        """Whether the run says that its version must not carry traffic."""
         return self.phase in (AnalysisPhase.FAILED, AnalysisPhase.ERROR)
 
     def __str__(self) -> str:
@@ -143,13 +146,13 @@ class AnalysisRun:
 
 
 def begin(run: AnalysisRun, plan: Plan, latest: str, stable: str, now: datetime) -> AnalysisRun:
-    """The run with the plan's metrics, counting from ``now``; ``latest`` and ``stable`` are short digests."""
+    """Start a run: return it with the plan's metrics, begun at ``now``. ``latest`` and ``stable`` are short digests."""
     metrics = tuple(MetricRun(metric.between(latest, stable)) for metric in plan.metrics)
     return replace(run, started_at=now, metrics=metrics, labels=plan.labels, annotations=plan.annotations)
 
 
 def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
-    """A fresh run that has measured nothing: of a new rollout, or the next attempt of the same."""
+    """Return a new run without measurements: the first of ``rollout``, or the next attempt of the same rollout."""
     attempt = 1 if rollout else run.attempt + 1
     return AnalysisRun(run.stage, run.digest, rollout or run.rollout, attempt, run.fallback)
 
@@ -158,7 +161,9 @@ def anew(run: AnalysisRun, rollout: int = 0) -> AnalysisRun:
 
 
 def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisRun:
-    """The run with one more measurement; unchanged where that is not the next one of a metric that still runs."""
+    """Return the run with one more measurement; unchanged unless it is the next one of a metric that is
+    still running.
+    """
     for one in run.metrics:
         if run.running and one.phase is AnalysisPhase.RUNNING and measured.id == id_of(run, epoch, one):
             counted = _assess(_count(one, measured))
@@ -168,12 +173,12 @@ def take(run: AnalysisRun, epoch: str, measured: MeasurementResult) -> AnalysisR
 
 
 def id_of(run: AnalysisRun, epoch: str, one: MetricRun) -> MeasurementId:
-    """The name of the next measurement of a metric."""
+    """The id of the next measurement of a metric."""
     return MeasurementId(epoch, run.rollout, run.stage, run.attempt, one.metric.name, one.index)
 
 
 def shortened(text: str) -> str:
-    """What is remembered of a text."""
+    """The text, cut to `LONGEST_TEXT`."""
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 1]}…"
 
 
@@ -195,7 +200,7 @@ def _count(one: MetricRun, measured: MeasurementResult) -> MetricRun:
 
 
 def _assess(one: MetricRun) -> MetricRun:
-    """`assessMetricStatus`: what the counts say."""
+    """`assessMetricStatus`: set the phase of a metric from its counts."""
     metric = one.metric
     if 0 <= metric.failure_limit < one.failed:
         return replace(one, phase=AnalysisPhase.FAILED)
@@ -209,14 +214,16 @@ def _assess(one: MetricRun) -> MetricRun:
 
 
 def _at_the_end(metric: Metric) -> AnalysisPhase:
-    """`assessMetricFailureInconclusiveOrError`: the count is reached and no limit was hit."""
+    """`assessMetricFailureInconclusiveOrError`: the phase of a metric that reached its count without
+    hitting a limit.
+    """
     if metric.consecutive_success_limit <= 0:
         return AnalysisPhase.SUCCESSFUL
     return AnalysisPhase.INCONCLUSIVE if metric.failure_limit >= 0 else AnalysisPhase.FAILED
 
 
 def _conclude(run: AnalysisRun, now: datetime) -> AnalysisRun:
-    """The first that ends badly ends the run; dry runs have no say, but are waited for."""
+    """End the run with the first metric that ends badly. Dry runs never decide, but the run waits for them."""
     findings = {one.phase for one in run.metrics if not one.metric.dry_run} or {AnalysisPhase.SUCCESSFUL}
     worst = max(findings - {AnalysisPhase.RUNNING}, key=_WORST_LAST.index, default=AnalysisPhase.SUCCESSFUL)
     if worst is AnalysisPhase.SUCCESSFUL and any(one.phase is AnalysisPhase.RUNNING for one in run.metrics):
@@ -225,12 +232,14 @@ def _conclude(run: AnalysisRun, now: datetime) -> AnalysisRun:
 
 
 def terminated(run: AnalysisRun, now: datetime) -> AnalysisRun:
-    """The run as it ends that nobody wants any more: nothing it measured spoke against its version."""
+    """Return the run, ended because nobody needs it any more: it counts as successful."""
     return _ended(run, AnalysisPhase.SUCCESSFUL, now)
 
 
 def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun:
-    """`assessMetricStatus` of a run that terminates: what still measures ends without a phase of its own."""
+    """`assessMetricStatus` of a terminated run: a metric that is still running ends as successful, marked as
+    terminated.
+    """
     metrics = tuple(
         replace(one, phase=AnalysisPhase.SUCCESSFUL, terminated=True) if one.phase is AnalysisPhase.RUNNING else one
         for one in run.metrics
@@ -242,7 +251,7 @@ def _ended(run: AnalysisRun, phase: AnalysisPhase, now: datetime) -> AnalysisRun
 
 
 def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
-    """When the next measurement of a metric is due; None where none is."""
+    """When the next measurement of a metric is due; None if there is none."""
     if not run.running or run.started_at is None or one.phase is not AnalysisPhase.RUNNING:
         return None
     if one.last_at is None:
@@ -251,7 +260,7 @@ def due_at(run: AnalysisRun, one: MetricRun) -> datetime | None:
 
 
 def due(run: AnalysisRun, epoch: str, now: datetime) -> Iterator[MeasurementRequest]:
-    """The measurements to take now."""
+    """The measurements that are due at ``now``."""
     for one in run.metrics:
         moment = due_at(run, one)
         if moment is not None and moment <= now:
@@ -259,12 +268,12 @@ def due(run: AnalysisRun, epoch: str, now: datetime) -> Iterator[MeasurementRequ
 
 
 def moments(run: AnalysisRun) -> Iterator[datetime]:
-    """When measurements become due."""
+    """The times at which measurements become due."""
     yield from (moment for one in run.metrics if (moment := due_at(run, one)))
 
 
 def ends_at(run: AnalysisRun) -> datetime | None:
-    """When the run ends if nothing goes wrong and measuring takes no time; None where that is not known."""
+    """When the run ends if every measurement succeeds and takes no time; None where that is unknown."""
     ends = [
         moment + timedelta(seconds=one.metric.interval * (one.metric.count - one.counted - 1))
         for one in run.metrics
@@ -274,7 +283,7 @@ def ends_at(run: AnalysisRun) -> datetime | None:
 
 
 def why(run: AnalysisRun) -> str:
-    """What decided the run, for a person: the metric with the worst phase, its counts and its last message."""
+    """Why the run ended, for a person: the metric with the worst phase, its counts and its last message."""
     deciding = (one for one in run.metrics if one.phase is run.phase and not one.metric.dry_run)
     one = next(deciding, None)
     if one is None:

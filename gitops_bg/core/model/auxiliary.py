@@ -1,18 +1,20 @@
-"""What belongs to an app and not to a version: its autoscaler, disruption budgets, untracked configuration. Nouns only.
+"""Objects that belong to an app and not to a version: autoscaler, disruption budgets, untracked configuration.
 
-Auxiliary objects follow Git at once, without any gate, as ``replicas`` does; where the autoscaler aims follows traffic
-(docs/decisions/0014).
+Nouns only.
+
+Auxiliary objects follow Git at once, without any gate, as ``replicas`` does; the scale target of the autoscaler follows
+traffic (docs/decisions/0014).
 """
 
 from dataclasses import dataclass
 
 CONFIGURATION = ("ConfigMap", "Secret")
-"""The kinds of auxiliary objects that pods ask for by their names."""
+"""The kinds of auxiliary objects that pods refer to by name."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class AuxiliaryObject:
-    """One live object that accompanies an app, whatever version serves: its kind, and its name in the cluster."""
+    """One live object of an app, whatever version serves: its kind, and its name in the cluster."""
 
     kind: str
     name: str
@@ -23,15 +25,15 @@ class AuxiliaryObject:
 
 @dataclass(frozen=True, slots=True)
 class Autoscaler:
-    """Who decides how many pods the live version has: the copy that is made of the one in Git, and its bounds."""
+    """The autoscaler that sizes the live version: the copy made of the one in Git, and its bounds."""
 
     copy: AuxiliaryObject
     minimum: int
-    """0 is possible with KEDA: nothing runs while nothing is asked for."""
+    """KEDA allows 0: no pod runs while there is no load."""
     maximum: int
 
     def within(self, pods: int) -> int:
-        """As many pods, or as near to it as the bounds allow.
+        """Return ``pods``, limited to the bounds.
 
         >>> scaler = Autoscaler(AuxiliaryObject("HorizontalPodAutoscaler", "web-primary"), 2, 10)
         >>> scaler.within(0), scaler.within(5), scaler.within(50)

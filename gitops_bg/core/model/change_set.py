@@ -1,6 +1,6 @@
-"""What was done of a decision: a change set, read by Events, metrics, logs and `rollback --offline` alike.
+"""What the executor did of a decision: a change set, which Events, metrics, logs and `rollback --offline` all read.
 
-The words are those of Flux's ``ssa.ChangeSet``. Values only: who carries actions out fills it, nobody decides by it.
+The words are those of Flux's ``ssa.ChangeSet``. Values only: the executor fills it, and nothing decides by it.
 """
 
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ class Change(StrEnum):
 
     CREATED = "created"
     CONFIGURED = "configured"
-    """It existed, and is different now."""
+    """The object existed, and the write changed it."""
     UNCHANGED = "unchanged"
-    """The server says that it was so before."""
+    """The server reports that the write changed nothing."""
     DELETED = "deleted"
 
 
@@ -45,7 +45,7 @@ class ChangeSetEntry:
 
 @dataclass(frozen=True, slots=True)
 class ActionResult:
-    """What came of one action: what it wrote to, in that order, or why it was refused."""
+    """The result of one action: the objects it wrote to, in order, or why it was refused."""
 
     action: ClusterAction
     entries: tuple[ChangeSetEntry, ...] = ()
@@ -58,7 +58,7 @@ class ActionResult:
 
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
-    """What came of the actions that were tried, in their order; an action that is not here was not tried to the end."""
+    """The results of the actions that were tried, in order; an action that is not here was not tried to the end."""
 
     results: tuple[ActionResult, ...] = ()
 
@@ -74,7 +74,7 @@ class ChangeSet:
 
     @property
     def carried_out(self) -> tuple[ActionResult, ...]:
-        """The actions that were not."""
+        """The actions that were carried out."""
         return tuple(result for result in self.results if not result.refused)
 
     def __iter__(self) -> Iterator[ActionResult]:

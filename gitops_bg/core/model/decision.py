@@ -1,4 +1,4 @@
-"""What `decide` answers: the record to save first, the actions to carry out then, and what to tell people."""
+"""The answer of `decide`: the record to save first, the actions to carry out then, and what to show to people."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,27 +14,29 @@ from gitops_bg.core.model.stored import NOT_STORED
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Pods: ``ready`` and ``available`` are those that live traffic can reach; the others count all versions."""
+    """Counts of pods: ``ready`` and ``available`` cover the pods that live traffic can reach, the others
+    all versions.
+    """
 
     desired: int = 0
-    """What the target asks for."""
+    """The pods that the target asks for."""
     current: int = 0
-    """Of all versions."""
+    """The pods of all versions."""
     updated: int = 0
-    """Of the version that the target names."""
+    """The pods of the version that the target names."""
     ready: int = 0
-    """Of the active version."""
+    """The ready pods of the active version."""
     available: int = 0
-    """Of the active version: ready for ``minReadySeconds``."""
+    """The pods of the active version that have been ready for ``minReadySeconds``."""
 
     @property
     def unavailable(self) -> int:
-        """How many live traffic lacks."""
+        """How many available pods the active version lacks."""
         return max(0, self.desired - self.available)
 
 
 class Phase(StrEnum):
-    """One word for where an app is; first match wins, see ``core.status.conditions``."""
+    """One word for the state of an app; the first match wins, see ``core.status.conditions``."""
 
     INVALID = "Invalid"
     SUSPENDED = "Suspended"
@@ -56,12 +58,12 @@ class Phase(StrEnum):
 class Condition:
     """One condition of the status; ``kubectl wait --for=condition=<type>`` reads it.
 
-    The time of the last transition is kept by who writes the status: it is not part of the decision.
+    The writer of the status keeps the time of the last transition; it is not part of the decision.
     """
 
     type: str
     status: bool | None
-    """None: not known just now, ``Unknown`` on Kubernetes."""
+    """None: unknown at present, ``Unknown`` on Kubernetes."""
     reason: str
     message: str
 
@@ -84,7 +86,7 @@ class GateKind(StrEnum):
 
 
 ASKS_PEOPLE = frozenset((GateKind.APPROVAL, GateKind.MANUAL))
-"""The gates that somebody is asked to open, and nothing else does."""
+"""The gates that only a person can open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,12 @@ class GateResult:
     """What a gate says of one version (``core.checks.gates``): open or shut, why, and until when if that is known."""
 
     kind: str
-    """The word that the status has for it; those of the engine itself are in `GateKind`."""
+    """The word for the gate in the status; the engine's own words are in `GateKind`."""
     open: bool
     reason: str
     until: datetime | None = None
     remedy: str = field(default="", compare=False, metadata=NOT_STORED)
-    """What a person can do about it while it is shut, for who asks (``explain``); in no status. Empty: wait."""
+    """What a person can do while the gate is shut, as `explain` shows it; not in the status. Empty: wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a file of main names, and the commit that made it do so."""
+    """What a file of main names, and the commit since which it does."""
 
     digest: str
     commit: str
@@ -123,10 +125,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The record is saved before any action; an action that fails leaves a record that leads to it again.
+    """The answer of `decide`. The record is saved before any action, so a failed action is decided again.
 
-    ``gates`` are those of the version that traffic is to move to next. ``wake_at`` is when time alone changes
-    the decision; None where only an event can.
+    ``gates`` are those of the version that traffic is to move to next. ``wake_at`` is when time alone changes the
+    decision; None where only an event can.
     """
 
     actions: tuple[Action, ...]
@@ -140,12 +142,12 @@ class Decision:
     target: Named | None = None
     primary: Named | None = None
     calls: tuple[HookCall, ...] = ()
-    """Hooks to call now, beside the reconciling; those being called already are named again."""
+    """Hooks to call now, in the background; hooks that are being called already are listed again."""
     silent: bool = False
-    """Another agent knows more: neither the record nor the status is saved, and nobody is told anything."""
+    """Another agent knows more: save neither the record nor the status, and notify nobody."""
     look_again: bool = False
     """Nothing was decided, because main is older than the record's: look at the remote first, and save nothing."""
     pull: PullRequest | None = None
-    """The pull request of its promotion branch, as far as it is known."""
+    """The pull request of the app's promotion branch, as far as it is known."""
     measurements: tuple[MeasurementRequest, ...] = ()
-    """What is to be measured now, beside the reconciling; those under way already are named again."""
+    """Measurements to take now, in the background; measurements under way are listed again."""

@@ -1,4 +1,4 @@
-"""What Git says about one app at one commit of main, and what the ledger remembers of it."""
+"""What Git says about one app at one commit of main, and what the ledger remembers of the app."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -16,14 +16,17 @@ from gitops_bg.core.text.printable import printable
 
 
 class Missing(Enum):
-    """Why there is no file to go by. Three answers, not one: unknown is not absent (decision 17). All are false."""
+    """Why the content of a file is not known.
+
+    Three answers, not one: unknown is not absent (decision 17). All are false.
+    """
 
     ABSENT = "absent"
-    """Main was read, and has none."""
+    """Main was read, and has no such file."""
     UNREADABLE = "unreadable"
-    """Main has one, and it cannot be understood: what it said before holds."""
+    """Main has the file, and it cannot be understood: its last valid content holds."""
     UNSEEN = "unseen"
-    """Nobody has looked at main in this process: what the record knows holds, and nothing new begins."""
+    """This process has not read main yet: what the record knows holds, and nothing new begins."""
 
     def __bool__(self) -> Literal[False]:
         return False
@@ -51,32 +54,36 @@ class Primary:
     source: Source
     changed_by: Source
     services: tuple[ServicePorts, ...] = ()
-    """The ports that live traffic was promoted with, as far as they are not those of the template."""
+    """The ports that live traffic was promoted with, where they differ from those of the template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How main's history came to have the target name the version that it names (decision 18). Facts, no verdict.
+    """How main's history made the target name its version (decision 18). Facts without a verdict.
 
-    ``source`` is the commit that brought that version; later ones (of replicas, of comments) left it as it is.
+    ``source`` is the commit that brought that version; later commits (of replicas, of comments) left it as it is.
     """
 
     source: Source
     named: tuple[str, ...] = ()
-    """What its message names as reverted, as people read it: commits, ``#12``, ``!12``. Empty: it names nothing."""
+    """What the message of ``source`` names as reverted, as people read it: commits, ``#12``, ``!12``.
+    Empty: nothing.
+    """
     missing: tuple[str, ...] = ()
-    """Those of ``named`` that main had not taken in before."""
+    """Those of ``named`` that main did not contain before."""
     reverted: tuple[str, ...] = ()
-    """The commits that ``named`` means, those that a merge brought with it, and so on for the reverts right before."""
+    """The commits that ``named`` means, the commits that a merge among them brought, and so on for the reverts right
+    before.
+    """
     taken_back: tuple[Snapshot, ...] = ()
     """The versions that these commits brought."""
     unread: str = ""
-    """Why nobody can tell now: the rest is empty then."""
+    """Why the provenance cannot be read now; the other fields are empty then."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassedRetry:
-    """A retry that a newer one replaced in ``app.yaml``, and who asked for it."""
+    """A retry that a newer one replaced in ``app.yaml``, and the commit that asked for it."""
 
     retry: Retry
     asked_by: Source
@@ -86,7 +93,7 @@ class PassedRetry:
 class Problem:
     """One thing wrong with a file: where, what, and what would be right. Lines and columns count from 1.
 
-    As text it can be shown anywhere, whatever the file and its name hold.
+    Its text is safe to show anywhere, whatever the file and its name contain.
     """
 
     file: str
@@ -105,73 +112,77 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class LedgerMemory:
-    """What the state branch knows of an app: read only where the record is gone (DESIGN §4.7)."""
+    """What the state branch knows of an app; read only where the record is lost (DESIGN §4.7)."""
 
     rollout: int = 0
     last_version: int = 0
     active_digests: tuple[str, ...] = ()
-    """Digests that carried live traffic before, in the order in which they came forward."""
+    """Digests that carried live traffic, in the order in which they were first promoted."""
     holds: tuple[Hold, ...] = ()
     past_holds: tuple[Hold, ...] = ()
-    """Lifted ones whose digests did not serve since."""
+    """Lifted holds whose digests have not served since."""
     numbers: tuple[tuple[str, int], ...] = ()
     """The numbers that digests had."""
     primary_by: str = ""
-    """As ``Record.git.primary_by``: what main named since is an answer to these holds."""
+    """As ``Record.git.primary_by``: a ``primary.yaml`` that changed after this commit answers these holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Desired:
     """The app at ``commit`` of main.
 
-    ``in_git`` is False once the folder of the app has left main.
-    While ``history_rewritten``, main moves nothing, until it comes back or somebody accepts the new history
-    (gitops.md §3). Where ``knowledge`` does not count, the rest of what is said here is not acted on.
+    ``in_git`` is False once the folder of the app has left main. While ``history_rewritten`` is set, main moves nothing
+    until the old history is back or somebody accepts the new one (gitops.md §3). Where ``knowledge`` does not count, no
+    other field is acted on.
     """
 
     commit: str
     target: Target | Missing
     primary: Primary | Missing
-    """ABSENT: nothing was promoted yet, or somebody removed it."""
+    """ABSENT: nothing was promoted yet, or somebody removed the file."""
     problems: tuple[Problem, ...] = ()
     in_git: bool = True
     history_rewritten: str = ""
-    """Empty, or what was rewritten: the commit seen before that main no longer contains."""
+    """What was rewritten: the commit seen before that main no longer contains. Empty: nothing."""
     history_lasts: bool = True
-    """Whether it has been so for a while; a remote that lags for a moment is nothing for the ledger."""
+    """Whether the rewrite has lasted for a while; the ledger does not note a remote that lags for a moment."""
     memory: LedgerMemory | None = None
     auxiliary_objects: tuple[AuxiliaryObject, ...] = ()
-    """What is to be live beside the versions, the copy of the autoscaler with it."""
+    """What should be live beside the versions, including the copy of the autoscaler."""
     autoscaler: Autoscaler | None = None
     whole: bool = True
-    """Whether all of the folder could be read: an auxiliary object that is not named here has left Git then."""
+    """Whether the whole folder could be read: only then has an auxiliary object that is missing here left Git."""
     looks: Looks = NO_LOOKS
-    """Which look at main this comes from."""
+    """The look at main that this comes from."""
     knowledge: Knowledge = Knowledge.SAME
     generation: int = 0
-    """Of main's history: how often somebody accepted a rewritten one."""
+    """The generation of main's history: how often somebody accepted a rewritten one."""
     tree: str = ""
     """The id of the app's folder at ``commit``."""
     suspended_by: Source | None = None
-    """The commit that let into main what ``app.yaml`` says of suspension; only where that is news to the record."""
+    """The commit that brought the suspension of ``app.yaml`` into main; only where the record does not know it yet."""
     retried_by: Source | None = None
-    """The same of the retry it asks for: a later change of anything else in that file makes it no newer. Without a
-    commit where nobody can tell now."""
+    """The commit that brought the retry of ``app.yaml`` into main; a later change elsewhere in that file does not renew
+    the retry. Without a commit where that cannot be told now.
+    """
     retries_passed: tuple[PassedRetry, ...] = ()
-    """Those between the one that the record answered last and the one that ``app.yaml`` asks for now, oldest first
-    (``core.transitions.git.operator_requests.asks_for_retries``)."""
+    """The retries between the one that the record answered last and the one of ``app.yaml`` now, oldest first
+    (``core.transitions.git.operator_requests.asks_for_retries``).
+    """
     ports: tuple[ServicePorts, ...] = ()
-    """Of each Service of the app that Git says something of; empty where its ports are those of the template."""
+    """The ports of each Service of the app that Git describes; empty where they are those of the template."""
     passed: tuple[Snapshot, ...] | None = None
-    """What ``primary.yaml`` named since the record's look at it, oldest first. None where nobody asked or can tell
-    (``core.checks.reverts.asks_what_passed``)."""
+    """What ``primary.yaml`` named since the record's look at it, oldest first.
+
+    None where nobody asked, or it is unknown (``core.checks.reverts.asks_what_passed``).
+    """
     provenance: Provenance | None = None
-    """None where nobody asked: it counts only where the target names what is no news (``transitions.git.reverts``)."""
+    """None where nobody asked: it counts only where the target names a known version (``transitions.git.reverts``)."""
     policing: Policing | None = field(default=None, metadata=NOT_STORED)
-    """What promotion policies say, and the facts that they ask for; None where none is for the app."""
+    """The promotion policies, and the facts that they ask for; None where no policy is for the app."""
 
     def unread(self) -> "Desired":
-        """The same as if nobody had read main: nothing is concluded from it, nor from its silence."""
+        """Return a copy as if main had not been read, so that nothing is concluded from what it says or lacks."""
         none = Missing.UNSEEN
         nothing = replace(self, target=none, primary=none, problems=(), in_git=True, memory=None)
         shared = replace(nothing, auxiliary_objects=(), autoscaler=None, whole=False, policing=None)
@@ -179,5 +190,5 @@ class Desired:
 
     @property
     def seen(self) -> bool:
-        """Whether somebody has looked at main."""
+        """Whether main has been read."""
         return self.primary is not Missing.UNSEEN

@@ -1,7 +1,7 @@
-"""Hooks: what may be asked or told to the outside, what it answered, and when to ask again (flagger.md §3.4).
+"""Hooks: whom to ask or notify outside, what they answered, and when to call again (flagger.md §3.4).
 
-Frozen data and arithmetic on one hook; it knows no versions and no traffic (`hook_gates`, `notifications` do).
-Nothing is called here: `Decision.calls` says what is due, `Observed.calls` what came of it.
+Frozen data and arithmetic on one hook; it knows no versions and no traffic (`hook_gates`, `notifications` do). Nothing
+is called here: `Decision.calls` lists the calls that are due, `Observed.calls` their answers.
 """
 
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 LONGEST_BACKOFF = 30
-"""Seconds between two tries at the most, as Flagger's (1 to 30 s)."""
+"""The longest wait between two tries, in seconds, as in Flagger (1 to 30 s)."""
 
 
 class HookType(StrEnum):
@@ -23,28 +23,28 @@ class HookType(StrEnum):
     POST_ROLLOUT = "post-rollout"
     EVENT = "event"
     ALERT = "alert"
-    """A message to people, by a provider of ``alerts/``: no type of Flagger's hooks, told like one (`event_text`)."""
+    """A message to people, by a provider of ``alerts/``; not a type of Flagger, but sent like one (`event_text`)."""
 
     @property
     def confirms(self) -> bool:
-        """Whether it is a gate that is asked until it opens, however often it refuses."""
+        """Whether the hook is a gate that is asked until it opens, however often it refuses."""
         return self in (HookType.CONFIRM_ROLLOUT, HookType.CONFIRM_PROMOTION)
 
     @property
     def counts_refusals(self) -> bool:
-        """Whether a refusal is a failed check, and too many abort the rollout."""
+        """Whether a refusal counts as a failed check, of which too many abort the rollout."""
         return self in (HookType.PRE_ROLLOUT, HookType.ROLLOUT)
 
 
 class Severity(StrEnum):
-    """How grave an alert is, in Flagger's words; in this order."""
+    """The severity of an alert, in Flagger's words, in ascending order."""
 
     INFO = "info"
     WARN = "warn"
     ERROR = "error"
 
     def reaches(self, least: "Severity") -> bool:
-        """Whether somebody who wants to hear of ``least``, and of what is worse, hears of this.
+        """Whether this severity is ``least`` or worse.
 
         >>> Severity.ERROR.reaches(Severity.WARN), Severity.INFO.reaches(Severity.WARN)
         (True, False)
@@ -64,37 +64,37 @@ class Hook:
     type: HookType
     request: str = "{}"
     manual: bool = False
-    """It has no address: a person answers, `gitops-bg gate open|close`."""
+    """The hook has no address: a person answers with `gitops-bg gate open|close`."""
     interval: int = 30
     retries: int = 0
-    """How often a refusal that may pass (5xx) is asked again before it counts."""
+    """How often a refusal that may pass (5xx) is retried before it counts."""
     iterations: int = 1
     """Of a rollout hook: how many good answers open its gate."""
     failure_limit: int = 0
-    """Of a pre-rollout or rollout hook: how many refusals do no harm. Flagger's threshold is one more."""
+    """Of a pre-rollout or rollout hook: how many refusals are tolerated. Flagger's threshold is one more."""
     deadline: int | None = None
-    """Confirm: how long it may stay shut. Others: how long its backend may be down. None: for ever."""
+    """Confirm hooks: how long the gate may stay shut. Others: how long the backend may be down. None: for ever."""
     mute_alert: bool = False
     severity: Severity = Severity.INFO
-    """Of an alert: it is told what is as grave as this, or worse."""
+    """Of an alert: the lowest severity that it reports."""
     namespace: str = ""
-    """Where the Secrets are that its request names; the app's where empty."""
+    """The namespace of the Secrets that the request names; empty: the app's."""
     unknown: str = ""
-    """Why it is not known what to call: its messages wait."""
+    """Why the request is not known; messages to the hook wait meanwhile."""
 
     @property
     def key(self) -> str:
-        """What tells it from all others of the app: an alert may be called as a hook is; no hook's name has a slash."""
+        """The unique key of the hook in the app. An alert may share the name of a hook; no hook's name has a slash."""
         return f"alert/{self.name}" if self.type is HookType.ALERT else self.name
 
     @property
     def title(self) -> str:
-        """How sentences call it."""
+        """The name of the hook in a sentence."""
         return f"alert {self.name}" if self.type is HookType.ALERT else f"{self.type} hook {self.name}"
 
 
 class Answer(StrEnum):
-    """What a call came to."""
+    """The result of a call."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -102,9 +102,10 @@ class Answer(StrEnum):
 
 
 def answer_of(status: int) -> Answer:
-    """What an HTTP status means; 0 stands for no answer at all (refused connection, timeout, broken TLS).
+    """Translate an HTTP status; 0 stands for no answer at all (refused connection, timeout, broken TLS).
 
-    Any 2xx is good, 204 too. What a proxy or an overloaded backend says is no answer; all else is a refusal.
+    Any 2xx accepts, 204 included. An answer of a proxy or an overloaded backend counts as none; every other status
+    refuses.
 
     >>> [answer_of(status).value for status in (200, 204, 403, 500, 503, 0)]
     ['accepted', 'accepted', 'refused', 'refused', 'unanswered', 'unanswered']
@@ -116,7 +117,7 @@ def answer_of(status: int) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What an alert says: one sentence, and facts by title."""
+    """The content of an alert: one sentence, and facts by title."""
 
     severity: Severity
     text: str
@@ -134,14 +135,14 @@ class HookCall:
     phase: str
     checksum: str
     metadata: tuple[tuple[str, str], ...] = ()
-    """Added to the metadata that the author of the hook gave it."""
+    """Added to the metadata that the author gave the hook."""
     alert: Alert | None = None
-    """Of an alert: what it says, instead of a payload."""
+    """Of an alert: its content, instead of a payload."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookResponse:
-    """What a call came to. ``text`` is the body, cut and free of secrets, or why there was no answer."""
+    """The response to a call. ``text`` is the body, cut and free of secrets, or why there was no answer."""
 
     id: str
     status: int
@@ -151,32 +152,32 @@ class HookResponse:
 
 @dataclass(frozen=True, slots=True)
 class HookRun:
-    """What one hook has answered for one rollout."""
+    """The answers of one hook for one rollout."""
 
     hook: str
     type: HookType
     digest: str
     rollout: int
     since: datetime
-    """When it began to be asked, or said yes last."""
+    """When the agent began to ask it, or when it last accepted."""
     final: bool = False
-    """Of a confirm-promotion hook: asked again, at the moment when traffic would move."""
+    """Of a confirm-promotion hook: it is asked once more, at the moment when traffic would move."""
     accepted: int = 0
     refused: int = 0
     tries: int = 0
-    """In a row without a result: no answer, or a refusal that is asked again."""
+    """How many tries in a row had no result: no answer, or a refusal that is retried."""
     unanswered_since: datetime | None = None
     last_at: datetime | None = None
     answer: Answer | None = None
     status: int = 0
     text: str = ""
     expired: bool = False
-    """Its deadline passed: it is not asked any more."""
+    """The deadline has passed, and the hook is not called any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxMessage:
-    """One message for one hook that only listens (post-rollout, event, alert), until it has got it."""
+    """One message to one hook that only listens (post-rollout, event, alert), kept until it is delivered."""
 
     hook: str
     number: int
@@ -200,7 +201,7 @@ class OpenGate:
 
 
 def backoff(tries: int) -> timedelta:
-    """How long to wait after so many tries in a row.
+    """How long to wait after this many tries in a row.
 
     >>> [backoff(tries).seconds for tries in (1, 2, 3, 9)]
     [1, 2, 4, 30]
@@ -209,7 +210,7 @@ def backoff(tries: int) -> timedelta:
 
 
 def is_retried(hook: Hook, status: int, tries: int) -> bool:
-    """Whether a refusal is asked again before it counts: Flagger's ``retries``, on 5xx other than 501."""
+    """Whether a refusal is retried before it counts: Flagger's ``retries``, on 5xx other than 501."""
     return status >= 500 and status != 501 and tries < hook.retries
 
 
@@ -217,18 +218,18 @@ def is_retried(hook: Hook, status: int, tries: int) -> bool:
 
 
 def key_of(run: HookRun, epoch: str) -> str:
-    """The name of the next call of a run: the same for every try of it."""
+    """The key of the next call of a run: the same for every try of that call."""
     moment = "final" if run.final else run.type.value
     return f"{epoch}.{run.rollout}.{moment}.{run.hook}.{run.accepted + run.refused}"
 
 
 def id_of(run: HookRun, epoch: str) -> str:
-    """The name of the next try."""
+    """The id of the next try of the next call."""
     return f"{key_of(run, epoch)}.{run.tries}"
 
 
 def take(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
-    """The run with one more answer."""
+    """Return the run with one more answer."""
     answer = answer_of(called.status)
     run = replace(run, answer=answer, status=called.status, text=called.text, last_at=called.at)
     if answer is Answer.UNANSWERED:
@@ -242,19 +243,19 @@ def take(run: HookRun, hook: Hook, called: HookResponse) -> HookRun:
 
 
 def satisfied(run: HookRun, hook: Hook) -> bool:
-    """Whether it has said all the good it has to say for traffic to go on."""
+    """Whether the hook has accepted as often as its gate needs."""
     if hook.type is HookType.CONFIRM_PROMOTION:
         return run.answer is Answer.ACCEPTED
     return run.accepted >= (hook.iterations if hook.type is HookType.ROLLOUT else 1)
 
 
 def failure_limit_exceeded(run: HookRun, hook: Hook) -> bool:
-    """Whether it has refused more often than it may: the rollout is to end."""
+    """Whether the hook has refused more often than it may, so that the rollout has to end."""
     return hook.type.counts_refusals and run.refused > hook.failure_limit
 
 
 def expires_at(run: HookRun, hook: Hook) -> datetime | None:
-    """When it is given up: a gate that does not open, or a backend that does not answer; None where never."""
+    """When the agent gives up on a gate that does not open, or on a backend that does not answer; None where never."""
     begins = run.since if hook.type.confirms and not satisfied(run, hook) else run.unanswered_since
     if hook.deadline is None or begins is None or hook.type is HookType.ROLLBACK:
         return None
@@ -262,7 +263,10 @@ def expires_at(run: HookRun, hook: Hook) -> datetime | None:
 
 
 def due_at(run: HookRun, hook: Hook, *, goes_on: bool = False) -> datetime | None:
-    """When it is to be called next; None where it is not. ``goes_on``: a rollout hook whose gate is open, too."""
+    """When the hook is to be called next; None where never.
+
+    ``goes_on``: call a rollout hook even while its gate is open.
+    """
     once = hook.type in (HookType.CONFIRM_ROLLOUT, HookType.PRE_ROLLOUT, HookType.ROLLOUT)
     if (
         hook.manual

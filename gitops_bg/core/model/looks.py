@@ -1,7 +1,7 @@
-"""Looks at main, numbered: what tells a decision of Git that came after one of ours from one that nobody had seen yet.
+"""Looks at main, numbered: they tell whether main could have changed in answer to a decision.
 
-Dates of commits say nothing about that, nor does "it differs from what I saw". A look that began after a decision of
-the agent or of an operator shows what was in main before anybody could react to it (decision 17). Pure data.
+Dates of commits do not tell that, nor does a difference from the last look. A look that began after a decision of the
+agent or of an operator shows what was in main before anybody could react to it (decision 17). Pure data.
 """
 
 from dataclasses import dataclass, replace
@@ -12,9 +12,9 @@ class Looks:
     """How often a process has looked at main. Numbers compare within one process only."""
 
     process: str = ""
-    """Empty: one that does not look at Git."""
+    """Empty: a process that does not look at Git."""
     seen: int = 0
-    """The look that brought what is said of main now."""
+    """The look that read the present content of main."""
     begun: int = 0
     """The last look that has begun."""
 
@@ -24,21 +24,21 @@ NO_LOOKS = Looks()
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The last look that had begun when a process took note of a decision."""
+    """The last look that had begun when a process noted a decision."""
 
     process: str
     number: int
 
 
 STAMPS = 8
-"""So many processes that take note of one decision are remembered, the last ones."""
+"""How many processes are remembered for one decision; the last ones that noted it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """A decision that no look at main has followed yet: the last look that had begun when it was made, and whose.
+    """A decision that no look at main has followed yet: the last look that had begun when it was made, and its process.
 
-    Every other process counts from when it took note of it: one stamp each, so that none replaces another's.
+    Every other process counts from its own note of the decision: one stamp each, so that none replaces another's.
     """
 
     process: str = ""
@@ -46,11 +46,11 @@ class Awaited:
     others: tuple[Stamp, ...] = ()
 
     def is_over(self, looks: Looks) -> bool:
-        """Whether what is said of main now was looked at after the decision."""
+        """Whether the present content of main was read after the decision."""
         return any(stamp.process == looks.process and looks.seen > stamp.number for stamp in self._stamps)
 
     def noted(self, looks: Looks) -> "Awaited":
-        """The same with the stamp of the process whose looks these are.
+        """Return it with a stamp of the process that counts ``looks``.
 
         >>> Awaited("a", 3).noted(Looks("b", 1, 2)).is_over(Looks("a", 4, 4))
         True
@@ -67,7 +67,7 @@ class Awaited:
 
 
 def awaited(looks: Looks) -> Awaited:
-    """The next look, seen from now.
+    """Return the wait for the next look after ``looks``.
 
     >>> awaited(Looks("a", 3, 4)).is_over(Looks("a", 4, 4)), awaited(Looks("a", 3, 4)).is_over(Looks("a", 5, 5))
     (False, True)

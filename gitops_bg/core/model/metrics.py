@@ -1,4 +1,4 @@
-"""What an analysis is to measure: metrics with their limits, as one plan. Frozen data; it measures and judges nothing.
+"""What an analysis measures: metrics with their limits, as one plan. Frozen data; nothing is measured or judged here.
 
 The rules are those of Argo Rollouts (argo-rollouts.md §3).
 """
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 LATEST = "{{podTemplateHash.Latest}}"
 STABLE = "{{podTemplateHash.Stable}}"
-"""What stands in a plan for the digests of the candidate and of what serves, until a run begins."""
+"""Placeholders in a plan for the digests of the candidate and of the serving version, until a run begins."""
 
 
 class AnalysisStage(StrEnum):
@@ -19,12 +19,12 @@ class AnalysisStage(StrEnum):
 
     @property
     def called(self) -> str:
-        """How sentences name it."""
+        """The name of the analysis in a sentence."""
         return f"{self.value}-promotion analysis"
 
 
 class AnalysisPhase(StrEnum):
-    """What a measurement, a metric or a run came to; of many, the worst wins (argo-rollouts.md §3)."""
+    """The result of a measurement, a metric or a run; of many, the worst wins (argo-rollouts.md §3)."""
 
     RUNNING = "Running"
     SUCCESSFUL = "Successful"
@@ -35,7 +35,7 @@ class AnalysisPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. Times in seconds; a limit of -1 is none, except for the limits in a row, where 0 is none.
+    """One metric. Times in seconds; a limit of -1 means no limit, but for the limits in a row 0 does.
 
     ``query`` is the provider's settings as canonical JSON: the core only carries it.
     """
@@ -44,7 +44,7 @@ class Metric:
     provider: str
     query: str = "{}"
     success: str = ""
-    """CEL over ``result``; empty: anything that does not fail is good."""
+    """CEL over ``result``; empty: every value that does not fail is a success."""
     failure: str = ""
     interval: int = 0
     initial_delay: int = 0
@@ -57,7 +57,7 @@ class Metric:
     retention: int = 10
 
     def between(self, latest: str, stable: str) -> "Metric":
-        """The metric for two versions, known by the short digests that their pods are labelled with."""
+        """The metric for two versions, given by the short digests in their pods' labels."""
         texts = (self.query, self.success, self.failure)
         query, success, failure = (text.replace(LATEST, latest).replace(STABLE, stable) for text in texts)
         return replace(self, query=query, success=success, failure=failure)
@@ -65,10 +65,10 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that one stage measures. ``unknown`` says why that is not known just now; then nothing may begin."""
+    """All metrics of one stage. ``unknown`` says why they cannot be known now; no run may begin then."""
 
     metrics: tuple[Metric, ...] = ()
     unknown: str = ""
     labels: tuple[tuple[str, str], ...] = ()
     annotations: tuple[tuple[str, str], ...] = ()
-    """`analysisRunMetadata`: shown with the run, and without effect."""
+    """`analysisRunMetadata`: shown with the run, without effect."""

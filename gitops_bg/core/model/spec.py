@@ -1,4 +1,4 @@
-"""What ``app.yaml`` asks for, as the core sees it; defaults of Argo Rollouts (argo-rollouts.md §1.1)."""
+"""The content of ``app.yaml``, as the core sees it; defaults of Argo Rollouts (argo-rollouts.md §1.1)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,28 +10,28 @@ from gitops_bg.core.model.version import NO_METADATA, AppKey, PodMetadata
 
 
 class PreviewSwitch(StrEnum):
-    """When the preview Service moves to a candidate: once its pods are ready, or in Argo's order, at once."""
+    """When the preview Service moves to a candidate: once its pods are ready, or (Argo's order) at once."""
 
     ON_READY = "onReady"
     IMMEDIATE = "immediate"
 
 
 class OnExpire(StrEnum):
-    """What becomes of a candidate that nobody promoted in time."""
+    """What happens to a candidate that nobody promoted in time."""
 
     ABORT = "abort"
     PROMOTE = "promote"
 
 
 class PromoteVia(StrEnum):
-    """How a promotion gets into main: by a promotion branch somebody merges, or by a commit of the agent."""
+    """How a promotion gets into main: by a promotion branch that somebody merges, or by a commit of the agent."""
 
     PULL_REQUEST = "pullRequest"
     COMMIT = "commit"
 
 
 class DeletionPolicy(StrEnum):
-    """What happens when the folder of an app leaves main: keep serving, or delete what the agent made."""
+    """What happens when the folder of an app leaves main: keep serving, or delete what the agent created."""
 
     KEEP = "keep"
     DELETE = "delete"
@@ -39,20 +39,20 @@ class DeletionPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AntiAffinity:
-    """New pods keep off the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+    """New pods avoid the nodes of the live version: strictly, or, with a ``weight`` of 1 to 100, where possible."""
 
     weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IntOrPercent:
-    """So many pods, or so many percent of them."""
+    """A number of pods, or a percentage of them."""
 
     number: int
     percent: bool = False
 
     def of(self, total: int) -> int:
-        """How many that is, rounded down.
+        """The number of pods out of ``total``, rounded down.
 
         >>> IntOrPercent(25, percent=True).of(7), IntOrPercent(2).of(7)
         (1, 2)
@@ -77,19 +77,19 @@ class Strategy:
     scale_down_delay_revision_limit: int | None = None
     abort_scale_down_delay_seconds: int | None = 30
     expire_after_seconds: int | None = None
-    """How long a candidate whose pods are available waits for somebody to promote it; None: for ever."""
+    """How long a candidate with available pods waits for a promotion; None: for ever."""
     on_expire: OnExpire = OnExpire.ABORT
     anti_affinity: AntiAffinity | None = None
     drain_seconds: int = 0
     hooks: tuple[Hook, ...] = ()
-    """In the order of the file; a name is one hook."""
+    """In the order of the file; each name stands for one hook."""
     active_metadata: PodMetadata = NO_METADATA
-    """What the pods of the active version carry beside what its template says (``core.plan.ephemeral_metadata``)."""
+    """What the pods of the active version carry in addition to its template (``core.plan.ephemeral_metadata``)."""
     preview_metadata: PodMetadata = NO_METADATA
     max_unavailable: IntOrPercent = A_QUARTER
-    """How many pods of a version may be missing while it is restarted; at least one (``core.checks.restart``)."""
+    """How many pods of a version may be missing during a restart; at least one (``core.checks.restart``)."""
     more_active_services: tuple[str, ...] = ()
-    """Services that carry live traffic, too: all move together, or none."""
+    """Further Services that carry live traffic: all move together, or none."""
     pre_promotion_analysis: Plan | None = None
     post_promotion_analysis: Plan | None = None
 
@@ -101,7 +101,7 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """``spec.suspend``: everything stops but going back, until somebody removes it or ``until`` passes."""
+    """``spec.suspend``: everything stops except rollbacks, until somebody removes it or ``until`` passes."""
 
     reason: str
     by: str = ""
@@ -110,34 +110,36 @@ class Suspension:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """``spec.retry``: a new rollout of this digest, whatever holds it; counted, so each is done once."""
+    """``spec.retry``: a new rollout of this digest, in spite of any hold; numbered, so that each is carried
+    out once.
+    """
 
     digest: str
     number: int
     by: str = ""
     after: int = 0
-    """The ledger entry that its author had seen last: it answers what was decided until then. 0: nobody said."""
+    """The last ledger entry that its author had seen: the retry answers decisions up to then. 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class AppSpec:
-    """One app as its author wants it run."""
+    """One app as its author wants it to run."""
 
     app: AppKey
     strategy: Strategy
     promote_via: PromoteVia = PromoteVia.COMMIT
     merge_when_green: bool = False
-    """The agent merges the pull request itself, once every gate is open."""
+    """The agent merges the pull request itself once every gate is open."""
     min_ready_seconds: int = 0
     progress_deadline_seconds: int = 600
     progress_deadline_abort: bool = False
     revision_history_limit: int = 10
     rollback_window_revisions: int | None = None
     successful_run_history_limit: int = 5
-    """How many analysis runs are remembered that ended well, beside the last of each stage."""
+    """How many successful analysis runs are remembered, beside the last run of each stage."""
     unsuccessful_run_history_limit: int = 5
     deletion_policy: DeletionPolicy = DeletionPolicy.KEEP
     restart_at: datetime | None = None
-    """Pods older than this are restarted; in the future: at that time."""
+    """Pods older than this are restarted; a time in the future schedules the restart."""
     suspend: Suspension | None = None
     retry: Retry | None = None

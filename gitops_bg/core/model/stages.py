@@ -1,6 +1,6 @@
-"""The life of a version as one table: what happens to it, and the stage that it is in then (DESIGN §2).
+"""The life of a version as one table: an event, and the stage that it leads to (DESIGN §2).
 
-Nothing else changes a stage: a way that is not in the table raises. docs/architecture/stages.md draws it.
+Nothing else changes a stage; a transition that is not in the table raises. docs/architecture/stages.md draws it.
 """
 
 from collections.abc import Mapping
@@ -9,24 +9,26 @@ from enum import StrEnum
 from gitops_bg.core.model.version import Stage
 
 UNKNOWN = None
-"""The stage of a version that the record does not know: not yet, or no more."""
+"""The stage of a version that the record does not know: not yet, or no longer."""
 
 
 class StageEvent(StrEnum):
-    """What happens to a version that may change its stage."""
+    """An event that may change the stage of a version."""
 
     WANTED = "wanted"
     """Git names it, and it has to pass every gate: a new rollout."""
     FOUND = "found"
-    """The record was lost: a ReplicaSet is there of which nobody knows that it served."""
+    """The record was lost, and a ReplicaSet exists that the ledger does not know to have served."""
     FOUND_AGAIN = "found again"
-    """The record was lost: a ReplicaSet is there of which the ledger knows that it served."""
+    """The record was lost, and a ReplicaSet exists that the ledger knows to have served."""
     RECALLED = "recalled"
-    """Traffic is to go to it, or stay with it, through no gate but pods: it is kept, and scaled up first."""
+    """Traffic is to go to it, or stay with it, and only the gate of its pods counts: it is kept, and scaled
+    up first.
+    """
     TRAFFIC_CAME = "traffic came"
     TRAFFIC_LEFT = "traffic left"
     EXPIRED = "delay is over"
-    """Nothing wants it, and the delay of its way out is over: it goes to 0 pods."""
+    """Nothing wants it, and its scale-down delay is over: it goes to 0 pods."""
     FORGOTTEN = "forgotten"
 
 
@@ -52,11 +54,11 @@ NEXT: Mapping[tuple[Stage | None, StageEvent], Stage | None] = {
 
 
 class ImpossibleStage(AssertionError):
-    """A bug: something happened to a version that cannot happen to it in its stage."""
+    """A bug: an event happened to a version that cannot happen in its stage."""
 
 
 def stage_after(stage: Stage | None, event: StageEvent) -> Stage:
-    """The stage of a version to which this happened. Raises `ImpossibleStage` where the table has no such way.
+    """The stage of a version after ``event``. Raises `ImpossibleStage` where the table has no such transition.
 
     >>> stage_after(Stage.LEGACY, StageEvent.TRAFFIC_CAME)
     <Stage.ACTIVE: 'active'>
@@ -68,5 +70,5 @@ def stage_after(stage: Stage | None, event: StageEvent) -> Stage:
 
 
 def can(stage: Stage, event: StageEvent) -> bool:
-    """Whether this can happen to a version in this stage."""
+    """Whether ``event`` can happen to a version in this stage."""
     return (stage, event) in NEXT

@@ -19,14 +19,14 @@ class AppKey:
 
 
 class Color(StrEnum):
-    """The two names a person tells stacks apart by; the digest decides, never the colour."""
+    """The two names by which people tell stacks apart; the digest decides, never the colour."""
 
     BLUE = "blue"
     GREEN = "green"
 
     @property
     def other(self) -> "Color":
-        """The colour this one is not."""
+        """The other colour."""
         return Color.GREEN if self is Color.BLUE else Color.BLUE
 
 
@@ -48,13 +48,13 @@ class Source:
     date: datetime | None = None
     subject: str = ""
     landed: int | None = None
-    """The place in main's own line of the commit that let it in, counted from 1; later is more (decision 18).
+    """The position in main's own line of the commit that brought it in, counted from 1; later is more (decision 18).
 
-    Places are of the main that was read, and compare with each other only. None where that is not known.
+    Positions of one reading of main compare with each other only. None where the position is unknown.
     """
 
     def landed_after(self, other: "Source") -> bool | None:
-        """Whether main let it in after another; what one commit let in came together. None where nobody knows.
+        """Whether this came into main after ``other``; False if one commit brought both, None where that is unknown.
 
         >>> Source("b", landed=2).landed_after(Source("a", landed=1)), Source("b").landed_after(Source("a", landed=1))
         (True, None)
@@ -65,7 +65,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ConfigurationRef:
-    """One ConfigMap or Secret of a version: what Git calls it, and the digest of its content."""
+    """One ConfigMap or Secret of a version: its name in Git, and the digest of its content."""
 
     kind: str
     name: str
@@ -77,7 +77,7 @@ class ConfigurationRef:
 
 @dataclass(frozen=True, slots=True, order=True)
 class ServicePorts:
-    """The ports of one Service, by its name: JSON of its ``spec.ports`` as written in Git."""
+    """The ports of one Service: its name, and the JSON of its ``spec.ports`` as written in Git."""
 
     service: str
     ports: str
@@ -96,7 +96,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class AntiAffinityTerm:
-    """The version whose nodes new pods keep off: strictly, or, with a ``weight`` of 1 to 100, where possible."""
+    """The version whose nodes new pods avoid: strictly, or, with a ``weight`` of 1 to 100, where possible."""
 
     digest: str
     weight: int | None = None
@@ -104,7 +104,7 @@ class AntiAffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class PodMetadata:
-    """Labels and annotations that pods carry as long as their version has a role; no part of the version.
+    """Labels and annotations that pods carry while their version has a role; they are no part of the version.
 
     Sorted pairs of key and value.
     """
@@ -113,7 +113,7 @@ class PodMetadata:
     annotations: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        """As sentences say it.
+        """The metadata as it stands in a sentence.
 
         >>> str(PodMetadata((("role", "active"),))), str(PodMetadata())
         ('role=active', 'no metadata of a role')
@@ -126,30 +126,30 @@ NO_METADATA = PodMetadata()
 
 @dataclass(frozen=True, slots=True)
 class Stabilization:
-    """How a version does that was promoted, until it has proven itself (``core.transitions.traffic.stabilization``)."""
+    """The state of a promoted version until it is proven (``core.transitions.traffic.stabilization``)."""
 
     pods: int
-    """How many were available when traffic moved to it."""
+    """How many pods were available when traffic moved to it."""
     since: datetime
-    """Since when it has had that many, or, where it is ``unready``, fewer."""
+    """Since when it has had that many pods, or, where it is ``unready``, fewer."""
     unready: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
-    """The way out of a version that nothing wants: its pods stay for a while, then it goes to the archive."""
+    """The retirement of a version that nothing wants: its pods stay for a while, then it is archived."""
 
     since: datetime | None = field(default=None, metadata={STORED_AS: "retired_at"})
-    """With the delay that the spec says, this gives ``until``. None: an older release did not write it down."""
+    """``until`` is this plus the delay of the spec. None: an older release did not record it."""
     until: datetime | None = field(default=None, metadata={STORED_AS: "scale_down_at"})
     """None: without a deadline."""
     aborted: bool = False
-    """Let go by an abort: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
+    """An abort retired it: it stays for ``abortScaleDownDelaySeconds``, not for ``scaleDownDelaySeconds``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A snapshot with a number and a life. What the record remembers of it; times are UTC.
+    """A snapshot with a number and a life, as the record remembers it. Times are UTC.
 
     ``activated_at`` is None as long as the version never carried live traffic.
     """
@@ -163,7 +163,7 @@ class Version:
     rollout_started_at: datetime
     available_since: datetime | None = None
     waiting_since: datetime | None = None
-    """Since when its rollout makes no progress; the progress deadline counts from here."""
+    """Since when its rollout has made no progress; the progress deadline counts from here."""
     activated_at: datetime | None = None
     routed_at: datetime | None = None
     """Since when the endpoints of the active Service are exactly its pods (``core.transitions.traffic.draining``)."""
@@ -171,39 +171,39 @@ class Version:
     retirement: Retirement | None = field(default=None, metadata={INLINED: "retiring"})
     """Set while nothing wants it: superseded, cancelled, aborted or left by traffic."""
     arrived: int = 0
-    """Which movement of live traffic (``Record.routing.moves``) brought it here last; 0 where that is not known."""
+    """The movement of live traffic (``Record.routing.moves``) that last came to it; 0 where that is unknown."""
     rolled_back: bool = False
-    """Of an older release (``core.transitions.record.upgrade``)."""
+    """Written by an older release (``core.transitions.record.upgrade``)."""
     stabilization: Stabilization | None = field(default=None, metadata={STORED_AS: "probation"})
-    """Set by a promotion; None once it has proven itself, and for every version that is not active."""
+    """Set by a promotion; None once the version is proven, and for every version that is not active."""
     unproven: bool = False
-    """Traffic left it before it had proven itself: an abort prefers those that had."""
+    """Traffic left it before it was proven: an abort prefers versions that were."""
     failure: str = ""
     """Why its rollout is considered failed (for example the progress deadline); empty while it is not."""
     ports: tuple[ServicePorts, ...] = ()
-    """The ports that it was served with last, where they are not those of its template (``core.checks.ports``)."""
+    """The ports that it was last served with, where they differ from those of its template (``core.checks.ports``)."""
 
     @property
     def digest(self) -> str:
-        """The full digest; what decides."""
+        """The full digest, which identifies the version."""
         return self.snapshot.digest
 
     @property
     def retiring(self) -> bool:
-        """Whether it is on its way out."""
+        """Whether it is being retired."""
         return self.retirement is not None
 
     @property
     def aborted(self) -> bool:
-        """Whether an abort sent it on its way out."""
+        """Whether an abort retired it."""
         return self.retirement is not None and self.retirement.aborted
 
     @property
     def scale_down_at(self) -> datetime | None:
-        """When it goes to 0; None while it is not on its way out, or without a deadline."""
+        """When it is scaled to 0; None while it is not retired, or without a deadline."""
         return self.retirement.until if self.retirement else None
 
     @property
     def was_active(self) -> bool:
-        """Whether live traffic ever went to it."""
+        """Whether it ever carried live traffic."""
         return self.activated_at is not None

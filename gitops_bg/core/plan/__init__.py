@@ -1,1 +1,1 @@
-"""From the world to actions: what is to be done in the cluster, in Git, over HTTP, so that it is as the record says."""
+"""From the world to actions: what to do in the cluster, in Git and over HTTP to reach what the record says."""

@@ -1,8 +1,8 @@
 """Actions on the auxiliary objects of an app (``core.model.auxiliary``).
 
-They follow Git, never a gate, and nothing of traffic or versions waits for them: the agent goes on where one of them is
-refused, and tries them also where something else is. The autoscaler aims at the version that the record says is live:
-so it follows a switch, never leads one, and follows the way back the same way.
+They follow Git without a gate, and neither traffic nor versions wait for them: the agent goes on where one of them is
+refused, and tries them even where another action is. The autoscaler scales the version that the record calls live: it
+follows a switch or a rollback, and never leads one.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,9 @@ from gitops_bg.core.world import World
 
 
 def auxiliary_actions(world: World) -> tuple[ClusterAction, ...]:
-    """Delete what left Git, then bring the rest to what Git says; while suspended only where the autoscaler aims."""
+    """Delete what left Git, then bring the rest to what Git says; while suspended, change only the autoscaler's scale
+    target.
+    """
     return tuple(_departures(world)) + tuple(_arrivals(world)) if world.record.auxiliary_objects else ()
 
 
@@ -31,9 +33,9 @@ def _departures(world: World) -> Iterator[ClusterAction]:
 
 
 def _is_in_use(world: World, auxiliary_object: AuxiliaryObject) -> bool:
-    """Whether pods of a version that is remembered may ask for it by its name: then it stays, or there is no way back.
+    """Whether pods of a remembered version may refer to the object by name: then it stays, so that a rollback works.
 
-    Read off the text of the template, which may say so once too often, never once too seldom.
+    Read from the text of the template, which may match a name too many, never one too few.
     """
     if auxiliary_object.kind not in CONFIGURATION:
         return False
@@ -60,7 +62,11 @@ def _arrivals(world: World) -> Iterator[ClusterAction]:
 
 
 def _scaling_what_serves(world: World, copy: AuxiliaryObject, view: AuxiliaryView | None) -> Iterator[ClusterAction]:
-    """None is made before anything serves; one that Git does not describe just now still scales what serves."""
+    """Bring the autoscaler to the serving version.
+
+    It is not created before anything serves; one that a broken Git does not describe now still scales the serving
+    version.
+    """
     active, described = world.active, copy in world.desired.auxiliary_objects
     if active is None or (view is None and not described) or (not described and world.desired.whole):
         return

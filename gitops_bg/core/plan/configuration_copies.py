@@ -1,8 +1,9 @@
-"""Actions on copies of ConfigMaps and Secrets: one for each content that a version uses, immutable, named by it.
+"""Actions on copies of ConfigMaps and Secrets: one for each content that a version uses, immutable, named by its
+content.
 
-A new version's copies come before its pods, which would wait for them. All others come last: pods that run have read
-theirs, and the way back to a warm version is one write whatever became of them (I6). What a
-copy is to hold stands in Git, in the target or in ``primary.yaml``; where it does not, nothing can be made of it here.
+The copies of a new version come before its pods, which would wait for them. All others come last: running pods have
+read theirs, and a rollback to a warm version is one write whatever became of its copies (I6). The content of a copy
+stands in Git, in the target or in ``primary.yaml``; where it does not, the copy cannot be created.
 """
 
 from collections.abc import Iterable
@@ -17,12 +18,12 @@ from gitops_bg.core.world import World
 
 
 def ensure_copies(world: World, versions: Iterable[Version]) -> tuple[ApplyConfiguration, ...]:
-    """The copies for those of the versions that have yet to serve here, and get pods."""
+    """Create the copies for those of the versions that get pods, and have not served here yet."""
     return _missing(world, [version for version in versions if _gets_first_pods(world, version)])
 
 
 def repair_copies(world: World, made: tuple[ApplyConfiguration, ...]) -> tuple[ApplyConfiguration, ...]:
-    """All other copies that are not ``made`` already: somebody deleted or replaced them."""
+    """Recreate all other copies that somebody deleted or replaced, except those ``made`` already."""
     return _missing(world, manageable(world), made)
 
 
@@ -46,7 +47,7 @@ def _gets_first_pods(world: World, version: Version) -> bool:
 def _missing(
     world: World, versions: Iterable[Version], made: tuple[ApplyConfiguration, ...] = ()
 ) -> tuple[ApplyConfiguration, ...]:
-    """Each copy once, for the newest of the versions that use it."""
+    """The missing copies, each once, for the newest of the versions that use it."""
     done = {action.ref for action in made}
     used = ((ref, version) for version in versions for ref in version.snapshot.configuration)
     wanted = {ref: version for ref, version in used if ref not in done}
@@ -63,7 +64,10 @@ def _missing(
 
 
 def _would_be_seen(world: World, version: Version, ref: ConfigurationRef) -> bool:
-    """Of a kind that may not be listed, a copy is made once: together with the ReplicaSet that uses it."""
+    """Whether a missing copy can be told from an existing one.
+
+    A copy of a kind that the agent may not list is created once: with the ReplicaSet that uses it.
+    """
     return ref.kind not in world.observed.unlisted or begins(world, version)
 
 
@@ -90,6 +94,6 @@ def _in_git(world: World) -> tuple[Snapshot, ...]:
 
 
 def _all_known(world: World) -> bool:
-    """Whether every ReplicaSet is of a version of the record: of another, nobody knows for sure what it uses."""
+    """Whether every ReplicaSet belongs to a version of the record: what another one uses is not known for sure."""
     known = {version.digest for version in world.record.versions}
     return all(view.snapshot.digest in known for view in world.observed.replica_sets)

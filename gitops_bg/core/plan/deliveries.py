@@ -1,4 +1,4 @@
-"""What hooks and people are to be told now."""
+"""The messages to send to hooks and people now."""
 
 from gitops_bg.core.checks.event_text import facts_of
 from gitops_bg.core.checks.hook_timing import listeners, message_due_at, next_messages
@@ -14,7 +14,7 @@ from gitops_bg.core.world import World
 
 
 def deliveries_due(world: World) -> tuple[HookCall, ...]:
-    """What to tell now: of each hook the oldest message."""
+    """The messages to send now: the oldest of each hook."""
     hooks = {hook.key: hook for hook in listeners(world)}
     heads = [one for one in next_messages(world) if one.hook in hooks and not hooks[one.hook].unknown]
     return tuple(_call(world, hooks[one.hook], one) for one in heads if message_due_at(one) <= world.now)
@@ -25,7 +25,7 @@ def _key(world: World, one: OutboxMessage) -> str:
 
 
 def message_id(world: World, one: OutboxMessage) -> str:
-    """What an answer to this try of a message names."""
+    """The id of this try of a message, which its response names."""
     return f"{_key(world, one)}.{one.tries}"
 
 

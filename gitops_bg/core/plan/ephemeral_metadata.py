@@ -1,7 +1,7 @@
 """Actions that give pods the metadata of their version's role (argo-rollouts.md §1.1).
 
-First the ReplicaSet's template, so that new pods have it; then the pods that are there, in place. Never a part of a
-version's digest or of a selector, and no pod is restarted for it. Comes after all that traffic depends on.
+First the ReplicaSet's template, so that new pods have it; then the existing pods, in place. The metadata is never part
+of a digest or a selector, and no pod is restarted for it. These actions come after all that traffic depends on.
 """
 
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 
 
 def sync_pod_metadata(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that bring metadata to ReplicaSets and pods; none while a switch is on its way."""
+    """The writes that bring metadata to ReplicaSets and pods; none while a switch is under way."""
     if world.suspended or world.record.routing.switch:
         return ()
     return tuple(action for version in world.record.versions for action in _dress(world, version))
@@ -32,7 +32,9 @@ def _dress(world: World, version: Version) -> tuple[ClusterAction, ...]:
 def _dress_replica_set(
     world: World, version: Version, view: ReplicaSetView, wanted: PodMetadata
 ) -> tuple[ClusterAction, ...]:
-    """One that is scaled or repaired in this decision is left to the next: this write says its size, too."""
+    """Write the metadata to the template, unless this decision also scales or repairs the ReplicaSet: then the next
+    decision does, because the write includes the size.
+    """
     snapshot, ready = world.snapshot(version), world.spec.min_ready_seconds
     differs = view.drifted or view.min_ready_seconds != ready or view.replicas != wanted_size(world, version)
     if differs or not snapshot.text:

@@ -1,4 +1,4 @@
-"""Evictions: the pods that a restart asks for now (argo-rollouts.md §1.3)."""
+"""Evictions: the pods that a restart asks to evict now (argo-rollouts.md §1.3)."""
 
 from gitops_bg.core.checks.restart import PodGroup
 from gitops_bg.core.model.actions import ClusterAction, EvictPod
@@ -6,7 +6,7 @@ from gitops_bg.core.world import World
 
 
 def evictions(world: World) -> tuple[ClusterAction, ...]:
-    """Ask for the evictions that were decided now; a pod that stays is asked for again after a while."""
+    """The evictions that were decided now; a pod that stays is asked for again after a while."""
     restart = world.record.operator.restart
     if restart is None or restart.asked_at != world.now:
         return ()

@@ -17,9 +17,9 @@ from gitops_bg.core.world import World, answered_once
 
 @answered_once
 def write_to_git(world: World) -> tuple[GitAction, ...]:
-    """What main, the promotion branch and the ledger are to receive; nothing while the remote is away.
+    """What to write to main, the promotion branch and the ledger; nothing while the remote is unreachable.
 
-    Main and the branches that lead there receive nothing while main does not count: it is not for us to build on.
+    Main and the branches that lead to it receive nothing while main does not count: the agent must not build on it.
     """
     if world.observed.git.unreachable:
         return ()
@@ -39,7 +39,7 @@ def _promotion(world: World) -> tuple[GitAction, ...]:
     if isinstance(wanted, OfferPromotion):
         return () if _is_offered(world, wanted, branch) else (wanted,)
     if isinstance(wanted, CommitPrimary) and branch and branch.digest == wanted.version.digest:
-        return (wanted,)  # The offer stands until main has the commit: it may be refused again.
+        return (wanted,)  # The offer stands until main has the commit: main may refuse it again.
     stale = _stale_branch(world, branch)
     return tuple(action for action in (wanted, stale) if action)
 
@@ -53,7 +53,10 @@ def _return_of_override(world: World) -> GitAction | None:
 
 
 def _first_commit(world: World) -> GitAction | None:
-    """What serves first, or is about to. A ``primary.yaml`` that somebody removed is not written again."""
+    """Commit the version that serves first, or is about to.
+
+    A ``primary.yaml`` that somebody removed is not written again.
+    """
     first = world.active or world.candidate
     if world.record.git.primary or world.desired.primary is not Missing.ABSENT or first is None:
         return None
@@ -63,7 +66,9 @@ def _first_commit(world: World) -> GitAction | None:
 
 
 def _promotion_of_candidate(world: World) -> GitAction | None:
-    """A candidate whose gates are open, unless ``primary.yaml`` names it or an override waits for Git."""
+    """Commit or offer a candidate whose gates are open, unless ``primary.yaml`` names it or an override
+    waits for Git.
+    """
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or not world.record.routing.traffic or candidate.digest == world.primary_digest:
         return None
@@ -83,14 +88,16 @@ def _promotion_of_candidate(world: World) -> GitAction | None:
 
 
 def _own_promotion(world: World, candidate: Version, reason: str) -> GitAction | None:
-    """Nobody else decides when: policies are asked before it is committed."""
+    """Commit the promotion that the agent alone decides on, if the policies allow it now."""
     if not all_open(gates_before_own_commit(world, candidate)):
         return None
     return _write(world, candidate, Event.PROMOTED, world.active, reason, "")
 
 
 def _waits_its_turn(world: World) -> bool:
-    """What ``primary.yaml`` names goes through first (DESIGN §4), unless it has failed to arrive."""
+    """Whether the candidate waits for the version that ``primary.yaml`` names (DESIGN §4); no longer once that has
+    failed.
+    """
     return world.incoming is not None and not world.incoming.failure
 
 
@@ -99,7 +106,7 @@ def _promotes_on_expiry(world: World, candidate: Version) -> bool:
 
 
 def _write(world: World, to: Version, event: Event, origin: Version | None, reason: str, by: str) -> GitAction:
-    """To main, or, where main refuses the agent, as an offer on the promotion branch."""
+    """Write to main, or, where main refuses the agent, offer the commit on the promotion branch."""
     ports = services_of(world, to)
     if world.observed.git.main_refused:
         return OfferPromotion(to, event, *_origin(origin), reason, by, ports)
@@ -111,7 +118,9 @@ def _origin(version: Version | None) -> tuple[str, int | None]:
 
 
 def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | None) -> bool:
-    """Also where main writes its digest with a prefix that the record does not know it by."""
+    """Whether the branch already offers ``wanted``, even where main writes its digest with a prefix unknown to the
+    record.
+    """
     if branch is None or (branch.digest, branch.services) != (wanted.version.digest, wanted.services):
         return False
     named = world.desired.primary.snapshot.digest if world.desired.primary else ""
@@ -119,10 +128,10 @@ def _is_offered(world: World, wanted: OfferPromotion, branch: PromotionBranch | 
 
 
 def _is_way_back(world: World, branch: PromotionBranch) -> bool:
-    """A rollback that somebody offers where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
+    """Whether a person offers a rollback where main takes no commit (`gitops-bg rollback`): theirs to merge or delete.
 
-    It comes before any promotion: in an emergency nobody races the agent for the branch. What says that it asks for a
-    promotion is none, also where the record that would know whose it is was lost.
+    It comes before any promotion: in an emergency nobody should race the agent for the branch. A branch that says it
+    asks for a promotion is no rollback, even where the record that would know its author was lost.
     """
     version = world.record.version(branch.digest)
     if branch.digest == world.record.git.offered or branch.asks_for == Event.PROMOTED:
@@ -135,7 +144,7 @@ def _is_way_back(world: World, branch: PromotionBranch) -> bool:
 
 
 def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | None:
-    """A promotion branch that nothing asks for. A candidate whose gates shut for a moment keeps its branch."""
+    """Delete a promotion branch that nothing asks for. A candidate whose gates shut for a moment keeps its branch."""
     if branch is None or world.suspended or world.desired.problems:
         return None
     if branch.digest == world.primary_digest:
@@ -144,7 +153,7 @@ def _stale_branch(world: World, branch: PromotionBranch | None) -> GitAction | N
     if candidate and candidate.digest == branch.digest and not world.record.routing.override:
         return None
     if is_superseded_in_place(world, branch.digest):
-        return None  # Deleted, it would close the pull request that is to offer the newer one.
+        return None  # Deleting it would close the pull request that is to offer the newer one.
     if is_held_by_closing(world, branch.digest):
-        return None  # Its pull request can be reopened only while the branch is there.
+        return None  # Its pull request can be reopened only while the branch exists.
     return WithdrawPromotion("its version is not wanted any more")

@@ -22,11 +22,11 @@ PHASES = {
     ROLLOUT: "Progressing",
     CONFIRM_PROMOTION: "Progressing",
 }
-"""What Flagger calls the phase in which it calls hooks of a type; those of type rollback get that of the app."""
+"""Flagger's name of the phase in which it calls hooks of a type; rollback hooks get the phase of the app."""
 
 
 def calls_due(world: World, phase: str) -> tuple[HookCall, ...]:
-    """Which questions to ask now; ``phase`` is that of the app in Flagger's words."""
+    """The hooks to ask now; ``phase`` is that of the app in Flagger's words."""
     return tuple(
         HookCall(id_of(run, world.record.epoch), key_of(run, world.record.epoch), hook, _phase(run, phase), run.digest)
         for hook, run in asked_about(world)

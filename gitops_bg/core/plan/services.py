@@ -1,4 +1,4 @@
-"""Actions on Services: the one switch of live traffic, the preview, and repairs of what somebody else changed."""
+"""Actions on Services: the one switch of live traffic, the preview, and repairs of foreign changes."""
 
 from collections.abc import Iterator
 
@@ -13,19 +13,21 @@ from gitops_bg.core.world import World
 
 
 def switch_traffic(world: World) -> tuple[SwitchTraffic, ...]:
-    """One write for each active Service, once it is decided; its pods are there, so it waits for no other write.
+    """The writes of a decided switch, one for each active Service.
 
-    None for one that is there already; none at all where one of them is not ours: all move, or none.
+    They wait for no other write, because the pods are up.
+
+    No write for a Service that has already moved, and none at all where one of them is not ours: all move, or none.
     """
     decided = world.record.routing.switch
     return _switch_all(world, decided) if decided and not decided.withdrawn else ()
 
 
 def mark_services(world: World) -> tuple[MarkService, ...]:
-    """A switch that was withdrawn may still be on its way, in a process that stands still: it finds another Service.
+    """Mark the active Services after a withdrawn switch, so that a write of it from a process that stood still fails.
 
-    While it is being withdrawn whatever the Services show; later not where they are to be repaired first, nor while
-    another switch is decided, which changes them itself.
+    While the switch is being withdrawn, the mark is written whatever the Services show. Afterwards it is not written to
+    Services that need repair first, nor while another switch is decided, which changes them itself.
     """
     wanted, decided, live = world.record.withdrawn, world.record.routing.switch, short(world.record.routing.traffic)
     if not wanted or (decided and not decided.withdrawn) or not (decided or live):
@@ -39,7 +41,7 @@ def mark_services(world: World) -> tuple[MarkService, ...]:
 
 
 def reconcile_services(world: World) -> tuple[ClusterAction, ...]:
-    """The writes that keep the Services where the record says."""
+    """The writes that keep the Services as the record says."""
     active = () if world.record.routing.switch else _keep_active(world)
     return (*active, *_keep_preview(world))
 
@@ -72,7 +74,7 @@ def _switch(world: World, switch: Switch, version: Version, name: str, service: 
 
 
 def _keep_active(world: World) -> tuple[ClusterAction, ...]:
-    """A foreign change of the live Service is repaired, never read as a decision (I7)."""
+    """Repair a foreign change of a live Service; such a change is never read as a decision (I7)."""
     if not world.record.routing.traffic:
         return ()
     services = _left_half_way(world) if world.suspended else world.active_services
@@ -81,7 +83,9 @@ def _keep_active(world: World) -> tuple[ClusterAction, ...]:
 
 
 def _left_half_way(world: World) -> Iterator[tuple[str, ServiceView | None]]:
-    """Of several Services, those that had moved when their switch was given up: back, as a suspension allows."""
+    """The Services that had moved when their switch of several Services was given up: they move back, as a suspension
+    allows.
+    """
     live = short(world.record.routing.traffic)
     for name, view in world.active_services if world.is_selected(world.record.routing.traffic) else ():
         if view is not None and view.digest not in ("", live):
@@ -108,7 +112,7 @@ def _keep(world: World, role: str, name: str, service: ServiceView | None, diges
 
 
 def _why_applied(service: ServiceView | None, digest: str) -> str:
-    """Why a Service is to be written, or empty."""
+    """Why a Service must be written, or empty."""
     if service is None:
         return "it does not exist"
     if not service.ours:

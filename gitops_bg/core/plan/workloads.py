@@ -1,7 +1,7 @@
-"""Actions on ReplicaSets: what must exist, at which size, and what may go; `decide` says in which order.
+"""Actions on ReplicaSets: which must exist, at which size, and which may go; `decide` orders them.
 
-What traffic needs grows first, what is new last: that a new version is refused must not hold up what serves, or the way
-back.
+What traffic needs grows first, new versions last: a refused new version must not hold up the serving one, or a
+rollback.
 """
 
 from gitops_bg.core.checks.ephemeral_metadata import metadata_for
@@ -17,15 +17,15 @@ from gitops_bg.core.world import World
 
 
 def grow(world: World, versions: tuple[Version, ...]) -> tuple[ClusterAction, ...]:
-    """Create what is missing of these, repair what somebody changed, scale up what is too small."""
+    """Create the missing ReplicaSets of these versions, repair changed ones, scale up those that are too small."""
     return tuple(action for version in versions for action in _grow(world, version))
 
 
 def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...], tuple[Version, ...]]:
-    """The versions to care for: what traffic needs now, what else served here, and what is new in this cluster.
+    """Sort the versions: those that traffic needs now, others that served here, and those new in this cluster.
 
-    Traffic needs the version that it goes back to, if it does, and then the one that serves. In a rebuilt cluster all
-    begin anew, whatever served in the one before.
+    Traffic needs the target of a rollback under way, and then the serving version. In a rebuilt cluster every version
+    is new, whatever served before.
     """
     versions, back = manageable(world), world.incoming if world.switch_kind is SwitchKind.ROLLBACK else None
     wanted = (back.digest if back else "", world.record.routing.traffic)
@@ -36,17 +36,17 @@ def by_priority(world: World) -> tuple[tuple[Version, ...], tuple[Version, ...],
 
 
 def is_new(world: World, version: Version) -> bool:
-    """Whether a version has yet to serve in this cluster."""
+    """Whether a version has not served in this cluster yet."""
     return not version.was_active or not world.record.routing.traffic
 
 
 def begins(world: World, version: Version) -> bool:
-    """Whether the ReplicaSet of a version is made now: there is none, and nothing stands in its way."""
+    """Whether the ReplicaSet of a version is created now: there is none, and nothing prevents it."""
     return world.replica_set(version.digest) is None and bool(_grow(world, version))
 
 
 def manageable(world: World) -> tuple[Version, ...]:
-    """The versions to care for now: while suspended, only the one that traffic goes back to."""
+    """The versions to manage now: while suspended, only the one that traffic goes back to."""
     if not world.suspended:
         return world.record.versions
     coming = world.incoming
@@ -66,7 +66,7 @@ def _grow(world: World, version: Version) -> tuple[ClusterAction, ...]:
 
 
 def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, ...]:
-    """A new candidate begins at 0 (DESIGN §4.1); what served before comes back at its size at once."""
+    """Create a new candidate at 0 (DESIGN §4.1), and a version that served before at its size at once."""
     snapshot = world.snapshot(version)
     gone_for_good = version.stage is Stage.ARCHIVED or (version.retiring and not version.was_active)
     if not snapshot.text or (gone_for_good and version.digest != world.desired_digest):
@@ -83,13 +83,16 @@ def _create(world: World, version: Version, size: int) -> tuple[ClusterAction, .
 
 
 def _anti_affinity(world: World) -> AntiAffinityTerm | None:
-    """What a new version is kept off. Never what served before: nothing may stand in the way back (I6)."""
+    """The version whose nodes a new version avoids.
+
+    Never applied to one that served before: nothing may slow a rollback (I6).
+    """
     anti, active = world.spec.strategy.anti_affinity, world.active
     return AntiAffinityTerm(active.digest, anti.weight) if anti and active else None
 
 
 def _needs_repair(world: World, version: Version, view: ReplicaSetView) -> bool:
-    """Whether it differs from its version, and the snapshot to make it right again is at hand."""
+    """Whether the ReplicaSet differs from its version, and the snapshot to repair it is known."""
     differs = view.drifted or view.min_ready_seconds != world.spec.min_ready_seconds
     return differs and bool(world.snapshot(version).text)
 
@@ -100,7 +103,7 @@ def _repair(world: World, version: Version, replicas: int) -> tuple[ClusterActio
 
 
 def shrink(world: World) -> tuple[ClusterAction, ...]:
-    """Scale down what is too big, delete what no version knows; never while a switch is on its way (I2)."""
+    """Scale down what is too big, delete what belongs to no version; never while a switch is under way (I2)."""
     if world.suspended or world.record.routing.switch:
         return ()
     smaller = [action for version in world.record.versions for action in _shrink(world, version)]
@@ -131,6 +134,6 @@ def _delete_unknown(world: World) -> list[ClusterAction]:
 
 
 def _in_the_way(world: World, digest: str) -> bool:
-    """Whether the name of a version's ReplicaSet is taken: by one that is going away, or is not ours."""
+    """Whether the name of a version's ReplicaSet is taken, by one that is being deleted or is not ours."""
     name = replica_set_name(world.spec.app, digest)
     return any(view.name == name for view in world.observed.replica_sets)

@@ -1,1 +1,1 @@
-"""What people and tools are told: phase, conditions, counts, waits, the book of rollouts, the ledger's news."""
+"""What people and tools are shown: phase, conditions, counts, waits, the history of rollouts, new events."""

@@ -1,4 +1,4 @@
-"""What people hear of an action on the cluster: one Kubernetes Event, by what came of the action.
+"""The Kubernetes Event of an action on the cluster, by the result of the action.
 
 The words are in the one table, `core.model.events`.
 """
@@ -27,7 +27,7 @@ from gitops_bg.core.status.rollout_events import RolloutEvent
 
 
 def event_of(result: ActionResult) -> RolloutEvent | None:
-    """The Event for what came of an action; None where it is not worth one."""
+    """The Event for the result of an action; None where it is not worth one."""
     if result.refused:
         refused = Notice.CREATE_REFUSED if isinstance(result.action, CreateReplicaSet) else Notice.WRITE_REFUSED
         return RolloutEvent(refused, str(result))
@@ -36,7 +36,7 @@ def event_of(result: ActionResult) -> RolloutEvent | None:
 
 
 def notice_of(action: ClusterAction) -> Notice | None:
-    """Which one tells of an action that was carried out; None where it is not worth one."""
+    """The notice of an action that was carried out; None where it is not worth one."""
     match action:
         case SwitchTraffic(switch_kind=SwitchKind.ROLLBACK):
             return Notice.TRAFFIC_ROLLED_BACK
@@ -62,4 +62,4 @@ _NOTICES: Mapping[type, Notice] = {
     ApplyAuxiliaryObject: Notice.AUXILIARY_OBJECT_APPLIED,
     DeleteAuxiliaryObject: Notice.AUXILIARY_OBJECT_DELETED,
 }
-"""Not here: what is written to the app's own object, and marks on Services."""
+"""Without an Event: writes to the app's own object, and marks on Services."""

@@ -1,4 +1,4 @@
-"""What people are told: conditions that ``kubectl wait`` can use. Nothing here decides anything."""
+"""The conditions of the status, for people and ``kubectl wait``. Nothing here decides anything."""
 
 from gitops_bg.core.checks.analysis import plan_of
 from gitops_bg.core.checks.gates import gates_to_show
@@ -40,7 +40,7 @@ OFFER_WRITABLE, LEDGER_WRITABLE = "OfferWritable", "LedgerWritable"
 
 
 PUSH_REFUSED = "PushRefused"
-"""The reason of these two where the remote does not take the branch; the message is what it says."""
+"""The reason of these two where the remote refuses the branch; the message quotes the remote."""
 
 
 MAIN_REFUSES = "MainRefuses"
@@ -48,7 +48,7 @@ MAIN_REFUSES = "MainRefuses"
 
 
 HISTORY_REWRITTEN = "HistoryRewritten"
-"""The condition that main lacks what was seen of it."""
+"""The condition that main lacks a commit that was seen in it."""
 
 
 WRITE_REFUSED = "WriteRefused"
@@ -61,9 +61,9 @@ _AT_ZERO = "target.yaml asks for 0 replicas: nothing serves, and nothing is prom
 def conditions_of(
     world: World, phase: Phase | None = None, gates: tuple[GateResult, ...] | None = None
 ) -> tuple[Condition, ...]:
-    """All conditions, always all of them, so that waiting for one never waits for its birth.
+    """All conditions. Each exists from the start, so that a wait for one never waits for it to be created.
 
-    Who has worked out `phase_of` and `gates_to_show` already gives them.
+    A caller that has computed `phase_of` and `gates_to_show` already passes them.
     """
     phase = phase or phase_of(world)
     healthy = _healthy(world, phase)
@@ -137,7 +137,7 @@ def _candidate_ready(world: World) -> Condition:
 
 
 def _hooks_passed(world: World) -> Condition:
-    """What the hooks of the last rollout say, the first that stands in the way with all of its body."""
+    """What the hooks of the last rollout say: the first that blocks it, with its whole body."""
     runs = _last_answers(world)
     if not runs:
         return Condition("HooksPassed", True, "NothingAsked", "no hook was asked about what is on its way")
@@ -151,7 +151,7 @@ def _hooks_passed(world: World) -> Condition:
 
 
 def _last_answers(world: World) -> list[tuple[Hook, HookRun]]:
-    """What each hook says; where it was asked again when traffic would move, what it says then."""
+    """The last answer of each hook; where it was asked again when traffic would move, that answer."""
     hooks = {(hook.name, hook.type): hook for hook in world.spec.strategy.hooks}
     runs = [(hooks[key], run) for run in world.record.hook_state.runs if (key := (run.hook, run.type)) in hooks]
     again = {run.hook for _, run in runs if run.final}
@@ -174,7 +174,7 @@ def _in_full(world: World, hook: Hook, run: HookRun) -> str:
 
 
 def _analysis(world: World) -> Condition:
-    """The run of what is on its way, else the last there was."""
+    """The analysis run of the version on its way, else the last run."""
     run = max(world.record.analyses.runs, key=lambda one: (one.rollout, one.stage is AnalysisStage.POST), default=None)
     coming = world.incoming or world.candidate
     if coming and world.record.operator.promote_full == coming.digest:
@@ -228,7 +228,7 @@ def _invalid(world: World) -> Condition:
 
 
 def _invalid_policy(world: World) -> tuple[Condition, ...]:
-    """Only where there are policies: who has none is told nothing of them."""
+    """The condition of policies; none where the app has no policies."""
     policing = world.desired.policing
     if policing is None:
         return ()
@@ -260,7 +260,7 @@ def _diverged(world: World) -> Condition:
 
 
 def _offer_writable(world: World) -> Condition:
-    """Said about an app that has something to offer, or to withdraw."""
+    """The condition of an app with something to offer or to withdraw."""
     why = world.observed.git.offer_refused
     if why:
         return Condition(OFFER_WRITABLE, False, PUSH_REFUSED, why)
@@ -268,7 +268,7 @@ def _offer_writable(world: World) -> Condition:
 
 
 def _ledger_writable(world: World) -> Condition:
-    """Said about an app that has something to tell: all others are left in peace."""
+    """The condition of an app with ledger entries to write; other apps do not show the refusal."""
     why = untold(world)
     if why:
         return Condition(LEDGER_WRITABLE, False, PUSH_REFUSED, why)
@@ -276,7 +276,10 @@ def _ledger_writable(world: World) -> Condition:
 
 
 def _clock(world: World) -> Condition:
-    """By how much is a metric: a message that changes each second would be a write each second."""
+    """The condition of the clocks.
+
+    The skew itself is a metric: a message that changes each second would be a write each second.
+    """
     skew = world.observed.clock_skew
     if not skew:
         return Condition(CLOCK_SYNCHRONIZED, True, "Synchronized", "the clocks of the agent and of the cluster agree")
@@ -286,7 +289,7 @@ def _clock(world: World) -> Condition:
 
 
 def _has_to_commit(world: World) -> bool:
-    """Whether it matters to the app that main refuses: all others are left in peace when main is asked again."""
+    """Whether a refusal of main matters to the app; other apps do not show it when the agent tries main again."""
     return bool(world.candidate or world.record.routing.override) or world.desired.primary is Missing.ABSENT
 
 

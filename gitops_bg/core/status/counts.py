@@ -5,7 +5,7 @@ from gitops_bg.core.world import World
 
 
 def counts_of(world: World) -> Counts:
-    """The pods of an app as they are now."""
+    """The present number of pods of an app."""
     active, target = world.replica_set(world.record.routing.traffic), world.replica_set(world.target_digest)
     return Counts(
         desired=world.full_size,

@@ -1,7 +1,7 @@
-"""The condition InternalError: this app cannot be looked at, by a bug or because nobody can read its record.
+"""The condition InternalError: the agent cannot reconcile this app, because of a bug or an unreadable record.
 
-It stands from the pass that failed until one that succeeds, beside what else is known, and the app is Degraded
-meanwhile. Where there is no decision it is written by itself. (The `reason` is the error's.)
+It lasts from the pass that failed until one that succeeds, beside everything else that is known, and the app is
+Degraded meanwhile. Where there is no decision, the condition is written alone. (Its `reason` is the error's.)
 """
 
 from collections.abc import Mapping
@@ -15,17 +15,17 @@ from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 INTERNAL_ERROR = "InternalError"
 
 STATUS_WHILE_BROKEN: Mapping[str, bool] = {"Healthy": False, READY: False, RECONCILING: False, STALLED: True}
-"""What the conditions that follow from the phase say as long as the agent can do nothing for the app."""
+"""The status of the conditions that follow from the phase, while the agent can do nothing for the app."""
 
 
 class RecordUnreadable(InternalError):
-    """The record in the status is none: somebody else wrote there. Only a person may say that it can be forgotten."""
+    """The record in the status is not valid: somebody else wrote to it. Only a person may allow to forget it."""
 
     reason = "RecordUnreadable"
 
 
 def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
-    """The condition that says so, with what is to be done."""
+    """The condition for the error, with what to do about it."""
     if isinstance(error, RecordUnreadable):
         patch = f"""kubectl patch bgd {app.name} -n {app.namespace} --subresource=status --type=merge"""
         said = f"""{error}. To have it made anew from Git: {patch} -p '{{"status":{{"record":null}}}}'"""
@@ -35,7 +35,7 @@ def internal_error(app: AppKey, error: GitopsBgError) -> Condition:
 
 
 def broken(decision: Decision, why: Condition) -> Decision:
-    """The decision as it is shown where ``why`` keeps the agent from carrying it out."""
+    """Return the decision as the status shows it where ``why`` keeps the agent from carrying it out."""
     implied = {kind: replace(why, type=kind, status=value) for kind, value in STATUS_WHILE_BROKEN.items()}
     shown = (implied.get(each.type, each) for each in decision.conditions)
     return replace(decision, phase=Phase.DEGRADED, conditions=(*shown, why))

@@ -1,8 +1,9 @@
-"""The conditions Ready, Reconciling and Stalled, which tools of any object understand: Flux, Argo CD, ``kubectl wait``.
+"""The conditions Ready, Reconciling and Stalled, which tools for any kind of object read: Flux, Argo CD, ``kubectl
+wait``.
 
-Their rules are kstatus's (https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md): who is
-Stalled has failed, who is Reconciling is on its way, who is not Ready has not arrived. An app that waits for a person
-is none of the three.
+Their rules are kstatus's (https://github.com/kubernetes-sigs/cli-utils/blob/master/pkg/kstatus/README.md): Stalled
+means failed, Reconciling means on its way, not Ready means not arrived. An app that waits for a person has none of the
+three.
 """
 
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ READY, RECONCILING, STALLED = "Ready", "Reconciling", "Stalled"
 
 
 class Health(Enum):
-    """Argo CD's words for how an app stands, with what each means here."""
+    """The health of an app in Argo CD's words, each with its meaning here."""
 
     HEALTHY = "what Git asks for is live"
     PROGRESSING = "it goes on by itself"
@@ -41,7 +42,7 @@ HEALTH: Mapping[Phase, Health] = {
 
 
 def kstatus_of(phase: Phase, message: str) -> tuple[Condition, ...]:
-    """The three, with the phase as their reason; ``message`` says why the app is in it.
+    """The three conditions, with the phase as their reason; ``message`` says why the app is in it.
 
     >>> [(one.type, one.status) for one in kstatus_of(Phase.HELD, "v2 failed its analysis")]
     [('Ready', False), ('Reconciling', False), ('Stalled', True)]

@@ -1,7 +1,7 @@
 """What each condition means for traffic now, who must do what, and the command: one table for every screen.
 
-A condition that is made anywhere needs a row here, else `tests/core/status/test_meanings.py` fails and names it.
-Nothing here decides anything; `{app}` in a command is NAMESPACE/NAME.
+Every condition needs a row here, else `tests/core/status/test_meanings.py` fails and names it. Nothing here decides
+anything; `{app}` in a command is NAMESPACE/NAME.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from gitops_bg.core.model.version import AppKey
 from gitops_bg.core.status.kstatus import READY, RECONCILING, STALLED
 
 ANY = ""
-"""In place of a reason: every reason that has no row of its own, where reasons come from Kubernetes or from hooks."""
+"""Stands for every reason without a row of its own, where reasons come from Kubernetes or from hooks."""
 
 AUTHOR = "the author of the file"
 PROMOTER = "who promotes this app"
@@ -20,12 +20,12 @@ OPERATOR = "who operates this app"
 PLATFORM = "who runs the cluster"
 REMOTE = "who runs the Git remote"
 NOBODY = "nobody"
-"""Whose turn it is; with NOBODY it goes on by itself."""
+"""Who has to act; with NOBODY the app goes on by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What one condition means. ``traffic``: where requests go now. ``who`` is to do ``what``; ``command`` helps."""
+    """What one condition means. ``traffic``: where requests go now. ``who`` must do ``what``; ``command`` helps."""
 
     traffic: str
     who: str
@@ -33,17 +33,17 @@ class Meaning:
     command: str = ""
 
     def of(self, app: AppKey) -> "Meaning":
-        """The same about one app."""
+        """The meaning for one app."""
         return Meaning(self.traffic, self.who, self.what, self.command.replace("{app}", str(app)))
 
     @property
     def asks(self) -> bool:
-        """Whether somebody is to do something."""
+        """Whether somebody must do something."""
         return self.who not in ("", NOBODY)
 
 
 CALM = Meaning("", "", "")
-"""As on a quiet day: not worth a line."""
+"""The normal state: not worth a line."""
 
 _STAYS = "stays with the live version"
 _TREE = "gitops-bg tree {app}"
@@ -91,7 +91,7 @@ _SKEWED = Meaning(
 )
 
 _OF_THE_PHASE = ("Healthy", READY, RECONCILING, STALLED)
-"""Types that say what the phase says."""
+"""Condition types that repeat the phase."""
 
 _PHASES: Mapping[Phase, Meaning] = {
     Phase.HEALTHY: CALM,
@@ -300,21 +300,21 @@ MEANINGS: Mapping[tuple[str, str], Meaning] = {
 }
 
 _OF_THE_ROLLOUT = (*_OF_THE_PHASE, "Progressing", "Completed", "Paused", "AnalysisPassed")
-"""Types that say how far a rollout is. Screens show that by phase and gates already."""
+"""Condition types that show the progress of a rollout. Screens show it by phase and gates already."""
 
 
 def meaning_of(kind: str, reason: str) -> Meaning | None:
-    """The row of a condition's type and reason; None for what this version does not know."""
+    """The row of a condition's type and reason; None where this version does not know them."""
     return MEANINGS.get((kind, reason)) or MEANINGS.get((kind, ANY))
 
 
 def is_calm(kind: str, reason: str) -> bool:
-    """Whether a condition is as on a quiet day. What is not known is not."""
+    """Whether a condition is in its normal state; False where it is unknown."""
     return meaning_of(kind, reason) is CALM
 
 
 def troubles(conditions: Iterable[Condition]) -> Iterator[Condition]:
-    """The conditions worth a line of their own: not calm, and not told by the phase and the gates.
+    """The conditions worth a line of their own: not normal, and not shown by the phase and the gates.
 
     Where the phase is Degraded and no other condition says why, ``Healthy`` does.
     """
@@ -326,7 +326,7 @@ def troubles(conditions: Iterable[Condition]) -> Iterator[Condition]:
 
 
 def demands(conditions: Iterable[Condition]) -> Iterator[Condition]:
-    """Those of the `troubles` that somebody is to do something about; what is not known is among them."""
+    """The `troubles` that somebody must act on, including unknown conditions."""
     for one in troubles(conditions):
         meaning = meaning_of(one.type, one.reason)
         if meaning is None or meaning.asks:

@@ -1,4 +1,4 @@
-"""The conditions that tools for Argo Rollouts ask for: Progressing, Completed, Paused, ReplicaFailure.
+"""The conditions that tools for Argo Rollouts read: Progressing, Completed, Paused, ReplicaFailure.
 
 Reasons are those of Argo Rollouts where it has one (argo-rollouts.md §4). Nothing here decides anything.
 """
@@ -16,17 +16,17 @@ _PAUSES = {
     GateKind.APPROVAL: "AwaitingPromotion",
     GateKind.POLICY: "AwaitingPolicy",
 }
-"""The gates that only a clock or a person opens; while another one is shut, something happens by itself."""
+"""The gates that only a clock or a person opens; while any other gate is shut, something happens by itself."""
 
 
 def progress_conditions(world: World, gates: tuple[GateResult, ...]) -> tuple[Condition, ...]:
-    """The four; ``gates`` are those that are shown."""
+    """The four conditions; ``gates`` are the gates shown."""
     paused = _paused(world, gates)
     return _progressing(world, paused), _completed(world), paused, _replica_failure(world)
 
 
 def _progressing(world: World, paused: Condition) -> Condition:
-    """True while it goes on by itself, and when it has arrived; False where it does not go on; else Unknown."""
+    """True while the rollout goes on by itself and when it has arrived, False where it cannot go on, else Unknown."""
     coming = world.incoming or world.candidate
     if coming is None:
         return _at_rest(world)
@@ -82,7 +82,7 @@ def _unconfirmed(shut: dict[str, str]) -> str:
 
 
 def _replica_failure(world: World) -> Condition:
-    """Copied from the first ReplicaSet that has it."""
+    """The condition ReplicaFailure, copied from the first ReplicaSet that has it."""
     failed = next((view for view in world.observed.replica_sets if view.ours and view.failure), None)
     if failed is None:
         return Condition("ReplicaFailure", False, "NoFailure", "every ReplicaSet can make its pods")

@@ -1,4 +1,4 @@
-"""What people are told of the pull request of an app's promotion branch; nothing where no forge is known."""
+"""The condition of the pull request of an app's promotion branch; none where no forge is configured."""
 
 from gitops_bg.core.model.decision import Condition
 from gitops_bg.core.model.pulls import PullState
@@ -8,7 +8,7 @@ PULL_REQUEST = "PullRequest"
 
 
 def pull_request(world: World) -> tuple[Condition, ...]:
-    """One condition, or none: who uses no forge sees nothing new."""
+    """One condition, or none: without a forge, the status shows nothing new."""
     git = world.observed.git
     if git.pull_trouble:
         return (Condition(PULL_REQUEST, None, "Trouble", git.pull_trouble),)

@@ -1,6 +1,6 @@
-"""What people hear about rollouts and analyses besides the ledger: read off two records, so that it is told once.
+"""Events about rollouts and analyses besides the ledger, derived from two records so that each is sent once.
 
-Each piece of news is one Kubernetes Event; its row is in the one table, `core.model.events`.
+Each is one Kubernetes Event; its row is in the one table, `core.model.events`.
 """
 
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from gitops_bg.core.model.record import Record, Rollout
 
 @dataclass(frozen=True, slots=True)
 class RolloutEvent:
-    """One thing that happened."""
+    """One event."""
 
     notice: Notice
     message: str
     dry_run: bool = False
-    """Nothing follows from it, however bad it is."""
+    """Nothing follows from the event, however bad it is."""
 
     @property
     def reason(self) -> str:
@@ -30,12 +30,12 @@ class RolloutEvent:
 
     @property
     def warning(self) -> bool:
-        """Whether its type is Warning, and not Normal."""
+        """Whether the type of the Kubernetes Event is Warning instead of Normal."""
         return NOTICES[self.notice].severity is not Severity.INFO and not self.dry_run
 
 
 def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
-    """All that is new between two records of an app, in the order in which things happen."""
+    """All events between two records of an app, in the order in which they happened."""
     yield from _of_ledger(before, after)
     if before.rollouts == after.rollouts and before.analyses.runs == after.analyses.runs:
         return
@@ -47,26 +47,28 @@ def rollout_events(before: Record, after: Record) -> Iterator[RolloutEvent]:
 
 
 def ended(before: Record, after: Record) -> Iterator[Rollout]:
-    """Rollouts that ended between two records; one that was rolled back after its promotion ends a second time."""
+    """Rollouts that ended between two records; a rollout that was rolled back after its promotion ends a
+    second time.
+    """
     known = {rollout.number: rollout.outcome for rollout in before.rollouts}
     return (one for one in after.rollouts if one.outcome and one.outcome is not known.get(one.number))
 
 
 def runs(before: Record, after: Record) -> Iterator[tuple[AnalysisRun | None, AnalysisRun]]:
-    """The analysis runs of ``after``, each with its own former state, where it had one."""
+    """The analysis runs of ``after``, each with its former state where it had one."""
     known = {(run.stage, run.rollout, run.attempt): run for run in before.analyses.runs}
     return ((known.get((run.stage, run.rollout, run.attempt)), run) for run in after.analyses.runs)
 
 
 def waited(rollout: Rollout) -> int:
-    """The seconds that a rollout waited for people until it ended."""
+    """How many seconds a rollout waited for people until it ended."""
     if rollout.finished_at is None or rollout.waiting_since is None:
         return rollout.waited_seconds
     return rollout.waited_seconds + round((rollout.finished_at - rollout.waiting_since).total_seconds())
 
 
 def _of_ledger(before: Record, after: Record) -> Iterator[RolloutEvent]:
-    """Numbers that were passed over: the ledger claims to have them (``core.transitions.record.restore``)."""
+    """Report skipped numbers: the ledger claims to have those entries (``core.transitions.record.restore``)."""
     given = sum(entry.sequence > before.sequence for entry in after.ledger)
     claimed = after.sequence - given
     if before.epoch and claimed > before.sequence:

@@ -1,4 +1,4 @@
-"""The condition ServicesInGit: whether live Services are as Git says, and what of them is not. Decides nothing."""
+"""The condition ServicesInGit: whether live Services are as Git says, and which are not. Decides nothing."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,9 @@ from gitops_bg.core.world import World
 
 
 def services_in_git(world: World) -> Condition:
-    """The most lasting first: what is no longer managed, what is followed for a while, what waits for a promotion."""
+    """The most lasting difference first: Services no longer managed, Services followed for a while, ports that wait for
+    a promotion.
+    """
     as_in_git = Condition("ServicesInGit", True, "AsInGit", "the Services are as Git says")
     return next(_differences(world), as_in_git)
 
@@ -41,7 +43,7 @@ def _followed(world: World, former: FormerService) -> str:
 
 
 def _waits(world: World, active: Version, service: str) -> str:
-    """Which ports of Git the live version does not serve; empty where it has all of Git's."""
+    """The ports of Git that the live version does not serve, in a sentence; empty where it serves all of them."""
     said = next((each.ports for each in world.desired.ports if each.service == service and each.ports), "")
     now = ports_of(world, active, service) if said else ""
     if said == now:

@@ -9,9 +9,9 @@ from gitops_bg.core.world import World
 
 
 def wake_at(world: World, gates: tuple[GateResult, ...] | None = None) -> datetime | None:
-    """The next moment, after ``now``, at which to decide again; None where only an event can change anything.
+    """The next moment after ``now`` at which to decide again; None where only an event can change anything.
 
-    Who has worked out `gates_to_show` already gives them.
+    A caller that has computed `gates_to_show` already passes them.
     """
     suspended, now = world.suspended, world.now
     known = deadlines_of(world, gates_to_show(world) if gates is None else gates)

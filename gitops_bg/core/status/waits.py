@@ -1,7 +1,7 @@
-"""Everything that an app waits for, as people are told: each with its reason and, where known, its end.
+"""Everything that an app waits for, as the status shows it: each wait with its reason and, where known, its end.
 
-The shut gates of the version that is next; what stops the app as a whole; and what the versions behind wait for: to
-prove themselves, to drain, to be restarted, to be scaled down. All of it is read off `deadlines`.
+The shut gates of the next version; what stops the app as a whole; and what earlier versions wait for: the end of their
+probation, draining, a restart, the scale-down. All of it comes from `deadlines`.
 """
 
 from datetime import datetime
@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 
 
 def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
-    """All waits, those in the way of the next version first; ``gates`` are those that are shown."""
+    """All waits, those that block the next version first; ``gates`` are the gates shown."""
     wake = wake_at(world, gates)
     return tuple(
         Wait(str(each.gate), each.version.number, each.version.source.commit, each.reason, _known(each.at, wake))
@@ -23,9 +23,9 @@ def waits_of(world: World, gates: tuple[GateResult, ...]) -> tuple[Wait, ...]:
 
 
 def _known(at: datetime | None, wake: datetime | None) -> datetime | None:
-    """The end of a wait, only where the engine looks again by then.
+    """The end of a wait, only where the engine decides again by then.
 
-    One that has passed is none (nobody measures, Git is away). Nor is one that comes while a suspension stops its
-    clock: nothing would happen then, and nobody would take it out of the status.
+    An end that has passed is not shown (nobody measures, Git is unreachable). Nor is one that falls into a suspension
+    that stops its clock: nothing would happen then, and nobody would remove it from the status.
     """
     return at if at and wake and wake <= at else None

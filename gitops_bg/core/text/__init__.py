@@ -1,1 +1,1 @@
-"""Text that others wrote: decoded with limits, shown without harm, rid of secrets. Knows no noun of the core."""
+"""Text from outside: decoded with limits, made printable, stripped of secrets. Knows no noun of the core."""

@@ -1,10 +1,10 @@
-"""The one decoder of JSON that others wrote: with limits, and with nothing in it that cannot be written again.
+"""The one decoder of JSON from outside: with limits, and with a result that can always be encoded again.
 
 `read_json` refuses what breaks a rule of `Limits`; it is for a document of one author. `read_objects` is for answers
-that hold the objects of many: there, what one of them wrote becomes null, or a replacement character, and the others
-are read as they are. `reread_json` is for texts that this process wrote itself.
+that contain objects of many authors: a bad value of one becomes null, or a replacement character, and the other objects
+stay as they are. `reread_json` is for texts that this process wrote itself.
 
-Python's own decoder gives infinities, lone surrogates (which fail where they are encoded, far away) and a
+Python's own decoder returns infinities and lone surrogates (which fail later, where they are encoded), and raises
 RecursionError for twenty thousand brackets.
 """
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 DEEPEST = 100
-"""Levels of nesting; a Deployment has about 12. Python's own functions give up at some hundreds."""
+"""Levels of nesting; a Deployment has about 12. Python's own functions fail at some hundreds."""
 LONGEST_NUMBER = 40
 """Digits and signs of a whole number; a 64-bit number has 20, and a hash written as a number 39."""
 
@@ -25,17 +25,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """The text is no JSON that is read here; the message says why, without repeating it."""
+    """The text is not JSON that this module accepts; the message says why, without repeating the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is read. ``bytes`` counts those of UTF-8 for bytes, characters for a text."""
+    """The limits of a document. ``bytes`` counts UTF-8 bytes of bytes, and characters of a text."""
 
     bytes: int = 16 * 1024 * 1024
     depth: int = DEEPEST
     twice: bool = True
-    """Whether a key may stand twice in an object, as nearly every reader of JSON allows; the last one holds."""
+    """Whether a key may occur twice in an object, as nearly every reader of JSON allows; the last one counts."""
 
 
 ORDINARY = Limits()
@@ -43,7 +43,7 @@ UNIQUE = Limits(twice=False)
 
 
 def read_json(text: str | bytes, limits: Limits = ORDINARY) -> Any:
-    """The value behind a text of one author. Raises `NotJson`.
+    """Decode a text of one author. Raises `NotJson`.
 
     >>> read_json('{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
@@ -63,9 +63,9 @@ def read_json(text: str | bytes, limits: Limits = ORDINARY) -> Any:
 
 
 def read_objects(text: bytes) -> Any:
-    """The value behind an answer that holds what many wrote. Raises `NotJson` where it is none at all.
+    """Decode an answer with objects of many authors. Raises `NotJson` where it is no JSON at all.
 
-    What is nested too deep, or a number that nobody can write again, is null; half a character is U+FFFD.
+    A value nested too deep, or a number that cannot be encoded again, becomes null; half a character becomes U+FFFD.
     """
     decoded = text.decode(errors="replace")
     try:
@@ -78,12 +78,12 @@ def read_objects(text: bytes) -> Any:
 
 
 def reread_json(text: str) -> Any:
-    """The value behind a text that this process wrote itself."""
+    """Decode a text that this process wrote itself."""
     return json.loads(text)
 
 
 def depth_of(text: str) -> int:
-    """How many levels of brackets a text has, strings apart.
+    """How many levels of brackets a text has, outside of strings.
 
     >>> depth_of('{"a]": [[]]}')
     3
@@ -189,7 +189,7 @@ def _mended(value: Any) -> Any:
 
 
 def _pruned(text: str) -> str:
-    """The text with null in place of what stands deeper than `DEEPEST`."""
+    """Return the text with null in place of everything nested deeper than `DEEPEST`."""
     kept: list[str] = []
     level = copied = 0
     for token in _TOKEN.finditer(text):

@@ -1,8 +1,8 @@
-"""What others wrote, as it may be shown: nothing in it forges a line, drives a terminal or reorders what is read."""
+"""Makes foreign text safe to show: no character of it forges a line, drives a terminal or reorders the text."""
 
 
 def printable(text: str) -> str:
-    """``text`` with everything that cannot be seen escaped: control and bidi characters, line ends, lone surrogates.
+    """Return ``text`` with every invisible character escaped: control and bidi characters, line ends, lone surrogates.
 
     >>> printable("a\\n\\u202eb")
     'a\\\\n\\\\u202eb'

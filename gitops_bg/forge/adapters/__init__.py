@@ -1,1 +1,1 @@
-"""What a forge is asked in its own words: one adapter for each API, over one way of reading answers."""
+"""One adapter for the API of each forge, over one way of reading answers."""

@@ -1,6 +1,6 @@
-"""The API of one forge: each answer becomes a `Shape` or one of `forge.errors`, with what was being done.
+"""The API of one forge: each answer becomes a `Shape` or one of `forge.errors`, which names the failed operation.
 
-What a status means is decided here once for all forges; an adapter names the few that mean something else to it.
+This module decides once for all forges what a status means; an adapter names the few exceptions of its forge.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ Now = Callable[[], datetime]
 """The time, with its zone."""
 
 WAIT_WHEN_NOT_TOLD = timedelta(minutes=1)
-"""What GitHub asks for where a limit names no time; it doubles with each one that follows (forges.md §2)."""
+"""How long to wait if a limit names no time, as GitHub asks; it doubles with each limit that follows (forges.md §2)."""
 _LONGEST_WORDS = 300
 _SIGNS_OF_A_LIMIT = ("rate limit", "rate-limit", "abuse detection")
 
@@ -31,18 +31,18 @@ class Credential(Protocol):
     """What authenticates each request."""
 
     def headers(self) -> Mapping[str, str]:
-        """The headers of a request. Raises the errors of the forge, and of the file that it is in."""
+        """Return the headers of a request. Raises the errors of the forge, and of the credential's file."""
 
     def forget(self) -> None:
-        """It was refused: what is cached of it is worth nothing."""
+        """Drop what is cached: the forge refused it."""
 
     def close(self) -> None:
-        """Nothing will be asked with it any more."""
+        """Close it: no further request uses it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A status that the adapter wanted to judge itself, and the forge's words."""
+    """A status that the adapter judges itself, and the forge's message."""
 
     status: int
     words: str
@@ -52,27 +52,29 @@ class Api:
     """Belongs to one thread, as its client does."""
 
     def __init__(self, client: RestClient, now: Now, credential: Credential | None = None) -> None:
-        """``credential`` is what the client authenticates with, where it has to be told of refusals and of the end."""
+        """``credential`` authenticates the client, if it must learn of refusals and of the end."""
         self.place = client.place
         self.rate = Rate()
-        """What the last answer said."""
+        """The rate limit in the last answer."""
         self._client = client
         self._now = now
         self._credential = credential
         self._limited = 0
-        """How many limits without a time came one after the other."""
+        """How many consecutive limits named no time."""
 
     def get(self, path: str, doing: str, **query: str) -> Shape:
-        """One object or list."""
+        """Return one object or list."""
         return self._shape(self._good(self._ask("GET", path, query), doing))
 
     def find(self, path: str, doing: str, also: tuple[int, ...] = (), **query: str) -> Shape | None:
-        """One object, or None where the forge says 404, 422 (GitHub, of an unknown commit), or a status of ``also``."""
+        """Return one object; None where the forge answers 404, 422 (GitHub, for an unknown commit), or a status of
+        ``also``.
+        """
         answer = self._ask("GET", path, query)
         return None if answer.status in (404, 422, *also) else self._shape(self._good(answer, doing))
 
     def each(self, path: str, doing: str, **query: str) -> Iterator[Shape]:
-        """Every item of a list, page after page; a page is asked for when its first item is."""
+        """Yield every item of a list, page by page; a page is requested when its first item is needed."""
         with_pages = self._client.pages(path, query)
         while True:
             try:
@@ -85,13 +87,13 @@ class Api:
             yield from self._shape(self._good(answer, doing)).items()
 
     def write(self, method: str, path: str, doing: str, body: Mapping[str, Any] | None = None) -> Shape:
-        """Change something; what the forge answers."""
+        """Change something; return the forge's answer."""
         return self._shape(self._good(self._ask(method, path, body=body), doing))
 
     def attempt(
         self, method: str, path: str, doing: str, body: Mapping[str, Any], judged: tuple[int, ...]
     ) -> Refusal | None:
-        """Change something; None, or the refusal with one of the statuses that the caller judges."""
+        """Change something; return None, or the refusal if it has one of the statuses that the caller judges."""
         answer = self._ask(method, path, body=body)
         if answer.status in judged and not _is_limit(answer, self.rate):
             return Refusal(answer.status, _words(answer))
@@ -145,7 +147,7 @@ class Api:
 
 
 def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError:
-    """What an answer that is no success, and no limit, means."""
+    """Return the error for an answer that is neither a success nor a limit."""
     words = _words(answer)
     if answer.status == 401:
         return TokenRefused(place, words)
@@ -161,7 +163,7 @@ def trouble(answer: Answer, place: str, doing: str, rate: Rate) -> GitopsBgError
 
 
 def _is_limit(answer: Answer, rate: Rate) -> bool:
-    """429 always; 403 where a header or the words say so: GitHub has both for both kinds of limits (forges.md §2)."""
+    """Return True for 429; for 403 if a header or the text says so: GitHub uses both for both limits (forges.md §2)."""
     if answer.status != 403:
         return answer.status == 429
     told = rate.retry_after is not None or rate.remaining == 0
@@ -169,7 +171,7 @@ def _is_limit(answer: Answer, rate: Rate) -> bool:
 
 
 def _words(answer: Answer) -> str:
-    """What the forge said, in JSON or not, on one line and short."""
+    """Return the forge's message, in JSON or not, on one line and shortened."""
     try:
         return _short(Shape(read_json(answer.body), answer.place).words())
     except NotJson:

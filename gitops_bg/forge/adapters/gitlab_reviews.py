@@ -1,7 +1,7 @@
-"""Who approved a merge request of GitLab, or asks for changes, and what they had seen (forges.md §3, §4).
+"""Who approved a merge request of GitLab, or requests changes, and which version they saw (forges.md §3, §4).
 
-GitLab names no commit for an approval: the version of the merge request that was the newest at that time is taken, and
-where no time is known the oldest one, so that an approval never counts for more than was there to be seen.
+GitLab names no commit for an approval: it counts for the version that was the newest at its time, or, if no time is
+known, for the oldest, so that an approval never covers content that its author could not see.
 """
 
 import re
@@ -16,13 +16,13 @@ from gitops_bg.forge.port import Pull, Review, User, Verdict
 
 _PAGE = {"per_page": "100"}
 _BOT = re.compile(r"(project|group)_\d+_bot(_\w+)?|service_account_\w+|ghost\d*|alert-bot|support-bot")
-"""Names of the accounts of tokens and services, where the server does not say who is a bot."""
+"""Account names of tokens and services, for servers that do not say who is a bot."""
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _OBJECTIONS = {"requested_changes": Verdict.CHANGES_REQUESTED, "unapproved": Verdict.WITHDRAWN}
 
 
 def person(found: Shape) -> User:
-    """Somebody in a list, which says by the name only who is a bot; an account that is gone is null."""
+    """Return a user of a list, where only the name shows who is a bot; a deleted account is null."""
     if not found:
         return NOBODY
     login = found["username"].text()
@@ -30,16 +30,16 @@ def person(found: Shape) -> User:
 
 
 class Reviews:
-    """Of the merge requests of one project. ``path`` is that of the project."""
+    """The reviews of the merge requests of one project. ``path`` is that of the project."""
 
     def __init__(self, api: Api, path: str) -> None:
         self._api, self._path = api, path
         self._bots: dict[int, bool] = {}
 
     def of(self, pull: Pull) -> tuple[Review, ...]:
-        """The last word of each person. A GitLab without approvals (403, 404) has none.
+        """Return the last verdict of each person. A GitLab without approvals (403, 404) has none.
 
-        Who asks for changes is believed before an approval that is still there: only the state of a reviewer is one.
+        A request for changes, which only the state of a reviewer shows, overrides an approval that still exists.
         """
         versions = _Versions.read(self._each(pull.number, "versions"), pull.head)
         objections = [
@@ -58,12 +58,12 @@ class Reviews:
         return [versions.review(user, Verdict.APPROVED, at, times.get(user.id)) for user, at in users]
 
     def _times(self, number: int) -> dict[str, Shape]:
-        """When each person approved last, by the notes of the system: older servers say it nowhere else."""
+        """Return when each person last approved, from the system notes: older servers have it nowhere else."""
         notes = self._each(number, "notes", sort="asc", order_by="created_at")
         return {str(note["author"]["id"].number()): note["created_at"] for note in notes if _is_approval(note)}
 
     def _user(self, found: Shape) -> User:
-        """A list does not say who is a bot, the account does; asked once for each."""
+        """Return the user of the account: unlike a list, it says who is a bot; requested once per user."""
         user = person(found)
         if not user.id:
             return user
@@ -78,7 +78,7 @@ class Reviews:
         return self._api.each(f"{self._path}/merge_requests/{number}/{what}", doing, **query, **_PAGE)
 
     def _optional(self, number: int, what: str) -> Iterator[Shape]:
-        """A list that older and smaller editions do not have."""
+        """Yield a list that older servers and smaller editions do not have."""
         doing = f"read the {what} of merge request {number}"
         found = self._api.find(f"{self._path}/merge_requests/{number}/{what}", doing, also=(403,))
         return found.items() if found is not None else iter(())
@@ -86,7 +86,7 @@ class Reviews:
 
 @dataclass(frozen=True, slots=True)
 class _Versions:
-    """The heads a merge request had, the oldest first, each with the time since when."""
+    """The heads that a merge request had, oldest first, each with its time."""
 
     heads: tuple[tuple[datetime, str], ...]
     head: str
@@ -96,7 +96,7 @@ class _Versions:
         return cls(tuple(sorted((v["created_at"].time(), v["head_commit_sha"].text()) for v in listed)), head)
 
     def review(self, user: User, verdict: Verdict, *times: Shape | None) -> Review:
-        """A review at the first of these times that is known."""
+        """Return a review at the first known of these times."""
         known = next((time.time() for time in times if time), None)
         seen = [head for since, head in self.heads if known is not None and since <= known]
         commit = seen[-1] if seen else next((head for _, head in self.heads), "")

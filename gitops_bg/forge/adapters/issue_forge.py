@@ -1,4 +1,4 @@
-"""What GitHub and Gitea have in common: a pull request is an issue, with its comments, and has reviews with a state."""
+"""Common to GitHub and Gitea: a pull request is an issue, with its comments, and has reviews with a state."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -12,14 +12,14 @@ from gitops_bg.forge.port import Draft, Pull, PullState, User
 
 @dataclass(frozen=True, slots=True)
 class PullDialect:
-    """Where the two write the same in different words."""
+    """Where the two use different names for the same fields."""
 
     branch: str
     """The field of a head that names its branch."""
     teams: str
     """The field with the teams that were asked for a review."""
     team_name: str
-    """The field by which a team is called there."""
+    """The field with the name of a team."""
     state: Callable[[Shape], PullState]
     user: Callable[[Shape], User]
     items: Callable[[Shape], Iterator[Shape]]
@@ -27,7 +27,7 @@ class PullDialect:
 
 
 def pull_in(found: Shape, dialect: PullDialect, closed_by: User | None = None) -> Pull:
-    """A pull request, out of an answer that has one."""
+    """Return the pull request of an answer."""
     state, items = dialect.state(found), dialect.items
     people = [user["login"].text() for user in items(found["requested_reviewers"])]
     teams = [f"team:{team[dialect.team_name].text()}" for team in items(found[dialect.teams])]
@@ -55,7 +55,7 @@ class IssueForge(RestForge):
     """One repository on such a forge."""
 
     page: ClassVar[dict[str, str]]
-    """The query that asks for the largest page."""
+    """The query for the largest page."""
 
     @property
     def _path(self) -> str:
@@ -66,7 +66,7 @@ class IssueForge(RestForge):
         return tuple(pull for pull in self._open() if pull.branch.startswith(prefix))
 
     def edit(self, pull: Pull, draft: Draft) -> None:
-        """See `Forge.edit`. What may be refused for one wrong name comes last."""
+        """See `Forge.edit`. Changes that fail on one wrong name come last."""
         number = pull.number
         wanted = {"title": (pull.title, draft.title), "body": (pull.body, draft.body), "base": (pull.base, draft.base)}
         if changed := {key: new for key, (old, new) in wanted.items() if old != new}:
@@ -85,7 +85,7 @@ class IssueForge(RestForge):
             self._asked(number, "review", reviewers)
 
     def _ask_for_reviews(self, pull: Pull, reviewers: list[str]) -> None:
-        """Who has reviewed is (on GitHub) no longer in the list of those asked, and is not asked a second time."""
+        """Ask only new reviewers: after a review, GitHub removes its author from the list of those asked."""
         reviewers = missing(reviewers, (review["user"]["login"].text("") for review in self._reviews(pull.number)))
         people, teams = people_and_teams(reviewers)
         if reviewers:
@@ -101,7 +101,7 @@ class IssueForge(RestForge):
 
     @abstractmethod
     def _labels_as_asked(self, names: list[str]) -> list[str] | list[int]:
-        """How labels are named in a request, made first where the forge wants that."""
+        """Return how a request names these labels; create them first if the forge requires that."""
 
     def _create(self, draft: Draft) -> Pull:
         body = {"title": draft.title, "head": draft.branch, "base": draft.base, "body": draft.body}
@@ -109,7 +109,9 @@ class IssueForge(RestForge):
         return self._read(self._api.write("POST", f"{self._path}/pulls", doing, body))
 
     def _list(self, **query: str) -> Iterator[Pull]:
-        """Those from this repository: a fork's branch may have the name of one of ours, and is nothing of ours."""
+        """Yield the pull requests from this repository: a branch of a fork may have the name of one of ours, but is not
+        ours.
+        """
         ours = f"{self._owner}/{self._name}".casefold()
         for item in self._api.each(f"{self._path}/pulls", "list pull requests", **query, **self.page):
             head = item["head"]
@@ -122,9 +124,9 @@ class IssueForge(RestForge):
         return self._api.each(f"{self._path}/pulls/{number}/reviews", doing, **self.page)
 
     def _statuses(self, commit: str, context: str) -> list[Shape]:
-        """Of the newest page only: a hundred statuses of others after ours, and it is written once more.
+        """Read the newest page only: after a hundred statuses of others, ours is written once more.
 
-        By their ids: Gitea leaves those of one second in any order (measured).
+        Sort by id: Gitea returns those of one second in any order (measured).
         """
         found = self._api.find(f"{self._path}/commits/{commit}/statuses", f"read status {context}", (), **self.page)
         items = list(found.items()) if found is not None else []

@@ -1,6 +1,6 @@
-"""A forge's JSON, read value by value: what has another shape than the documented one is an error that says where.
+"""Reads a forge's JSON value by value: an undocumented shape is an error that names its path, never a KeyError.
 
-Nothing of it is ever a KeyError: `shape["head"]["sha"].text()` names ``head.sha``.
+`shape["head"]["sha"].text()` reports ``head.sha``.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from gitops_bg.forge.errors import Nonsense
 
 
 class Shape:
-    """One value of an answer, and the way to it. False where it is null or missing."""
+    """One value of an answer, and its path. False where it is null or missing."""
 
     __slots__ = ("_path", "_place", "_value")
 
@@ -22,21 +22,21 @@ class Shape:
         return self._value is not None
 
     def __getitem__(self, key: str) -> "Shape":
-        """A field; one that is missing reads like null."""
+        """Return a field; a missing one reads like null."""
         if self._value is not None and not isinstance(self._value, dict):
             raise self.odd("an object")
         found = None if self._value is None else self._value.get(key)
         return Shape(found, self._place, f"{self._path}.{key}" if self._path else key)
 
     def items(self) -> Iterator["Shape"]:
-        """The items of a list."""
+        """Yield the items of a list."""
         if not isinstance(self._value, list):
             raise self.odd("a list")
         for index, item in enumerate(self._value):
             yield Shape(item, self._place, f"{self._path}[{index}]")
 
     def text(self, default: str | None = None) -> str:
-        """A text; ``default`` stands for null."""
+        """Return a text; ``default`` for null."""
         if self._value is None and default is not None:
             return default
         if not isinstance(self._value, str):
@@ -44,7 +44,7 @@ class Shape:
         return self._value
 
     def number(self, default: int | None = None) -> int:
-        """A whole number; ``default`` stands for null."""
+        """Return a whole number; ``default`` for null."""
         if self._value is None and default is not None:
             return default
         if not isinstance(self._value, int) or isinstance(self._value, bool):
@@ -52,7 +52,7 @@ class Shape:
         return self._value
 
     def flag(self, default: bool = False) -> bool:
-        """Yes or no; ``default`` stands for null."""
+        """Return a boolean; ``default`` for null."""
         if self._value is None:
             return default
         if not isinstance(self._value, bool):
@@ -60,7 +60,7 @@ class Shape:
         return self._value
 
     def time(self) -> datetime:
-        """A time with its zone, in UTC."""
+        """Return a time with its zone, in UTC."""
         text = self.text()
         try:
             time = datetime.fromisoformat(text)
@@ -71,11 +71,11 @@ class Shape:
         raise self.odd("a time with its zone")
 
     def words(self) -> str:
-        """What a person wrote, whatever shape it has: texts, lists of them, fields with them."""
+        """Return what a person wrote, in any shape: texts, lists of them, fields with them."""
         return _words(self._value)
 
     def odd(self, wanted: str) -> Nonsense:
-        """The error that says that this should be something else."""
+        """Return the error for a value of another shape than ``wanted``."""
         got = "missing" if self._value is None else f"of type {type(self._value).__name__}"
         return Nonsense(self._place, f"{self._path or 'the answer'} is {got}, where {wanted} belongs")
 

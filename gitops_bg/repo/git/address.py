@@ -1,4 +1,4 @@
-"""What a repository is called, however it is reached: for telling two repositories apart. Pure; asks nobody."""
+"""The name of a repository, however it is reached: to tell two repositories apart. Pure; contacts no remote."""
 
 import re
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ _SCP_LIKE = re.compile(r"(?:[^@/:]+@)?([^/:@]+):(?!//)(.+)")
 
 
 def repository_name(url: str) -> str:
-    """A URL without credentials, protocol, port and ending: https and ssh lead to one repository.
+    """A URL without credentials, protocol, port and ending: https and ssh lead to the same repository.
 
     >>> repository_name("https://bot:secret@Git.example.com/shop/config.git/")
     'git.example.com/shop/config'

@@ -1,4 +1,4 @@
-"""Reads the contents of many blobs: what is missing is fetched in one exchange, what is huge is not read at all."""
+"""Reads the contents of many blobs: missing ones are fetched in one exchange, huge ones are not read at all."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,7 +10,7 @@ from gitops_bg.repo.git.output import entries_of
 
 LARGEST_BYTES = 1024 * 1024
 _REMEMBERED_BYTES, _SMALL_BYTES = 4 * 1024 * 1024, 64 * 1024
-"""So much in all, and of one file, is known without asking: an id names the same content for ever."""
+"""The size of the cache, and of the largest file in it: an id names the same content for ever."""
 
 
 class Blobs:
@@ -21,13 +21,13 @@ class Blobs:
         self._known: LRUCache[str, bytes] = LRUCache(_REMEMBERED_BYTES, len)
 
     def forget(self) -> None:
-        """Ask for everything again: the mirror is another one."""
+        """Forget all contents: the mirror was replaced."""
         self._known.clear()
 
     def sizes(self, blobs: Iterable[str]) -> dict[str, int]:
         """The size in bytes of every blob; afterwards all of them are in the mirror.
 
-        Raises ``RemoteUnreachable`` where the remote does not hand them out.
+        Raises ``RemoteUnreachable`` where the remote does not provide them.
         """
         wanted = sorted(set(blobs))
         sizes = {blob: len(self._known[blob]) for blob in wanted if blob in self._known}
@@ -46,7 +46,7 @@ class Blobs:
         return self.contents(self.sizes(blobs))
 
     def contents(self, sizes: Mapping[str, int]) -> dict[str, bytes | None]:
-        """`read` for blobs of which the sizes are known."""
+        """As `read`, for blobs of known sizes."""
         contents = {blob: self._known.get(blob) for blob in sizes}
         unknown = [blob for blob, size in sizes.items() if contents[blob] is None and size <= LARGEST_BYTES]
         for blob, (header, content) in zip(unknown, self._mirror.contents(unknown), strict=True):
@@ -58,7 +58,7 @@ class Blobs:
         return contents
 
     def trees(self, names: Iterable[str]) -> dict[str, bytes]:
-        """The raw tree objects behind names such as ``<commit>:<folder>``; names without one are left out."""
+        """The raw tree objects behind names such as ``<commit>:<folder>``; names without a tree are left out."""
         asked = list(dict.fromkeys(names))
         found = zip(asked, self._mirror.contents(asked), strict=True)
         return {name: tree for name, (header, tree) in found if header is not None and header.kind == "tree"}

@@ -1,7 +1,7 @@
-"""Commits read from the git that stays, and short ways between two of them, without a process of their own.
+"""Commits read from the long-lived git process, and short paths between two of them, without a process of their own.
 
-Only what is small and as git writes commits today; whatever else there is, its caller asks git about. What is said of a
-commit by its id never changes. Not thread-safe, as `Objects` is not.
+Only small commits in git's present form; for all others the caller asks git. What a commit id means never changes. Not
+thread-safe, as `Objects` is not.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -12,10 +12,10 @@ from gitops_bg.repo.git.objects import Objects
 from gitops_bg.repo.git.output import Commit, commit_in
 
 _SMALL_BYTES = 16 * 1024
-"""Of one commit; a larger one is read by a git that ends, and holds none of it."""
+"""The largest commit read here; a larger one is read by a short-lived git, which keeps nothing of it."""
 _REMEMBERED_BYTES = 2 * 1024 * 1024
 _NEAR = 16
-"""So many commits are looked at on the way from one to another."""
+"""How many commits are examined on the path from one to another."""
 
 
 class CommitObjects:
@@ -26,7 +26,7 @@ class CommitObjects:
         self._known: LRUCache[str, tuple[Commit, int]] = LRUCache(_REMEMBERED_BYTES, getsizeof=lambda one: one[1])
 
     def read(self, ids: Iterable[str]) -> dict[str, Commit]:
-        """Those of these commits that are here, small and ordinary."""
+        """Return the commits of these ids that the mirror has, small and in the usual form."""
         wanted = dict.fromkeys(ids)
         found = {one: self._known[one][0] for one in wanted if one in self._known}
         unknown = [one for one in wanted if one not in found]
@@ -40,9 +40,9 @@ class CommitObjects:
         return found
 
     def between(self, before: str, head: str) -> Mapping[str, tuple[str, ...]] | None:
-        """The commits that ``head`` contains and ``before`` does not, with their parents; None where that is not near.
+        """The commits that ``head`` contains and ``before`` does not, with their parents; None where they are not near.
 
-        It is exact: only where every line of parents from ``head`` ends at ``before`` is there an answer.
+        It is exact: there is an answer only where every line of parents from ``head`` ends at ``before``.
         """
         family: dict[str, tuple[str, ...]] = {}
         tips = [head]

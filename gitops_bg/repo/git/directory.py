@@ -1,4 +1,4 @@
-"""The mirror's directory: one owner, no leftovers of a killed git, wiped and made again where it is damaged."""
+"""The mirror's directory: one owner, no leftovers of a killed git, deleted and recreated where it is damaged."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ LEAST_FREE_BYTES = 16 * 1024 * 1024
 
 
 class MirrorDirectory:
-    """``<directory>/mirror.git`` and what stands beside it. ``claim`` first, ``release`` at the end."""
+    """``<directory>/mirror.git`` and the files beside it. ``claim`` first, ``release`` at the end."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -23,7 +23,7 @@ class MirrorDirectory:
         self._owner: TextIO | None = None
 
     def claim(self) -> None:
-        """Make the directory ours until ``release``. Raises ``MirrorInUse``, ``DiskProblem``."""
+        """Claim the directory for this process until ``release``. Raises ``MirrorInUse``, ``DiskProblem``."""
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             self._owner = (self.directory / "owner").open("a")
@@ -39,13 +39,13 @@ class MirrorDirectory:
             raise MirrorInUse(f"another process works in {self.directory}; give each a directory of its own") from None
 
     def release(self) -> None:
-        """Let others have it."""
+        """Release the directory."""
         if self._owner is not None:
             self._owner.close()
             self._owner = None
 
     def prepare(self, configuration: str) -> None:
-        """Make the mirror a sound, empty or earlier one, with this configuration."""
+        """Prepare a sound mirror with this configuration: the existing one, or an empty one."""
         self._demand_space()
         try:
             if not self._looks_sound():
@@ -59,14 +59,14 @@ class MirrorDirectory:
             raise MirrorBroken(str(error)) from error
 
     def ref(self, name: str) -> str:
-        """What the file of a ref holds, which is a commit's id where git wrote it last; empty where it has none."""
+        """The content of the file of a ref: a commit id where git wrote the ref there; empty where there is no file."""
         try:
             return (self.mirror / name).read_text(encoding="ascii").removesuffix("\n")
         except (OSError, UnicodeDecodeError):
             return ""
 
     def wipe(self) -> None:
-        """Delete the mirror, whatever is there. Raises ``DiskProblem``."""
+        """Delete the mirror, whatever its state. Raises ``DiskProblem``."""
         try:
             self._wipe()
         except OSError as error:
@@ -82,7 +82,7 @@ class MirrorDirectory:
             self.mirror.unlink(missing_ok=True)
 
     def trouble(self) -> DiskProblem | None:
-        """What is wrong with the disk, if anything: asked after a git command failed."""
+        """What is wrong with the disk, if anything; asked after a git command failed."""
         try:
             self._demand_space()
         except DiskProblem as problem:
@@ -100,7 +100,7 @@ class MirrorDirectory:
             raise DiskProblem(f"the disk of {self.directory} is full: {free // 1024} KiB left")
 
     def _clean(self) -> None:
-        """Remove what a killed git left: locks, half packs, crash reports."""
+        """Remove the leftovers of a killed git: locks, partial packs, crash reports."""
         for pattern in ("*.lock", "refs/**/*.lock", "objects/pack/tmp_*", "objects/tmp_*", "fast_import_crash_*"):
             for left in self.mirror.glob(pattern):
                 left.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What can go wrong with the remote and the mirror, by who must act; no message here ever holds a secret."""
+"""The errors of the remote and the mirror, by who must act; no message contains a secret."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ from gitops_bg.core.errors import Refused, Transient, WorldChanged
 
 
 class RemoteUnreachable(Transient):
-    """The remote does not answer, or breaks off."""
+    """The remote does not answer, or the connection breaks."""
 
     reason = "RemoteUnreachable"
 
@@ -24,24 +24,24 @@ class AuthenticationFailed(Refused):
 
 
 class BranchMissing(Refused):
-    """The remote answers, but has no such branch (or nothing at all)."""
+    """The remote answers, but has no such branch (or no branch at all)."""
 
     reason = "BranchMissing"
 
 
 class PushRefused(Refused):
-    """The remote understood the push and said no: a protected branch, a hook, a token that may only read."""
+    """The remote understood the push and refused it: a protected branch, a hook, a read-only token."""
 
     reason = "PushRefused"
 
     def __init__(self, message: str, words: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.words: Mapping[str, str] = words or {}
-        """What the remote said, by branch, of those that it refused; all others of the same push were taken."""
+        """The remote's words for each branch that it refused; it accepted all other branches of the push."""
 
 
 class RemoteMoved(WorldChanged):
-    """The branch moved under us more often than we retry, or its history was rewritten: look again."""
+    """The branch moved during every attempt, or its history was rewritten: look again."""
 
     reason = "RemoteMoved"
 

@@ -1,6 +1,6 @@
-"""Objects of the mirror by their names, asked of two `git cat-file` that live as long as the mirror is open.
+"""Objects of the mirror by name, from two `git cat-file` processes that live as long as the mirror is open.
 
-A poll asks dozens of times, and a process of its own costs more than an answer. Not thread-safe, as `Git` is not.
+A poll asks dozens of times, and a process for each would cost more than the answer. Not thread-safe, as `Git` is not.
 """
 
 import re
@@ -16,15 +16,15 @@ from gitops_bg.repo.git.output import text
 from gitops_bg.repo.git.runner import Finished, Git, GitFailed
 
 _AT_ONCE = 256
-"""So many names are fewer bytes than a pipe holds: git takes all of them before we read what it answers."""
+"""This many names fit into a pipe: git reads all of them before anybody reads its answers."""
 _SMALL = ("-c", "core.deltaBaseCacheLimit=4m")
-"""What a process may hold that stays; git's own limit is meant for one that ends."""
+"""The memory limit of the long-lived process; git's own limit is meant for a short one."""
 _HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (blob|tree|commit|tag) (\d{1,18})")
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What git says of an object: its id, its kind, and its size in bytes."""
+    """The header of an object: its id, its kind, and its size in bytes."""
 
     id: str
     kind: str
@@ -32,7 +32,7 @@ class Header:
 
     @classmethod
     def of(cls, line: bytes) -> Self | None:
-        """None for every other answer, which no content follows: missing, ambiguous, submodule."""
+        """Parse a header; None for every other answer, which no content follows: missing, ambiguous, submodule."""
         found = _HEADER.fullmatch(line)
         return cls(text(found[1]), text(found[2]), int(found[3])) if found else None
 
@@ -50,7 +50,7 @@ class Objects:
         self._contents.close()
 
     def headers(self, names: Iterable[str]) -> list[Header | None]:
-        """What git says of each, in order; None where there is no such object. Raises ``GitFailed``."""
+        """The header of each object, in order; None where there is no such object. Raises ``GitFailed``."""
         found: list[Header | None] = []
         for asked in _portions(names):
             with self._headers.answering(asked) as answer:
@@ -58,7 +58,7 @@ class Objects:
         return found
 
     def contents(self, names: Iterable[str]) -> Iterator[tuple[Header | None, bytes]]:
-        """The same with the content of each, however large it is. Raises ``GitFailed``."""
+        """Header and content of each object, whatever its size. Raises ``GitFailed``."""
         for asked in _portions(names):
             with self._contents.answering(asked) as answer:
                 found = [_object(answer) for _ in asked]
@@ -66,7 +66,10 @@ class Objects:
 
 
 class _CatFile:
-    """One process, from its first question on. Whatever goes wrong in an answer ends it: what follows is unknown."""
+    """One process, started by its first question.
+
+    Any error in an answer ends it, because the rest of the stream is unknown.
+    """
 
     def __init__(self, git: Git, how: str) -> None:
         self._git = git
@@ -95,12 +98,12 @@ class _CatFile:
             deadline.cancel()
 
     def close(self) -> None:
-        """End it, if it runs."""
+        """End the process, if it runs."""
         if self._process is not None:
             self._ended()
 
     def _running(self) -> Popen[bytes] | None:
-        """None also where it ended while nobody asked: that says nothing about the mirror."""
+        """The process if it runs; None where it has ended on its own, which says nothing about the mirror."""
         if self._process is not None and self._process.poll() is not None:
             self._ended()
         return self._process
@@ -121,7 +124,7 @@ class _CatFile:
 
 @contextmanager
 def _closing_quietly() -> Iterator[None]:
-    """What was not written yet reaches nobody any more."""
+    """Ignore an error on close: unwritten input is no longer needed."""
     try:
         yield
     except OSError:

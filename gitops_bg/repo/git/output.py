@@ -1,7 +1,7 @@
-"""What git prints, taken apart: on NUL or LF bytes or by length, before anything is decoded. No I/O.
+"""Parses git's output: on NUL or LF bytes or by length, before anything is decoded. No I/O.
 
-Never by what people can type: ``str.splitlines`` takes U+2028, U+0085 and five more for the end of a line, and a branch
-name may hold them; a commit message may hold anything but NUL.
+Never by characters that people can type: ``str.splitlines`` takes U+2028, U+0085 and five more for the end of a line,
+and a branch name may contain them; a commit message may contain anything but NUL.
 """
 
 import re
@@ -20,7 +20,7 @@ _COMMIT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """What a raw commit says, word for word. ``seconds`` are those of its author, since 1970."""
+    """The content of a raw commit, word for word. ``seconds`` is the author's time, since 1970."""
 
     parents: tuple[str, ...]
     author: str
@@ -30,7 +30,7 @@ class Commit:
 
 
 def lines(output: bytes) -> list[bytes]:
-    """The lines of what git prints where no line can hold a line feed: object ids and refs.
+    """The lines of output in which no line can contain a line feed: object ids and refs.
 
     >>> lines(b"a\\x0bb\\r\\nc\\n")
     [b'a\\x0bb\\r', b'c']
@@ -39,7 +39,7 @@ def lines(output: bytes) -> list[bytes]:
 
 
 def parts(output: bytes) -> list[bytes]:
-    """What ``-z`` prints: everything that ends with NUL.
+    """The parts of ``-z`` output: everything that ends with NUL.
 
     >>> parts(b"a\\nb\\x00c\\x00")
     [b'a\\nb', b'c']
@@ -48,7 +48,8 @@ def parts(output: bytes) -> list[bytes]:
 
 
 def parts_of(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
-    """`parts` of output that arrives piece by piece, each cut off after ``longest`` bytes: a message may have millions.
+    """As `parts`, for output that arrives in chunks, each part cut after ``longest`` bytes: a message may have
+    millions.
 
     >>> list(parts_of([b"a", b"b\\x00cde", b"f\\x00"], 3))
     [b'ab', b'cde']
@@ -66,7 +67,7 @@ def parts_of(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
 
 
 def text(data: bytes) -> str:
-    """A name or a message as text: bytes that are no UTF-8 are written out, so that two names stay two names.
+    """Decode a name or a message: bytes that are not UTF-8 are escaped, so that different names stay different.
 
     >>> text(b"caf\\xe9 \\xc3\\xa9")
     'caf\\\\xe9 é'
@@ -75,7 +76,7 @@ def text(data: bytes) -> str:
 
 
 def lines_of(message: str) -> list[str]:
-    """The lines of a commit message, at least one; a carriage return at the end of one is part of it.
+    """The lines of a commit message, at least one; a carriage return at the end of a line is part of it.
 
     >>> lines_of("a\\x85b\\r\\n\\nc")
     ['a\\x85b\\r', '', 'c']
@@ -84,7 +85,7 @@ def lines_of(message: str) -> list[str]:
 
 
 def root_of(commit: bytes) -> str:
-    """The id of the folder that a raw commit is of: it begins with that.
+    """The id of the root folder of a raw commit, which begins with it.
 
     >>> root_of(b"tree 4b82\\nauthor Ada")
     '4b82'
@@ -93,7 +94,7 @@ def root_of(commit: bytes) -> str:
 
 
 def commit_in(raw: bytes) -> Commit | None:
-    """What a raw commit says, where it is as git writes commits today; None for every other: git knows how to read it.
+    """Parse a raw commit in git's present form; None for every other form, which git itself can read.
 
     >>> commit_in(b"tree 4b\\nparent 1f\\nauthor Ada L <a@example.com> 12 +0000\\ncommitter C <c> 13 +0000\\n\\nWhy\\n")
     Commit(parents=('1f',), author='Ada L', mail='a@example.com', seconds='12', message='Why\\n')
@@ -127,13 +128,13 @@ def subject_of(message: str) -> str:
 
 
 _BLANK = " \t\n\r"
-"""What git's ``isspace`` takes for blank: far less than Python's."""
+"""The characters that git's ``isspace`` takes for blank: far fewer than Python's."""
 
 
 def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
-    """What a raw tree object holds: mode, name and id of each; ids of ``id_bytes`` bytes.
+    """The entries of a raw tree object: mode, name and id of each; ids of ``id_bytes`` bytes.
 
-    A mode is one of the five that git knows, whatever bits somebody wrote. Raises ``ValueError`` for what is no tree.
+    A mode is one of the five that git knows, whatever bits were written. Raises ``ValueError`` for anything but a tree.
     """
     at = 0
     while at < len(tree):
@@ -144,7 +145,7 @@ def entries_of(tree: bytes, id_bytes: int) -> Iterator[tuple[str, str, str]]:
 
 
 def _mode(bits: int) -> str:
-    """As git's own ``canon_mode``."""
+    """The mode as git's own ``canon_mode`` has it."""
     if stat.S_ISREG(bits):
         return "100755" if bits & stat.S_IXUSR else "100644"
     if stat.S_ISLNK(bits):

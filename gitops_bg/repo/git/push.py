@@ -1,7 +1,7 @@
-"""Moves branches of the remote, each by compare-and-swap on the commit that was fetched.
+"""Moves branches of the remote, each by compare-and-swap on the fetched commit.
 
-What became of a push is read from the remote's refs afterwards, never from the words of the rejection: GitHub,
-GitLab and Gitea each have their own (gitops.md §1.1).
+The result of a push is read from the remote's refs afterwards, never from the words of the rejection, which differ
+between GitHub, GitLab and Gitea (gitops.md §1.1).
 """
 
 import random
@@ -16,9 +16,9 @@ from gitops_bg.repo.git.output import lines, text
 from gitops_bg.repo.git.runner import Finished
 
 _AT_ONCE = 400
-"""Branches in one push: their names are arguments."""
+"""The most branches in one push: their names are arguments."""
 _MOST_SPLITS = 6
-"""How often a push is halved: one bad branch of 64 is found; where the remote takes none, it is asked 13 times."""
+"""How often a push is halved: that finds one bad branch among 64; a remote that refuses all is asked 13 times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +31,33 @@ class Update:
 
 
 class Verdict(StrEnum):
-    """What became of an update."""
+    """The result of an update."""
 
     TAKEN = "taken"
     MOVED = "moved"
-    """The branch is no longer where it was fetched: fetch, derive again."""
+    """The branch has moved since the fetch: fetch, and derive the commit again."""
     REFUSED = "refused"
-    """The branch is where it was, and the remote does not take the update."""
+    """The branch has not moved, and the remote refuses the update."""
     UNANSWERED = "unanswered"
-    """The connection broke before the remote said anything about this branch, and the branch is where it was."""
+    """The connection broke before the remote answered for this branch, and the branch has not moved."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A verdict for each branch, and what the server said about it."""
+    """A verdict for each branch, and the server's words about it."""
 
     verdicts: Mapping[str, Verdict]
     words: Mapping[str, str] = field(default_factory=dict)
-    """By branch; none for those that were taken."""
+    """By branch; none for accepted branches."""
 
     @property
     def message(self) -> str:
-        """All that the server said, once."""
+        """Everything that the server said, once."""
         return "; ".join(dict.fromkeys(filter(None, self.words.values())))
 
 
 class Attempts:
-    """Counts attempts, waits between two of them by full jitter, and knows when there is no sense in another."""
+    """Counts attempts, waits between them with full jitter, and knows when another is useless."""
 
     def __init__(self, sleep: Callable[[float], None], most: int) -> None:
         self._sleep = sleep
@@ -66,16 +66,16 @@ class Attempts:
         self._random = random.Random()  # noqa: S311 - spreads retries; nothing secret
 
     def __iter__(self) -> Iterator[int]:
-        """Attempt after attempt."""
+        """Yield the numbers of the attempts."""
         for attempt in range(self._most):
             if attempt:
                 self._sleep(self._random.uniform(0, min(5.0, 0.1 * 2**attempt)))
             yield attempt
 
     def judge(self, answer: Answer) -> None:
-        """Raise ``PushRefused`` for a push that will never be taken; return where it is worth another attempt.
+        """Raise ``PushRefused`` for a push that will never be accepted; return where another attempt may succeed.
 
-        A remote that is read without trouble and twice breaks off a push takes none (a token that may only read).
+        A remote that can be read and twice breaks off a push accepts none (a read-only token).
         """
         left = {name: verdict for name, verdict in answer.verdicts.items() if verdict is not Verdict.TAKEN}
         self._unanswered += Verdict.UNANSWERED in left.values()
@@ -102,10 +102,10 @@ class Pusher:
         return Attempts(self._sleep, self._attempts)
 
     def push(self, updates: Sequence[Update]) -> Answer:
-        """Push all updates, each for itself. Raises the errors of a remote that cannot even be read.
+        """Push all updates, each on its own. Raises the errors of a remote that cannot even be read.
 
-        A remote may judge a push as a whole (a pre-receive hook does): one that is refused whole is tried again in
-        halves, so that a branch which is refused keeps no other from being taken.
+        A remote may judge a push as a whole (a pre-receive hook does): a push refused as a whole is retried in halves,
+        so that one refused branch does not block the others.
         """
         answers: list[Answer] = []
         splits = 0
@@ -142,14 +142,14 @@ class Pusher:
 
 
 def server_message(complaint: str) -> str:
-    """What the server said, on one line: its ``remote:`` lines, or else git's own words."""
+    """The server's words, on one line: its ``remote:`` lines, or else git's own words."""
     told = [text(line.strip()) for line in lines(complaint.encode(errors="replace")) if line.strip()]
     said = [line.removeprefix("remote:").strip() for line in told if line.startswith("remote:")]
     return " ".join(line for line in (said or told) if line)
 
 
 def _answered(porcelain: bytes) -> set[str]:
-    """The branches that the remote (or the lease) said something about."""
+    """The branches that the remote (or the lease) answered for."""
     rows = [line.split(b"\t") for line in lines(porcelain)]
     return {text(row[1].rpartition(b":refs/heads/")[2]) for row in rows if len(row) >= 3}
 

@@ -1,7 +1,7 @@
 """Runs git in the mirror through GitPython: static argument lists, a locked-down environment, a deadline.
 
-Nothing of the machine's git configuration gets in, no prompt ever waits, and data goes through stdin, never
-through options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
+Nothing of the machine's git configuration applies, no prompt ever waits, and data goes through stdin, never through
+options (pitfalls.md §2.1). Not thread-safe: the façade holds one lock.
 """
 
 import signal
@@ -27,12 +27,14 @@ _CHUNK = 65536
 LONGEST_PART = 1024 * 1024
 """Bytes of one path, or of the modes and ids of one merge."""
 _PATIENCE = 10
-"""Deadlines for what moves data, as a multiple of one for a question: a first clone takes longer than ls-remote."""
+"""The deadline of commands that move data, as a multiple of that of a question: a first clone takes longer than
+ls-remote.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What a git command left behind. ``complaint`` is its stderr, masked."""
+    """The result of a git command. ``complaint`` is its stderr, masked."""
 
     status: int
     output: bytes
@@ -41,13 +43,13 @@ class Finished:
 
     @property
     def summary(self) -> str:
-        """What git said, on one line of bounded length."""
+        """Git's words, on one line of bounded length."""
         said = " ".join(self.complaint.split()) or f"exit {self.status}"
         return said if len(said) <= _LONGEST_SUMMARY else said[:_LONGEST_SUMMARY] + " …"
 
     @property
     def timed_out(self) -> bool:
-        """Killed at the deadline."""
+        """Whether the command was killed at the deadline."""
         return self.status == -signal.SIGKILL
 
 
@@ -60,9 +62,9 @@ class GitFailed(Exception):
 
 
 class Git:
-    """Git in one bare repository. It holds nothing between two commands.
+    """Git in one bare repository, without state between two commands.
 
-    Not GitPython's ``Repo``: that one reads ``GIT_OBJECT_DIRECTORY`` and others of the process's environment itself.
+    Not GitPython's ``Repo``, which reads ``GIT_OBJECT_DIRECTORY`` and others from the process's environment.
     """
 
     def __init__(self, directory: Path, transport: Transport, timeout_seconds: float) -> None:
@@ -72,18 +74,18 @@ class Git:
         self._git = GitCommand(str(directory))
 
     def run(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> bytes:
-        """Run a command and return its output; raise ``GitFailed`` where it fails."""
+        """Run a command and return its output. Raises ``GitFailed``."""
         finished = self.attempt(*arguments, stdin=stdin, environment=environment)
         if finished.status != 0:
             raise GitFailed(arguments[0], finished)
         return finished.output
 
     def ask(self, *arguments: str) -> Finished:
-        """Run a command that only asks the remote, with the short deadline."""
+        """Run a command that only queries the remote, with the short deadline."""
         return self._execute(arguments, b"", {}, self._timeout)
 
     def attempt(self, *arguments: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None) -> Finished:
-        """Run a command to its end, whatever that is."""
+        """Run a command to its end, failed or not."""
         return self._execute(arguments, stdin, environment or {}, self.patience_seconds)
 
     def _execute(
@@ -112,9 +114,9 @@ class Git:
         return _PATIENCE * self._timeout
 
     def start(self, *arguments: str) -> Popen[bytes]:
-        """Begin a local command that answers as long as it is asked; whoever starts it ends it."""
+        """Start a local command that answers as long as it is asked; the caller ends it."""
         command = _command(arguments, self._environment)
-        # GitPython kills the process when what it returns goes: so only the process itself is handed on.
+        # GitPython kills the process when its wrapper is collected: so only the process itself is returned.
         running = self._git.execute(command, istream=PIPE, env=self._environment, as_process=True)
         process, running.proc = running.proc, None
         assert process is not None
@@ -122,9 +124,9 @@ class Git:
 
     @contextmanager
     def parts(self, *arguments: str, stdin: bytes = b"", longest: int = LONGEST_PART) -> Iterator[Iterator[bytes]]:
-        """The output of a local command with ``-z``, part by part, for who stops reading early.
+        """The output of a local command with ``-z``, part by part, for a caller that may stop reading early.
 
-        No part is longer than ``longest`` bytes, and no more is held than is read.
+        No part is longer than ``longest`` bytes, and only what is read is kept in memory.
         """
         with tempfile.TemporaryFile() as source:
             source.write(stdin)
@@ -151,7 +153,7 @@ class Git:
 
 
 def initialise(directory: Path, timeout_seconds: float) -> None:
-    """Make an empty bare repository, from no template. Raises ``GitFailed``."""
+    """Create an empty bare repository, without a template. Raises ``GitFailed``."""
     directory.mkdir(parents=True, exist_ok=True)
     environment = {**LOCKED_DOWN, "GIT_DIR": str(directory)}
     status, _, complaint = GitCommand(str(directory)).execute(

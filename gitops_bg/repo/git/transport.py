@@ -32,7 +32,7 @@ esac
 
 @dataclass(frozen=True, slots=True)
 class Transport:
-    """A URL that was found harmless, and the environment that git gets for it."""
+    """A checked URL, and the environment that git gets for it."""
 
     url: str
     protocol: str
@@ -40,7 +40,7 @@ class Transport:
     token_file: Path | None = None
 
     def mask(self, text: str) -> str:
-        """``text`` without the token and without credentials of any URL."""
+        """Return ``text`` without the token and without credentials of any URL."""
         token = self._token()
         hidden = text.replace(token, "***") if token else text
         return _URL_PASSWORD.sub("***@", hidden)
@@ -55,7 +55,7 @@ class Transport:
 
 
 def transport_for(settings: RepositorySettings, askpass: Path) -> Transport:
-    """The transport for ``settings.url``. ``askpass`` is where ``ASKPASS`` was or will be written.
+    """The transport for ``settings.url``. ``askpass`` is the path of ``ASKPASS``, now or later.
 
     Raises ``InvalidInput`` for any other protocol, an option in place of a URL, or credentials in it.
     """

@@ -1,4 +1,4 @@
-"""Which apps a commit has, and which differ from another commit: by their folders' ids, without reading a file."""
+"""The apps of a commit, and those that differ from another commit: by their folders' ids, without reading a file."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ from gitops_bg.repo.read.trees import FOLDER, LINK, SUBMODULE, Change, Node, Pai
 from gitops_bg.spec.app.layout import APPS_FOLDER, is_dns_label, is_manifest
 
 UNKNOWN = "unknown"
-"""In place of the id of an app's folder, where nobody can tell whether there still is one."""
+"""The id of an app's folder where it is unknown whether the folder still exists."""
 FOLDERS = (FOLDER, LINK, SUBMODULE)
-"""What stands for an app: also what somebody put into the place of its folder, so that it is not taken for removed."""
+"""The kinds of entries that count as an app: a link or submodule in place of its folder must not pass for a removal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What is different below ``apps/`` between two commits, as deep as apps are."""
+    """The differences below ``apps/`` between two commits, as deep as apps are."""
 
     apps: Change | None
-    """The folder itself."""
+    """The folder ``apps/`` itself."""
     namespaces: tuple[Change, ...] = ()
     inside: tuple[tuple[str, Change], ...] = ()
-    """With the namespace that each is in."""
+    """Each with its namespace."""
 
     def folders(self) -> Iterator[tuple[AppKey, Change]]:
-        """What is different of apps."""
+        """The apps that differ."""
         for namespace, change in self.inside:
             if is_app(namespace, change.name):
                 yield AppKey(namespace, change.name), change
 
 
 def moved_between(trees: Trees, roots: Iterable[Pair]) -> dict[Pair, Moved]:
-    """What is different between each two roots: three commands, however many they are."""
+    """The differences between each two roots: three commands, however many pairs there are."""
     pairs = list(dict.fromkeys(roots))
     tops = {pair: _apps_of(changes) for pair, changes in trees.differences(pairs).items()}
     spaces = trees.differences(top.folders for top in tops.values() if top)
@@ -53,7 +53,7 @@ def _apps_of(changes: Iterable[Change]) -> Change | None:
 
 
 class AppIndex:
-    """The folder id of every app at one commit, moved from commit to commit by their difference."""
+    """The folder id of every app at one commit, updated from commit to commit by their difference."""
 
     def __init__(self, mirror: Mirror, trees: Trees) -> None:
         self._mirror = mirror
@@ -63,19 +63,18 @@ class AppIndex:
         self._hidden: Mapping[str, Problem] = {}
 
     def at(self, commit: str) -> Mapping[AppKey, str]:
-        """All apps at a commit with the ids of their folders; costs what differs from the last one asked for.
+        """All apps at a commit with the ids of their folders; costs only the difference from the last commit asked for.
 
-        Those that something else hides, in place of their namespace's folder, stay with the id `UNKNOWN`.
-
-        The same mapping, not only an equal one, where nothing differs: nobody may change it.
+        Apps hidden by an entry in place of their namespace's folder keep the id `UNKNOWN`. Without a difference, the
+        same mapping is returned: nobody may change it.
         """
         self._follow(commit)
         return self._found
 
     def hidden(self, commit: str) -> Mapping[str, Problem]:
-        """The namespaces in whose place there is something that is not followed: nobody knows what apps they have.
+        """The namespaces whose place holds something that is not followed, so that their apps are unknown.
 
-        Under the empty name where that is so of all.
+        The empty name stands for all namespaces.
         """
         self._follow(commit)
         return self._hidden
@@ -113,7 +112,7 @@ class AppIndex:
         return "" in self._hidden or app.namespace in self._hidden
 
     def misplaced(self, commit: str) -> tuple[Problem, ...]:
-        """What stands under ``apps/`` where a namespace or an app should be, and cannot be one."""
+        """The entries under ``apps/`` in place of a namespace or an app that cannot be one."""
         pair = ("", self._trees.root(commit))
         moved = moved_between(self._trees, [pair])[pair]
         found = [(_path(each.name), each.after) for each in moved.namespaces]

@@ -37,7 +37,7 @@ class CommitReader:
         self._around: LRUCache[tuple[str, tuple[str, ...]], Around] = LRUCache(_REMEMBERED)
 
     def facts(self, commits: Iterable[str]) -> dict[str, CommitFacts]:
-        """Those of these commits that are here, by their ids."""
+        """Return the facts of the commits that the mirror has, by their ids."""
         wanted = {commit for commit in commits if is_commit_id(commit)}
         found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
         unknown = sorted(commit for commit in wanted - found.keys() if self._mirror.has(commit))

@@ -1,4 +1,4 @@
-"""The files of apps at a commit, as bytes; what must not be read (links, submodules, what is too much) is a Problem."""
+"""The files of apps at a commit, as bytes; what must not be read (links, submodules, too large files) is a Problem."""
 
 import re
 from collections import Counter, defaultdict
@@ -20,16 +20,16 @@ from gitops_bg.spec.app.layout import (
 
 MOST_FILES = 1000
 MOST_FOLDERS, DEEPEST = 1000, 20
-"""Of what apps share: so many folders are looked into, and so deep."""
+"""How many folders of shared files are read, and how deep."""
 LARGEST_FOLDER_BYTES = 16 * 1024 * 1024
 _BY_NAME = (APP_FILE, DEFAULT_TARGET_FILE, PRIMARY_FILE)
 _FEW = 50
-_NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` writes such a byte
+_NOT_UTF_8 = re.compile(r"\\x[89a-f][0-9a-f]")  # as `output.text` escapes such a byte
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file as the tree lists it, unread. ``blob`` names the content for ever: parses can be cached by it."""
+    """A file as the tree lists it, unread. ``blob`` identifies the content for ever: parses can be cached by it."""
 
     path: str
     mode: str
@@ -39,7 +39,7 @@ class Entry:
 
     @property
     def problem(self) -> Problem | None:
-        """Why it is not read, or None."""
+        """Why the file is not read, or None."""
         if self.crowd is not None:
             return self.crowd
         if self.mode == LINK:
@@ -60,14 +60,14 @@ class File:
 
 
 class Files:
-    """Reads files by app. Only manifests of the folder itself are looked at; keys are file names."""
+    """Reads files by app. Only manifests directly in the folder count; keys are file names."""
 
     def __init__(self, trees: Trees, blobs: Blobs) -> None:
         self._trees = trees
         self._blobs = blobs
 
     def entries(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, Entry]]:
-        """What the folders of these apps hold at a commit, unread; an app that is not there has no files."""
+        """The entries of these apps' folders at a commit, unread; an app that does not exist has none."""
         found = {app: _Folder(folder_of(app)) for app in apps}
         by_tree: defaultdict[str, list[_Folder]] = defaultdict(list)
         for app, node in self._nodes(found, commit).items():
@@ -82,7 +82,7 @@ class Files:
         return {app: folder.entries() for app, folder in found.items()}
 
     def _nodes(self, apps: Collection[AppKey], commit: str) -> dict[AppKey, Node]:
-        """What stands where the folders of these apps should be."""
+        """The entries in place of these apps' folders."""
         if len(apps) <= _FEW:
             there = self._trees.at(commit, map(folder_of, apps)) if apps else {}
             return {app: there[folder_of(app)] for app in apps if folder_of(app) in there}
@@ -101,7 +101,7 @@ class Files:
         return {entry.path: File(entry.blob, self._content(entry, contents)) for entry in wanted}
 
     def contents(self, blobs: Iterable[str]) -> Mapping[str, bytes | None]:
-        """The contents behind object ids; None for what is too large to be read."""
+        """The contents behind object ids; None for those too large to read."""
         return self._blobs.read(blobs)
 
     def of(self, apps: Iterable[AppKey], commit: str) -> dict[AppKey, dict[str, File]]:
@@ -130,7 +130,7 @@ class Files:
         return self.read(found.entries().values())
 
     def _below(self, level: Mapping[str, str], found: "_Folder") -> dict[str, str]:
-        """Add the files of these folders, by their paths, to what was found; the folders in them, likewise by path."""
+        """Add the files of these folders, by path, to ``found``; return their subfolders by path."""
         places: defaultdict[str, list[str]] = defaultdict(list)
         for place, folder in level.items():
             places[folder].append(place)
@@ -159,7 +159,7 @@ def _folder(entry: Entry) -> str:
 
 
 class _Folder:
-    """Collects the entries of a folder, and counts those that are too many."""
+    """Collects the entries of a folder, and counts them beyond the limit."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -173,15 +173,15 @@ class _Folder:
             self._entries[name] = entry
 
     def replaced(self, entry: Entry) -> None:
-        """Something else stands in its place, so that none of its files can be read."""
+        """Note that something else is in place of the folder, so that none of its files can be read."""
         self._entries = dict.fromkeys(_BY_NAME, entry)
 
     def nested(self) -> None:
-        """It holds too many folders in one another, which are not looked into."""
+        """Note that the folder has too many levels, which are not read."""
         self._nested = True
 
     def entries(self) -> dict[str, Entry]:
-        """All by name; where they are too many, some, none of which is read: those that are looked for are there."""
+        """All entries by name; where there are too many, only the known names, none of which is read."""
         if self._count <= MOST_FILES and not self._nested:
             return self._entries
         message = f"has {self._count} YAML files; at most {MOST_FILES} are read"
@@ -195,7 +195,7 @@ class _Folder:
 
 
 def _too_large(entries: Iterable[Entry], sizes: Mapping[str, int]) -> dict[str, Problem]:
-    """The folders whose files would be too much together; a file that is too large by itself counts nothing."""
+    """The folders whose files are too large together; a file that is too large by itself does not count."""
     weights = Counter[str]()
     for entry in entries:
         size = sizes.get(entry.blob, 0) if entry.problem is None else 0

@@ -1,4 +1,4 @@
-"""What was: all ledger entries of an app, and every content its ``primary.yaml`` ever had. Reads, page by page."""
+"""The past: all ledger entries of an app, and every content that its ``primary.yaml`` ever had. Reads page by page."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _DIGEST = re.compile(rb"^digest:[ \t]*[\"']?([\w:]+)", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A ledger entry with the epoch it belongs to and the commit of the state branch that brought it."""
+    """A ledger entry with its epoch and the commit of the state branch that brought it."""
 
     commit: str
     epoch: str
@@ -29,7 +29,7 @@ class Committed:
 
 
 class History:
-    """Walks the past of one file at a time."""
+    """Walks the history of one file at a time."""
 
     def __init__(self, mirror: Mirror, blobs: Blobs) -> None:
         self._mirror = mirror
@@ -67,10 +67,10 @@ class History:
         return None
 
     def primaries_since(self, app: AppKey, since: str, commit: str) -> list[bytes]:
-        """Every content that ``primary.yaml`` had between two commits of main, also on what was merged; newest first.
+        """Every content that ``primary.yaml`` had between two commits of main, including merged branches; newest first.
 
-        What it came back to is there again: the order says what was taken back.
-        Nothing where the later one does not contain the other: main has another history then.
+        A content that came back is listed again: the order shows what was reverted. Nothing where the later commit does
+        not contain the earlier: main has another history then.
         """
         if not self._mirror.is_ancestor(since, commit):
             return []
@@ -80,7 +80,7 @@ class History:
         return [content for content in map(contents.__getitem__, blobs) if content is not None]
 
     def _revisions(self, path: str, *range_: str) -> list[tuple[str, str]]:
-        """Commit and blob of every change of a file, newest first; deletions left out."""
+        """Commit and blob of every change of a file, newest first; without deletions."""
         walked = parts(self._mirror.local(*WALK, *range_, "--", path))
         found = ((commit, blob) for commit, name, blob in changes(walked) if name == path)
         return [(commit, blob) for commit, blob in found if blob.strip("0")]

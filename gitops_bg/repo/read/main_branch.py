@@ -1,17 +1,17 @@
-"""The head of main as what a commit of ours starts from, and what a push that was not taken means for it."""
+"""The head of main as the base of the agent's commits, and what a refused push means for it."""
 
 from gitops_bg.repo.git.errors import RemoteMoved
 from gitops_bg.repo.git.mirror import Mirror
 
 
 class MainBranch:
-    """Main, for those who commit to it."""
+    """Main, for code that commits to it."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
 
     def base(self) -> str:
-        """Main's head as fetched last; fetched now where it never was."""
+        """Main's head as last fetched; fetched now where it never was."""
         branch = self._mirror.settings.branch
         tracked = self._mirror.tracked()
         if branch not in tracked:
@@ -21,7 +21,7 @@ class MainBranch:
         return tracked[branch]
 
     def again(self, base: str) -> str:
-        """The new base after a push that was not taken; raises where there is no sense in another."""
+        """The new base after a refused push; raises where another attempt is useless."""
         branch = self._mirror.settings.branch
         now = self._mirror.follow(self._mirror.remote_branches()).get(branch)
         if now is None:

@@ -1,7 +1,7 @@
-"""The line of main itself, oldest commit first: the order in which people let changes in (decision 18).
+"""The line of main itself, oldest commit first: the order in which changes came into main (decision 18).
 
-Dates say nothing of it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the
-parents: what main was is the second of them then. It knows ids only, and reads no files.
+Dates do not tell it: rebase and cherry-pick keep an author's, and clocks differ. A pull with a merge swaps the parents:
+then the second one is the former main. It knows ids only, and reads no files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ _LONGEST = 4096
 
 
 class Mainline:
-    """The places of commits in main's line, from 1. Follows the head; costs what is new since the last one."""
+    """The positions of commits in main's line, from 1. Follows the head; costs only the commits that are new."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
@@ -23,7 +23,7 @@ class Mainline:
         self._places: dict[str, int] = {}
 
     def place(self, commit: str, head: str) -> int | None:
-        """The place of a commit that stands in the line itself; None for another."""
+        """The position of a commit of the line itself; None for any other."""
         self._follow(head)
         return self._places.get(commit)
 
@@ -33,7 +33,10 @@ class Mainline:
         return tuple(reversed(self._line))
 
     def landing(self, commit: str, head: str) -> str:
-        """The commit of the line that let another one in: the oldest that contains it. Empty where none does."""
+        """The commit of the line that brought another one into main: the oldest that contains it.
+
+        Empty where none does.
+        """
         self._follow(head)
         if commit in self._places:
             return commit
@@ -62,7 +65,7 @@ class Mainline:
             self._places[commit] = len(self._line)
 
     def _new(self, head: str, known: str) -> tuple[list[str], str]:
-        """The line above what is known of it, newest first, and the commit where the two meet; empty for none."""
+        """The new part of the line, newest first, and the commit where it meets the known part; empty for none."""
         found: list[str] = []
         tip = head
         while tip and tip not in self._places:
@@ -90,7 +93,7 @@ class Mainline:
             yield commit, parents.split(), subject
 
     def _merges_main(self, subject: str) -> bool:
-        """Whether it is what `git pull` makes: main merged into what was to become main."""
+        """Whether the subject is that of a `git pull`: main was merged into what then became main."""
         branch = self._mirror.settings.branch
         names = (f"branch '{branch}' of ", f"remote-tracking branch 'origin/{branch}'", f"branch 'origin/{branch}'")
         return subject.startswith("Merge ") and subject.removeprefix("Merge ").startswith(names)

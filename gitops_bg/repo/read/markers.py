@@ -24,16 +24,16 @@ _FILLERS = frozenset(("commit", "commits", "merge", "pull", "request", "requests
 _SHORTEST, _LONGEST = 7, 64
 _HEX = frozenset("0123456789abcdef")
 _MOST = 100
-"""So many names of a message are enough."""
+"""How many names of a message are read at most."""
 _TITLES = (('revert "', ""), ('reapply "', 'Revert "'), ("revert: ", ""))
 
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What is named, each as it is shown to people. ``titles`` count where nothing else of it can be found."""
+    """The names found, each as people read it. ``titles`` count where no other name leads to a commit."""
 
     commits: tuple[str, ...] = ()
-    """Ids, whole or abbreviated, in small letters."""
+    """Ids, whole or abbreviated, in lower case."""
     requests: tuple[str, ...] = ()
     """``#12`` or ``!12``."""
     titles: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ def _names_in(line: str) -> Iterator[str]:
 
 
 def _references(words: list[str]) -> Iterator[str]:
-    """The names up to the first word that is neither a name nor between names."""
+    """The names up to the first word that is neither a name nor a filler between names."""
     for word in words:
         plain = word.strip(_AROUND)
         name = _commit(plain) or _request(plain)
@@ -84,13 +84,13 @@ def _references(words: list[str]) -> Iterator[str]:
 
 
 def _commit(word: str) -> str:
-    """An id, or empty."""
+    """A commit id, or empty."""
     name = word.casefold()
     return name if _SHORTEST <= len(name) <= _LONGEST and _HEX.issuperset(name) else ""
 
 
 def _request(word: str) -> str:
-    """``org/repo#12`` as ``#12``, ``!12`` as it is; or empty."""
+    """``org/repo#12`` as ``#12``, ``!12`` unchanged; or empty."""
     for sign in "#!":
         path, found, number = word.rpartition(sign)
         if found and number.isascii() and number.isdigit() and len(number) < 12 and _is_path(path):
@@ -103,7 +103,7 @@ def _is_path(text: str) -> bool:
 
 
 def _titles_in(subject: str) -> Iterator[str]:
-    """The subject that a revert quotes; of `Reapply`, that of the revert."""
+    """The subject that a revert quotes; for `Reapply`, that of the revert."""
     for start, before in _TITLES:
         if subject.casefold().startswith(start):
             quoted = subject[len(start) :]
@@ -134,6 +134,6 @@ def requests_of(message: str) -> frozenset[str]:
 
 
 def _in_brackets(text: str) -> set[str]:
-    """The last ``(#12)`` in front of ``from``: a title may hold others."""
+    """The last ``(#12)`` before ``from``: a title may contain others."""
     before = text.rpartition(" from ")[0].rstrip()
     return {_request(before.rpartition("(")[2].rstrip(")"))} if before.endswith(")") else set()

@@ -1,7 +1,7 @@
-"""One look at the remote: what moved since the last one. One `ls-remote`, and nothing else where nothing did.
+"""One look at the remote: what has moved since the last one. One `ls-remote`, and nothing else where nothing has.
 
-It reports; it never decides. A poll that fails half-way has reported nothing, and the next one starts where the
-last successful one ended.
+It reports; it never decides. A poll that fails half-way reports nothing, and the next one starts where the last
+successful one ended.
 """
 
 from collections.abc import Mapping
@@ -20,29 +20,29 @@ from gitops_bg.spec.app.layout import APPS_FOLDER, SETTINGS_FILE, folder_of
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """What a poll found. ``changed`` holds every app at the first poll of a process."""
+    """The result of a poll. At the first poll of a process, ``changed`` holds every app."""
 
     commit: str
     """The head of main."""
     apps: int
     """How many apps main has."""
     changed: frozenset[AppKey] = frozenset()
-    """Added apps, those of which any file is different, and those whose ``primary.yaml`` is again what it was."""
+    """Added apps, apps with any changed file, and apps whose ``primary.yaml`` changed and changed back."""
     removed: frozenset[AppKey] = frozenset()
     settings_changed: bool = False
     others_changed: frozenset[str] = frozenset()
-    """Other top-level folders that are different: ``groups``, ``analysis``, ``policies``."""
+    """Other top-level folders that changed: ``groups``, ``analysis``, ``policies``."""
     hidden: Mapping[str, Problem] = field(default_factory=dict)
-    """The namespaces of which nobody knows what apps they have (`AppIndex.hidden`)."""
+    """The namespaces whose apps are unknown (`AppIndex.hidden`)."""
     rewritten: str = ""
     """The commit seen before that main no longer contains; until it is accepted, or comes back."""
     moved: bool = True
-    """Whether anything at all is different from the poll before."""
+    """Whether anything has changed since the last poll."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reported:
-    """What the last successful poll told."""
+    """The report of the last successful poll."""
 
     poll: Poll
     advertised: bytes
@@ -52,7 +52,7 @@ class _Reported:
 
 
 class Poller:
-    """Keeps what was reported last, to tell what moved."""
+    """Keeps the last report, to tell what has moved."""
 
     def __init__(self, mirror: Mirror, trees: Trees, index: AppIndex, sources: tuple[Sources, ...]) -> None:
         self._mirror = mirror
@@ -61,7 +61,7 @@ class Poller:
         self._sources = sources
         self._last: _Reported | None = None
         self._before: _Reported | None = None
-        """What had been reported before that: what the reader of the last report still knows if it took none of it."""
+        """The report before that: what the reader of the last report still has, if it could not use it."""
 
     def poll(self) -> Poll:
         """Look at the remote once.
@@ -80,20 +80,20 @@ class Poller:
         return reported.poll
 
     def look_again(self) -> None:
-        """Compare refs at the next poll, whether the remote says anything new or not: the mirror's own were changed."""
+        """Compare refs at the next poll, even if the remote says nothing new: the agent changed the mirror's own."""
         if self._last is not None:
             self._last = replace(self._last, advertised=b"")
 
     def take_back(self) -> None:
-        """Report what the last poll that found something reported once more: its reader could not take it over."""
+        """Report once more what the last poll that found something reported: its reader could not use it."""
         self._last = replace(self._before, advertised=b"") if self._before is not None else None
 
     def begin_again(self) -> None:
-        """Report everything at the next poll, as the first one does: somebody new wants to know."""
+        """Report everything at the next poll, as the first one does, for a new reader."""
         self._last = None
 
     def accept(self, commit: str) -> None:
-        """Take main's new history for good, named by a commit of it.
+        """Accept main's new history, named by one of its commits.
 
         Raises ``HistoryNotAccepted`` where main does not contain ``commit``.
         """
@@ -105,7 +105,7 @@ class Poller:
             self._last = replace(self._last, poll=replace(self._last.poll, rewritten=""))
 
     def head(self) -> str:
-        """The head of main as reported last. Raises ``RemoteMoved`` before the first poll."""
+        """The head of main as last reported. Raises ``RemoteMoved`` before the first poll."""
         if self._last is None:
             raise RemoteMoved("the repository was not polled yet")
         return self._last.poll.commit
@@ -153,7 +153,7 @@ class Poller:
 
 
 def _difference(before: Mapping[AppKey, str], now: Mapping[AppKey, str]) -> tuple[frozenset[AppKey], frozenset[AppKey]]:
-    """The apps that are new or different, and those that are gone."""
+    """The apps that are new or changed, and those that were removed."""
     if before is now:
         return frozenset(), frozenset()
     changed = frozenset(app for app, tree in now.items() if before.get(app) != tree)

@@ -1,4 +1,4 @@
-"""What the promotion branches hold, against the main they start from; remembered as long as nothing moves."""
+"""The content of the promotion branches, compared with the main they start from; cached as long as nothing moves."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _LONGEST = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class OfferedBlobs:
-    """The promotion branch of an app by ids: its head, and ``primary.yaml`` there and where it leaves main."""
+    """The promotion branch of an app as ids: its head, and ``primary.yaml`` there and where it leaves main."""
 
     commit: str
     blob: str | None
@@ -31,14 +31,14 @@ class OfferedBlobs:
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """The promotion branch of an app. A file is None where there is none."""
+    """The promotion branch of an app. A file is None where it does not exist."""
 
     commit: str
     primary: File | None
     base_primary: File | None
     """``primary.yaml`` on main where the branch leaves it."""
     asks_for: str = ""
-    """The event that the branch's commit asks for, as its trailer says; empty where it does not say."""
+    """The event that the branch's commit asks for, by its trailer; empty where it does not say."""
 
 
 class PromotionBranches:
@@ -54,7 +54,7 @@ class PromotionBranches:
         self._read: dict[AppKey, Promotion] | None = None
 
     def blobs(self) -> Mapping[AppKey, OfferedBlobs]:
-        """All promotion branches as fetched last, by ids."""
+        """All promotion branches as last fetched, as ids."""
         tracked = self._mirror.tracked()
         main = self._mirror.settings.branch
         key = {name: commit for name, commit in tracked.items() if name == main or name.startswith(PROMOTION_PREFIX)}
@@ -65,7 +65,7 @@ class PromotionBranches:
         return self._found
 
     def promotions(self) -> Mapping[AppKey, Promotion]:
-        """All promotion branches as fetched last, with contents."""
+        """All promotion branches as last fetched, with contents."""
         found = self.blobs()
         if self._read is None:
             entries = {
@@ -87,7 +87,7 @@ class PromotionBranches:
         return self._read
 
     def _asked(self, offers: Iterable[OfferedBlobs]) -> dict[str, str]:
-        """What the commits of branches ask for, by commit."""
+        """The events that the commits of branches ask for, by commit."""
         commits = [offer.commit for offer in offers]
         found = {commit: event_in(one.message) for commit, one in self._mirror.commits(commits).items()}
         wanted = "".join(f"{commit}\n" for commit in commits if commit not in found)
@@ -111,7 +111,7 @@ class PromotionBranches:
         return {app: OfferedBlobs(head, primary(app, head), primary(app, bases[head])) for app, head in heads.items()}
 
     def _bases(self, heads: Iterable[str], main: str) -> dict[str, str]:
-        """For every head the commit where it leaves main, by first parents; empty where they share nothing."""
+        """For every head the commit where it leaves main, by first parents; empty where they share no history."""
         wanted = list(heads)
         asked = "".join(f"{head}\n" for head in wanted) + (f"^{main}\n" if main else "")
         output = self._mirror.local("rev-list", "--parents", "--stdin", stdin=asked.encode())
@@ -120,7 +120,7 @@ class PromotionBranches:
 
 
 def _left_at(head: str, own: Mapping[str, list[str]]) -> str:
-    """Down the first parents to the first commit that is not the branch's own."""
+    """Follow the first parents to the first commit that is not the branch's own."""
     commit = head
     while commit in own:
         if not own[commit]:

@@ -1,8 +1,8 @@
-"""Which commit brought the present content of a file: author, date, subject.
+"""The commit that brought the present content of a file: author, date, subject.
 
-One walk over the history answers for thousands of files, and two questions have a walk each. Who *made* the content:
-a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who let it
-into the branch: the merge is named, because whoever merged a promotion approved it.
+One walk over the history answers for thousands of files, and each of two questions has its own walk. Who *made* the
+content: a merge is named only where it changed the file itself (an "evil" merge), otherwise the merged commit is. Who
+brought it into the branch: the merge is named, because its author approved the promotion.
 """
 
 from collections import defaultdict
@@ -19,28 +19,28 @@ from gitops_bg.repo.write.messages import one_line
 
 _FEW = 100
 _REMEMBERED = 1000
-"""So many commits are known without asking."""
+"""How many commits are cached."""
 _SUBMODULE = b"160000"
 WALK = ("log", "-z", "--raw", "-c", "--root", "--no-renames", "--no-abbrev", "--topo-order", "--format=%H")
 LANDINGS = ("log", "-z", "--raw", "--first-parent", "-m", "--root", "--no-renames", "--no-abbrev", "--format=%H")
 _DETAILS = "--format=%H%x00%an%x00%ae%x00%at%x00%s%x00"
 _LONGEST = 4096
 """Bytes of a name or a subject; far fewer are shown."""
-_PARTS = 6  # of one commit in the output of _DETAILS: what it names, and an empty one, for -z ends a commit, too
+_PARTS = 6  # of one commit in the output of _DETAILS: its fields, and an empty one, because -z ends a commit as well
 
 Wanted = Mapping[str, str]
-"""Paths with the blob ids that they have now."""
+"""Paths with their present blob ids."""
 
 
 class Details:
-    """Who made commits, and when. Git reads a commit once for that: it says the same for ever."""
+    """Who made commits, and when. Git reads a commit once for that: its content never changes."""
 
     def __init__(self, mirror: Mirror) -> None:
         self._mirror = mirror
         self._known: LRUCache[str, Source] = LRUCache(_REMEMBERED)
 
     def of(self, commits: Iterable[str]) -> dict[str, Source]:
-        """Those of these commits, by their ids."""
+        """The sources of these commits, by id."""
         wanted = set(commits)
         found = {commit: self._known[commit] for commit in wanted & self._known.keys()}
         found |= self._read(wanted - found.keys())
@@ -56,7 +56,7 @@ class Details:
         return (found | self._asked(rest)) if rest else found
 
     def _asked(self, commits: Collection[str]) -> dict[str, Source]:
-        """By a git of its own: what is long, or written in another way."""
+        """Read long or unusual commits by a separate git."""
         walked = self._mirror.stream(
             "log",
             "-z",
@@ -73,7 +73,7 @@ class Details:
 
 
 class Sources:
-    """Answers from memory for a path whose content is as it was when asked before."""
+    """Answers from a cache for a path whose content has not changed since it was asked for."""
 
     def __init__(self, mirror: Mirror, details: Details, walk: tuple[str, ...] = WALK) -> None:
         self._mirror = mirror
@@ -89,7 +89,7 @@ class Sources:
         return {path: self._in_folder(path)[path][1] for path in wanted}
 
     def forget(self, folders: Iterable[str]) -> None:
-        """Forget what is known of these folders: their content changed, and may have changed back in between."""
+        """Forget these folders: their content changed, and may have changed back in between."""
         for folder in folders:
             self._known.pop(folder, None)
 
@@ -100,7 +100,7 @@ class Sources:
         origins = self._origins(unknown, commit)
         details = self._details.of(set(origins.values()) | {commit})
         for path, blob in unknown.items():
-            # A file without an origin would be a history we cannot read; its head is the best true answer.
+            # A file without an origin means an unreadable history; its head is the best true answer.
             self._in_folder(path)[path] = (blob, details[origins.get(path, commit)])
 
     def _origins(self, unknown: Wanted, commit: str) -> dict[str, str]:
@@ -121,7 +121,7 @@ class Sources:
 def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
     """Commit, path and resulting blob of every change in the output of the walk.
 
-    What is no longer a file that can be read, removed or now a submodule, has a blob of zeros.
+    A path that no longer is a readable file, removed or now a submodule, has a blob of zeros.
     """
     commit, following = "", iter(walked)
     for part in following:
@@ -133,7 +133,7 @@ def changes(walked: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
 
 
 def _resulting_blob(facts: bytes) -> str:
-    """The last of the ids: a merge has one mode and id for each parent, and as many colons in front."""
+    """The last of the ids: a merge has one mode and id for each parent, and as many leading colons."""
     parents = len(facts) - len(facts.lstrip(b":"))
     told = facts.lstrip(b":").split(b" ")
     mode, blob = told[parents], text(told[2 * parents + 1])
@@ -141,7 +141,7 @@ def _resulting_blob(facts: bytes) -> str:
 
 
 def _source(commit: str, name: str, mail: str, seconds: str, subject: str) -> Source:
-    """What a commit says, as far as people see it on one line each: they end in conditions, commits and logs."""
+    """The source that a commit states, each text on one printable line: it appears in conditions, commits and logs."""
     author = one_line(f"{name} <{mail}>" if mail else name)
     return Source(commit, author, _date(seconds), one_line(subject))
 

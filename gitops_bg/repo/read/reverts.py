@@ -1,6 +1,6 @@
-"""What main's history says of how files came to be as they are: who changed them last, and what that takes back.
+"""How files came to be as they are, by main's history: the commit that last changed them, and what it reverts.
 
-Commits and messages only; no blob is read here. Which version a commit brought, whoever asks must look up.
+Commits and messages only; no blob is read here. The caller must find out which version a commit brought.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,14 +15,14 @@ _FORMAT = "--format=%H%x00%P%x00%B%x00"
 _LONGEST = 64 * 1024
 """Bytes of a message that are read."""
 _FAR = 1000
-"""So many changes of the files are looked through for what a message names."""
+"""How many changes of the files are searched for what a message names."""
 _MOST = 100
-"""So many commits of a merge are enough."""
+"""How many commits of a merge are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A commit that changed files, and the state it changed: its first parent, empty for the first commit of all."""
+    """A commit that changed files, and the state before: its first parent, empty for the very first commit."""
 
     commit: str
     before: str
@@ -31,7 +31,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What a commit says it reverts: what it names, what of that main had not taken in, and the commits it means."""
+    """What a commit says it reverts: the names, those of them that main did not contain, and the commits meant."""
 
     named: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -46,11 +46,11 @@ class Reverts:
         self._mainline = mainline
 
     def last_change(self, paths: Sequence[str], start: str) -> Change | None:
-        """The commit that made these files what they are at ``start``: a merge only where it made them itself."""
+        """The commit that made these files what they are at ``start``; a merge only where it changed them itself."""
         return next(self._log("-1", start, "--", *paths), None)
 
     def taken_back(self, change: Change, paths: Sequence[str], head: str) -> TakenBack:
-        """What the commit says it reverts, or else the merge that let it into main."""
+        """What the commit says it reverts, or else the merge that brought it into main."""
         markers = markers_in(change.message) or self._markers_of_landing(change.commit, head)
         if not markers:
             return TakenBack()
@@ -70,7 +70,7 @@ class Reverts:
         return markers_in(next(self._log("--no-walk", landing)).message)
 
     def _commits(self, name: str, before: str) -> list[str]:
-        """The commit of an id, whole or not, if it is one that ``before`` contains."""
+        """The commit of an id, whole or abbreviated, if ``before`` contains it."""
         full = self._mirror.commit(name)
         return [full] if full not in ("", before) and self._mirror.is_ancestor(full, before) else []
 
@@ -92,7 +92,7 @@ class Reverts:
         return found
 
     def _brought_by(self, commits: Iterable[str], paths: Sequence[str]) -> Iterator[Change]:
-        """The commits, and of merges also those that came with them."""
+        """The commits, and for a merge also those that it brought."""
         wanted = list(commits)
         for change, parents in self._with_parents(wanted):
             yield change

@@ -1,6 +1,6 @@
-"""Whose files the commits between two heads of main touched: what is again as it was, was decided on all the same.
+"""Whose files the commits between two heads of main touched: a change that was undone was a decision all the same.
 
-Folders are compared by their ids, as deep as apps are and no deeper (`repo.read.trees`).
+Folders are compared by id, only as deep as apps are (`repo.read.trees`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,10 +22,10 @@ def promoted_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fr
 
 
 def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> frozenset[AppKey] | None:
-    """The apps of which a commit changed any file; None where ``head`` does not contain ``before``.
+    """The apps with any file changed by a commit; None where ``head`` does not contain ``before``.
 
-    A merge that takes one side whole is no change of its own, and may leave out what the other side brought: so what
-    is different between the two heads counts, too.
+    A merge that takes one side whole is no change of its own, and may drop what the other side brought: so a difference
+    between the two heads counts as well.
     """
     if not mirror.is_ancestor(before, head):
         return None
@@ -35,9 +35,9 @@ def touched_between(mirror: Mirror, trees: Trees, before: str, head: str) -> fro
 
 
 def _touched(mirror: Mirror, trees: Trees, before: str, head: str) -> Iterator[tuple[AppKey, Sequence[Change]]]:
-    """Each app that a commit on the way changed, whatever became of it later, with the difference from each parent.
+    """Each app that a commit in between changed, even if it changed back, with the difference from each parent.
 
-    A merge changes an app only where it makes it another one than all of its parents have.
+    A merge changes an app only where the result differs from all of its parents.
     """
     family = mirror.between(before, head)
     roots = trees.roots((*family, *(parent for parents in family.values() for parent in parents)))

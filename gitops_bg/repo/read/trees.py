@@ -1,7 +1,7 @@
-"""Lists and compares folders one level at a time: never deeper than is asked for.
+"""Lists and compares folders one level at a time, only as deep as asked for.
 
-Folders may hold one another many times over: ten in one another with ten entries each, all of them the same, are ten
-thousand million files in a few kilobytes. Git runs out of memory where it is asked to compare that to the bottom.
+Folders may contain each other many times over: ten levels of ten identical entries each are ten thousand million files
+in a few kilobytes. Git runs out of memory when it compares those to the bottom.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,28 +17,30 @@ from gitops_bg.repo.git.output import entries_of, lines, root_of, text
 FOLDER, LINK, SUBMODULE = "040000", "120000", "160000"
 _EMPTY = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904"}
 _EMPTY[64] = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
-"""The folder that holds nothing, by the length of ids; git knows it without having it."""
+"""The empty folder, by length of ids; git knows it without storing it."""
 _REMEMBERED = 1000
-"""So many commits' folders are known without asking."""
+"""How many commits' root folders are cached."""
 _ENTRIES = 20_000
-"""So many entries of folders are known without asking: an id names the same for ever."""
+"""How many entries of folders are cached: an id means the same for ever."""
 _SMALL_BYTES = 128 * 1024
-"""So much is read here for one question, of commits or of folders; what is more is git's, which holds none of it."""
+"""How many bytes of commits or folders are read here for one question; git processes more than that without
+keeping it.
+"""
 
 Pair = tuple[str, str]
-"""The ids of a folder before and after; empty for one that is not there."""
+"""The ids of a folder before and after; empty where it does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a folder holds under one name."""
+    """The entry of a folder under one name."""
 
     mode: str
     id: str
 
     @property
     def folder(self) -> str:
-        """Its id where it is a folder, else empty; a link to a folder is none."""
+        """Its id if it is a folder, otherwise empty; a link to a folder is no folder."""
         return self.id if self.mode == FOLDER else ""
 
 
@@ -47,7 +49,7 @@ NOTHING = Node("", "")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What two folders hold under one name; `NOTHING` where one of them holds nothing."""
+    """The entries of two folders under one name; `NOTHING` where one folder has none."""
 
     name: str
     before: Node
@@ -55,7 +57,7 @@ class Change:
 
     @property
     def folders(self) -> Pair:
-        """The same as two folders, one level deeper."""
+        """The change as a pair of folders, one level deeper."""
         return self.before.folder, self.after.folder
 
 
@@ -68,11 +70,11 @@ class Trees:
         self._known: LRUCache[str, Mapping[str, Node]] = LRUCache(_ENTRIES, lambda nodes: 1 + len(nodes))
 
     def root(self, commit: str) -> str:
-        """The id of the folder that a commit is of."""
+        """The id of a commit's root folder."""
         return self.roots([commit])[commit]
 
     def roots(self, commits: Iterable[str]) -> Mapping[str, str]:
-        """The same of many. A commit is read once for that, be its message as long as it will."""
+        """The ids of the root folders of many commits. Each commit is read once, however long its message."""
         wanted = list(dict.fromkeys(commits))
         unknown = [commit for commit in wanted if commit not in self._roots]
         found = {commit: self._roots[commit] for commit in wanted if commit in self._roots}
@@ -87,17 +89,17 @@ class Trees:
         return {commit: root_of(content) for commit, (_, content) in zip(commits, read, strict=True)}
 
     def _asked_roots(self, commits: list[str]) -> dict[str, str]:
-        """By a git of its own, which forgets what else they say."""
+        """Ask a separate git, which keeps nothing else of the commits."""
         names = "".join(f"{commit}^{{tree}}\n" for commit in commits).encode()
         told = lines(self._mirror.local("cat-file", "--batch-check=%(objectname)", stdin=names))
         return {commit: text(name) for commit, name in zip(commits, told, strict=True)}
 
     def listed(self, folders: Iterable[str]) -> Iterator[tuple[str, str, Node]]:
-        """What folders hold: the folder, the name, and what it is."""
+        """The entries of folders: the folder, the name, and the node."""
         return ((folder, each.name, each.after) for (_, folder), each in self._changes_of(("", one) for one in folders))
 
     def at(self, commit: str, paths: Iterable[str]) -> dict[str, Node]:
-        """What stands at these paths of a commit; one must not lie in another."""
+        """The nodes at these paths of a commit; no path may contain another."""
         root = self.root(commit)
         found = {path: self._below(root, path) for path in paths}
         large = [path for path, node in found.items() if node is None]
@@ -108,7 +110,7 @@ class Trees:
         return {path: node for path, node in found.items() if node is not None and node != NOTHING}
 
     def _below(self, folder: str, path: str) -> Node | None:
-        """What stands at a path below a folder; None where a folder on the way is large."""
+        """The node at a path below a folder; None where a folder on the way is large."""
         node = Node(FOLDER, folder)
         for name in path.split("/"):
             nodes = self._small([node.folder])[node.folder] if node.folder else {}
@@ -118,11 +120,11 @@ class Trees:
         return node
 
     def differences(self, pairs: Iterable[Pair]) -> dict[Pair, list[Change]]:
-        """What is different between each two folders, not what lies deeper."""
+        """The differences between each two folders, on this level only."""
         wanted = list(pairs)
         found: dict[Pair, dict[str, Change]] = {pair: {} for pair in wanted}
         for pair, change in self._changes_of(wanted):
-            # A folder that something else takes the place of is told twice by git: gone, and there.
+            # Git reports a folder that something else replaces twice: removed, and added.
             other = found[pair].get(change.name, change)
             before = change.before if other.before == NOTHING else other.before
             after = change.after if other.after == NOTHING else other.after
@@ -143,7 +145,7 @@ class Trees:
             yield from self._asked(large)
 
     def _small(self, folders: Iterable[str]) -> dict[str, Mapping[str, Node] | None]:
-        """What folders hold, by name; nothing of the empty id, and None for those that are too much together."""
+        """The entries of folders, by name; none for the empty id, and None for folders that are too large together."""
         wanted = dict.fromkeys(folders)
         found: dict[str, Mapping[str, Node] | None] = {one: self._known.get(one) for one in wanted if one}
         unknown = [one for one, nodes in found.items() if nodes is None]
@@ -167,7 +169,7 @@ class Trees:
 
 
 def _nodes(folder: str, tree: bytes) -> Mapping[str, Node]:
-    """What a folder holds, by name. Of a name that it has twice, which git itself never writes, the first."""
+    """The entries of a folder, by name. Of a duplicate name, which git itself never writes, the first."""
     nodes: dict[str, Node] = {}
     try:
         for mode, name, named in entries_of(tree, len(folder) // 2):
@@ -178,7 +180,7 @@ def _nodes(folder: str, tree: bytes) -> Mapping[str, Node]:
 
 
 def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator[Change]:
-    """What differs, in the order of names."""
+    """The differences, in the order of names."""
     for name in sorted(before.keys() | after.keys()):
         change = Change(name, before.get(name, NOTHING), after.get(name, NOTHING))
         if change.before != change.after:
@@ -186,13 +188,13 @@ def _compared(before: Mapping[str, Node], after: Mapping[str, Node]) -> Iterator
 
 
 def _called(pair: Pair) -> str:
-    """Both as git is told them."""
+    """Both ids in the form for git's input."""
     empty = _EMPTY[max(map(len, pair))]
     return f"{pair[0] or empty} {pair[1] or empty}"
 
 
 def _changes(told: Iterable[bytes]) -> Iterator[tuple[str, Change]]:
-    """Each change behind the pair that it belongs to: a pair is a line of its own, whatever was different."""
+    """Each change after the pair that it belongs to: git prints a pair on a line of its own, even without a change."""
     name, parts = "", iter(told)
     for part in parts:
         *heads, facts = lines(part)

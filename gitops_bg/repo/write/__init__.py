@@ -1,1 +1,1 @@
-"""What we say in Git: promotions, the ledger, edits for people."""
+"""What the agent and the command line write to Git: promotions, the ledger, edits for people."""

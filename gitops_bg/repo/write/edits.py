@@ -1,7 +1,7 @@
 """Commits people's edits of files to main, for the command line. Knows no file's meaning: an edit is a function.
 
-An edit is applied to what main holds at the moment of the push; where main moved, it is applied again to the new
-content (never rebased or merged), so that nobody's change is lost.
+An edit applies to the content of main at the time of the push; where main moved, it is applied again to the new content
+(never rebased or merged), so that no change is lost.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,18 +16,18 @@ from gitops_bg.repo.read.main_branch import MainBranch
 from gitops_bg.repo.write.commits import Committer, Draft
 
 Edit = Callable[[bytes], bytes | None]
-"""From the present content of a file to the new one; None deletes it.
+"""Maps the present content of a file to the new one; None deletes the file.
 
 May raise `InvalidInput`. Called once for each attempt.
 """
 
 EditOrNew = Edit | bytes
-"""An edit of a file, or what a new one is to hold."""
+"""An edit of a file, or the content of a new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What became of edits. ``commit`` is the new commit, or main's head where everything was so already.
+    """The result of edits. ``commit`` is the new commit, or main's head where nothing changed.
 
     ``paths`` are the files that it changed.
     """
@@ -48,10 +48,10 @@ class Edits:
         self._trunk = MainBranch(mirror)
 
     def commit(self, edits: Mapping[str, EditOrNew], message: str) -> Edited:
-        """One commit with all edits, by paths; none where nothing is different.
+        """Make one commit with all edits, by path; none where nothing changes.
 
-        Raises ``InvalidInput`` for a file that is not there, is there already, or cannot be edited, ``PushRefused``
-        where main takes no push of ours, ``RemoteMoved``, and the errors of an unreachable remote.
+        Raises ``InvalidInput`` for a file that is missing, exists already, or cannot be edited, ``PushRefused`` where
+        main refuses the push, ``RemoteMoved``, and the errors of an unreachable remote.
         """
         base = self._trunk.base()
         attempts = self._pusher.attempts()
@@ -81,7 +81,7 @@ class Edits:
         return changed
 
     def _new(self, path: str, content: bytes, base: str) -> dict[str, bytes | None]:
-        """A file that nobody has made yet; nothing where somebody made just this one."""
+        """A new file; nothing where somebody has created the same one."""
         there = self._files.at(path, base)
         if there is not None and there.content != content:
             remedy = "look at it, and run the command again"

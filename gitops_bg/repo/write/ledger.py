@@ -1,7 +1,7 @@
-"""The ledger: one orphan branch a cluster, one commit for all that happened in a tick, nothing lost, nothing twice.
+"""The ledger: one orphan branch for each cluster, one commit for all events of a tick, nothing lost, nothing twice.
 
-Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until
-``publish`` says that Git has them.
+Traffic never waits for it and correctness never depends on it (DESIGN §5); entries stay in the record until ``publish``
+says that Git has them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,17 +26,17 @@ _REMEDY = "it is written anew with the next event of the app; only the agent may
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """Where the ledger stands for the apps of a batch. ``commit`` is empty where nothing had to be written."""
+    """The state of the ledger for the apps of a batch. ``commit`` is empty where nothing had to be written."""
 
     commit: str
     positions: Mapping[AppKey, Position]
     problems: tuple[Problem, ...] = ()
-    """Files that somebody else had damaged, and that were written anew."""
+    """Files that somebody else had damaged, and that were rewritten."""
 
 
 @dataclass(slots=True)
 class _Branch:
-    """The state branch as read last: ids, positions and table rows; the files themselves are read when needed."""
+    """The state branch as last read: ids, positions and table rows; the files themselves are read when needed."""
 
     commit: str = ""
     blobs: dict[AppKey, str] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class _Branch:
     damaged: dict[AppKey, Problem] = field(default_factory=dict)
 
     def copy(self, commit: str) -> "_Branch":
-        """The same, about to be moved to another commit."""
+        """Return a copy, to be moved to another commit."""
         return _Branch(commit, dict(self.blobs), dict(self.positions), dict(self.rows), dict(self.damaged))
 
     def drop(self, app: AppKey) -> None:
@@ -91,24 +91,24 @@ class Ledger:
         raise attempts.given_up()
 
     def positions(self) -> Mapping[AppKey, Position]:
-        """How far the ledger got, by app, as fetched last."""
+        """How far the ledger got, by app, as last fetched."""
         return self._read().positions
 
     def problems(self) -> tuple[Problem, ...]:
-        """Files of the branch that are not ours to read."""
+        """Files of the branch that are damaged or not ours."""
         return tuple(self._read().damaged.values())
 
     def document(self, app: AppKey) -> Document | None:
-        """The file of an app as fetched last, or None."""
+        """The file of an app as last fetched, or None."""
         return self._documents([app], self._read()).get(app)
 
     def memory(self, app: AppKey) -> LedgerMemory | None:
-        """What the ledger knows of an app, for a cluster that was rebuilt; None where it knows nothing."""
+        """What the ledger knows of an app, for a rebuilt cluster; None where it knows nothing."""
         document = self.document(app)
         return document.memory if document is not None else None
 
     def _read(self) -> _Branch:
-        """The branch as fetched last. One that was deleted goes on where it was: its log is not ours to lose."""
+        """The branch as last fetched. A deleted branch continues where it was: its history must not be lost."""
         commit = self._mirror.tracked().get(self._mirror.settings.state_branch)
         if commit is None and self._branch.commit and not self._mirror.has(self._branch.commit):
             self._branch = _Branch()
@@ -118,7 +118,7 @@ class Ledger:
         return self._branch
 
     def _moved_to(self, commit: str) -> _Branch:
-        """The branch at a commit; costs what differs from where it was."""
+        """The branch at a commit; costs only the difference from the former one."""
         before = self._branch
         known = bool(before.commit) and self._mirror.has(before.commit)
         branch = before.copy(commit) if known else _Branch(commit)
@@ -133,7 +133,7 @@ class Ledger:
         return branch
 
     def _changed(self, before: str, commit: str) -> Iterator[tuple[AppKey, Node]]:
-        """What stands now where the files of apps are, for those that are not as they were."""
+        """The present nodes of the changed files of apps."""
         roots = (self._trees.root(before) if before else "", self._trees.root(commit))
         spaces = self._trees.differences([roots])[roots]
         within = self._trees.differences(each.folders for each in spaces)
@@ -197,6 +197,6 @@ def _path(app: AppKey) -> str:
 
 
 def _app_of(namespace: str, file: str) -> AppKey | None:
-    """The app whose file this is."""
+    """The app that a file belongs to."""
     name = file.removesuffix(".json")
     return AppKey(namespace, name) if name != file and is_app(namespace, name) else None

@@ -1,9 +1,9 @@
 """Changes of ``primary.yaml``: commits on main, and the one promotion branch of an app (DESIGN §3, §4).
 
 Each change names the commit of main that it was decided from. Where a commit since then touched the app's folder, the
-change is superseded and decided again, also where the files are again what they were: somebody promoted and reverted,
-and that is a decision. Nothing is ever rebased or merged (gitops.md §0.2). So what lands after somebody else's commit
-for the app was decided with that in sight: order in main is order of decisions (decision 18).
+change is superseded and decided again, even if the files have changed back: somebody promoted and reverted, and that is
+a decision. Nothing is ever rebased or merged (gitops.md §0.2). So a change that lands after another commit for the app
+was decided with knowledge of it: the order in main is the order of decisions (decision 18).
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from gitops_bg.spec.manifests.configuration_changes import configuration_changes
 
 @dataclass(frozen=True, slots=True)
 class PrimaryChange:
-    """``primary.yaml`` of an app is to be ``content``; ``movement`` says why."""
+    """``primary.yaml`` of an app should have ``content``; ``movement`` says why."""
 
     content: bytes
     decided_from: str
@@ -37,23 +37,23 @@ class PrimaryChange:
 
     @property
     def app(self) -> AppKey:
-        """Whose it is."""
+        """The app of the change."""
         return self.movement.app
 
 
 class PrimaryResult(StrEnum):
-    """What became of a change."""
+    """The result of a change."""
 
     COMMITTED = "committed"
     UNCHANGED = "unchanged"
-    """It was there already: no commit."""
+    """The content was there already: no commit."""
     SUPERSEDED = "superseded"
-    """Somebody else changed the app's files, or removed it: decide again."""
+    """Somebody else changed the app's files, or removed the app: decide again."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrimaryOutcome:
-    """``commit`` is the one that holds the change, main's head where nothing was to be changed."""
+    """``commit`` is the one with the change, main's head where nothing had to change."""
 
     result: PrimaryResult
     commit: str = ""
@@ -80,10 +80,10 @@ class Promotions:
         self._trunk = MainBranch(mirror)
 
     def commit(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
-        """Commit the changes to main, one commit an app, in one push.
+        """Commit the changes to main, one commit for each app, in one push.
 
-        Raises ``PushRefused`` where main takes no push of ours, ``RemoteMoved`` where it moves all the time or was
-        rewritten, and the errors of an unreachable remote; then nothing was committed, unless the push timed out.
+        Raises ``PushRefused`` where main refuses the push, ``RemoteMoved`` where it keeps moving or was rewritten, and
+        the errors of an unreachable remote; then nothing was committed, unless the push timed out.
         """
         branch = self._mirror.settings.branch
         base = self._trunk.base()
@@ -104,7 +104,7 @@ class Promotions:
     def offer(self, changes: Sequence[PrimaryChange]) -> dict[AppKey, PrimaryOutcome]:
         """Put each change on the promotion branch of its app: one commit on top of main, updated in place.
 
-        A branch that already offers this content in place of this primary is left as it is. Raises as ``commit``.
+        A branch that already offers this content in place of this primary stays unchanged. Raises as ``commit``.
         """
         done: dict[AppKey, PrimaryOutcome] = {}
         left = list(changes)
@@ -124,7 +124,7 @@ class Promotions:
         raise attempts.given_up()
 
     def withdraw(self, apps: Iterable[AppKey]) -> None:
-        """Delete the promotion branches of these apps, where there are any. Raises as ``commit``."""
+        """Delete the promotion branches of these apps, where they exist. Raises as ``commit``."""
         branches = {promotion_branch(app) for app in apps}
         attempts = self._pusher.attempts()
         for _ in attempts:
@@ -141,7 +141,7 @@ class Promotions:
     def _derived(
         self, changes: Sequence[PrimaryChange], base: str
     ) -> tuple[dict[AppKey, PrimaryOutcome], list[PrimaryChange]]:
-        """What is settled at this base, and what is still to be committed."""
+        """The outcomes known at this base, and the changes still to commit."""
         outcomes, pending = {}, []
         entries = self._files.entries((change.app for change in changes), base)
         stale = self._stale(changes, base)
@@ -156,7 +156,7 @@ class Promotions:
         return outcomes, pending
 
     def _stale(self, changes: Sequence[PrimaryChange], base: str) -> set[AppKey]:
-        """The apps whose change was decided from files that somebody touched since, or from no main of this history."""
+        """The apps whose change was decided from files touched since, or from no main of this history."""
         stale: set[AppKey] = set()
         for commit in {change.decided_from for change in changes} - {base}:
             apps = {change.app for change in changes if change.decided_from == commit}

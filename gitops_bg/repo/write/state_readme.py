@@ -1,4 +1,4 @@
-"""README.md of the state branch: what a forge shows of a cluster at one glance; it does not grow with the apps."""
+"""README.md of the state branch: the overview of a cluster that a forge shows; its size is limited."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def row_of(document: Document) -> Row:
 
 
 def render(rows: Mapping[AppKey, Row], cluster: str) -> bytes:
-    """The page: a row for each app, or, where they are many, one for each namespace."""
+    """The page: a row for each app, or, where there are many, for each namespace."""
     head = f"# {one_line(cluster)}\n\nWritten by gitops-bg; what happened is the log of this branch.\n\n"
     table = _apps(rows) if len(rows) <= _MOST_ROWS else _namespaces(rows)
     return (head + table).encode(errors="replace")

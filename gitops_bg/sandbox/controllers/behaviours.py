@@ -15,7 +15,7 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What becomes of a pod.
+    """How the containers of a pod behave.
 
     `ready_after` seconds it is ready, unless `waiting` names the reason why it never will be
     (`ImagePullBackOff`, `InvalidImageName`, `CrashLoopBackOff`). Its HTTP server answers with
@@ -31,13 +31,13 @@ class Behaviour:
 
     @property
     def unpulled(self) -> str:
-        """Return why its image cannot be had; empty where it can, whatever becomes of the container."""
+        """Return why its image cannot be pulled; empty where it can, whatever the container does."""
         return "" if self.waiting == "CrashLoopBackOff" else self.waiting
 
 
 @dataclass(frozen=True, slots=True)
 class ImageRule:
-    """Images whose tag contains `word` behave like this."""
+    """Images whose tag contains `word`, and their behaviour."""
 
     word: str
     behaviour: Behaviour

@@ -48,7 +48,7 @@ def ending_of(words: Sequence[str]) -> Ending:
         if name not in _SHELLS:
             return _simple(name, arguments)
         return _script(next((word for word in arguments if not word.startswith(("-", "+"))), ""))
-    except ValueError:  # a quote that is not closed, a number that is none
+    except ValueError:  # an unclosed quote, or an invalid number
         return Ending(exit_code=2)
 
 

@@ -1,7 +1,7 @@
-"""Which pods have what their containers ask of ConfigMaps and Secrets, and which wait for it. It must run no pod.
+"""Which pods have the ConfigMaps and Secrets that their containers need, and which wait for them. It must run no pod.
 
-A kubelet tries again all the time; here a change of a ConfigMap or Secret is what makes it try again. What a container
-has got it keeps, whatever becomes of the object.
+A kubelet retries all the time; here a change of a ConfigMap or Secret triggers the retry. A container keeps the
+configuration it started with, whatever happens to the object.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Configuring:
         return found.obj if found else None
 
     def _tell(self, pod: Manifest, found: Setup, pulled: bool) -> None:
-        """Write what is missing as Events, each once."""
+        """Report what is missing as Events, each once."""
         before = self._told.get(key_of(pod), Setup())
         self._told[key_of(pod)] = found
         for message in set(found.unmounted) - set(before.unmounted):
@@ -84,12 +84,12 @@ class Configuring:
         try:
             self.writer.create(self.writer.kinds.of(EVENTS), namespace, body, Options(manager="kubelet"))
         except ApiError as error:
-            if error.code not in (403, 404):  # the namespace is going, or gone
+            if error.code not in (403, 404):  # the namespace is being deleted, or was
                 raise
 
 
 def event(pod: Manifest, reason: str, message: str) -> Manifest:
-    """Return the Event by which a kubelet tells that something about a pod has failed."""
+    """Return the Event in which a kubelet reports a failure of a pod."""
     metadata, now = pod["metadata"], timestamp()
     about = {key: metadata[key] for key in ("name", "namespace", "uid")}
     return {

@@ -18,7 +18,7 @@ from gitops_bg.sandbox.verbs.writing import Writer
 
 _MANAGER = "kube-controller-manager"
 _FORGET_SECONDS = 120.0
-"""After which an eviction that deleted nothing is forgotten."""
+"""After how many seconds an eviction that deleted nothing is forgotten."""
 
 
 class Disruption:
@@ -88,7 +88,7 @@ class Disruption:
         return expected, _share(least, expected)
 
     def _expected(self, pods: list[Manifest]) -> int:
-        """What the ReplicaSets of these pods ask for."""
+        """The replicas that the ReplicaSets of these pods ask for."""
         namespace = pods[0]["metadata"]["namespace"] if pods else ""
         owners = {owner["name"] for pod in pods if (owner := controller_of(pod)) and owner["kind"] == "ReplicaSet"}
         found = (self._store.get(REPLICASETS, (namespace, name)) for name in owners)

@@ -119,7 +119,7 @@ def _container_ports(pod: Manifest) -> list[Manifest]:
 
 
 def _ports(service: Manifest, pods: list[Manifest]) -> list[Manifest]:
-    """Those that lead somewhere: a name that no container has is left out, and the addresses stay."""
+    """The ports that lead somewhere: a name that no container has is left out, and the addresses stay."""
     numbers = [(port, _port_number(port, pods)) for port in service["spec"].get("ports") or ()]
     return [
         {"name": port.get("name", ""), "port": number, "protocol": port["protocol"]}

@@ -21,7 +21,7 @@ _NO_FILE = {"ConfigMap": "configmap references non-existent config key: {}",
 
 
 class Missing(Exception):
-    """Something that a container needs is not there; the text is the kubelet's."""
+    """Something that a container needs is missing; the text is the kubelet's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Setup:
 
 
 def set_up(pod: Manifest, find: Find) -> Setup:
-    """Return what the containers of a pod get now."""
+    """Return what the containers of a pod get at present."""
     spec, namespace = pod["spec"], pod["metadata"]["namespace"]
     containers = [*(spec.get("initContainers") or ()), *spec["containers"]]
     unmounted = tuple(_unmounted(spec.get("volumes") or (), containers, find))
@@ -87,7 +87,7 @@ def _one_of(name: str, source: Manifest, namespace: str, find: Find) -> Iterator
 
 
 def _found(kind: str, name: str, reference: Manifest, find: Find) -> Manifest | None:
-    """The object of a reference; None where it may be missing and is."""
+    """The object of a reference; None where it is optional and missing."""
     found = find(kind, name)
     if found is None and not reference.get("optional"):
         raise Missing(f'{kind.lower()} "{name}" not found')

@@ -35,7 +35,7 @@ class Garbage:
         self._contents: defaultdict[str, set[Place]] = defaultdict(set)
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
-        """Keep the indexes; queue what a deletion, or a new owner reference, may have doomed."""
+        """Keep the indexes; queue objects that a deletion, or a new owner reference, may doom."""
         obj = change.current.obj
         place, metadata = (resource, key_of(obj)), obj["metadata"]
         if change.previous is not None:
@@ -92,7 +92,9 @@ class Garbage:
             self._judge(key, stored.obj)
 
     def _judge(self, place: Place, obj: Manifest) -> None:
-        """What has one owner that stays, stays: only the references to the others go (`attemptToDeleteItem`)."""
+        """Keep an object with one remaining owner: only the references to the others are removed
+        (`attemptToDeleteItem`).
+        """
         metadata = obj["metadata"]
         uids = [owner["uid"] for owner in metadata["ownerReferences"]]
         going = {uid for uid in uids if uid not in self._living or self._waits_for_dependents(uid)}

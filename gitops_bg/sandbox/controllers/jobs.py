@@ -39,7 +39,7 @@ _FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class _Tally:
-    """The pods of a Job: those that live, and how many have ended how, counting those that are gone by now."""
+    """The pods of a Job: the living ones, and how many ended each way, including deleted ones."""
 
     living: tuple[Manifest, ...]
     succeeded: int
@@ -56,7 +56,7 @@ class Jobs:
         self._backoff = backoff
         self._names: dict[str, ObjectKey] = {}
         self._pods: defaultdict[str, dict[ObjectKey, str]] = defaultdict(dict)
-        """By the uid of the Job: the key of each pod it ever had, with the phase it ended in (empty: not yet)."""
+        """By the uid of the Job: the key of every pod it had, with the phase in which it ended (empty: not yet)."""
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
         """Queue the Job that changed, or whose pod changed."""
@@ -101,7 +101,7 @@ class Jobs:
             self._work(found.obj)
 
     def _work(self, job: Manifest) -> None:
-        """Look what became of the pods, and conclude from it or go on."""
+        """Check the results of the pods; finish the Job or go on."""
         status = self._started(job)
         tally = self._tally(job)
         counts = {"succeeded": tally.succeeded, "failed": tally.failed}
@@ -119,7 +119,7 @@ class Jobs:
             self._report(job, status, {**counts, "active": living, "ready": ready})
 
     def _started(self, job: Manifest) -> Manifest:
-        """Return the status with its start; a suspension that is over starts the clock anew."""
+        """Return the status with its start; the end of a suspension restarts the clock."""
         status = dict(job.get("status") or {})
         suspended = any(c["type"] == "Suspended" and c["status"] == "True" for c in status.get("conditions") or ())
         if suspended:
@@ -151,7 +151,7 @@ class Jobs:
         return "" if left > 0 else "DeadlineExceeded"
 
     def _scale(self, job: Manifest, tally: _Tally) -> int:
-        """Create what is missing, delete what is too much; return how many pods live then."""
+        """Create missing pods, delete surplus ones; return how many live then."""
         wanted, living = _wanted(job, tally), len(tally.living)
         for pod in tally.living[wanted:]:
             self._delete(pod)
@@ -162,7 +162,7 @@ class Jobs:
         return min(wanted, living)
 
     def _may_retry(self, job: Manifest, tally: _Tally) -> bool:
-        """Return whether the wait after the last failure is over; ask again when it will be."""
+        """Return whether the wait after the last failure is over; if not, schedule a check."""
         if not tally.failed:
             return True
         wait = min(self._backoff * 2.0 ** (tally.failed - 1), _LONGEST_BACKOFF)
@@ -242,7 +242,7 @@ def _wanted(job: Manifest, tally: _Tally) -> int:
 
 
 def _with(status: Manifest, kind: str, reason: str = "", said: str = "True") -> list[Manifest]:
-    """Return the conditions with this one said, and when, unless it was said already."""
+    """Return the conditions with this one set, and since when, unless it was set already."""
     held = [c for c in status.get("conditions") or [] if (c["type"], c["status"]) == (kind, said)]
     if held:
         return list(status["conditions"])

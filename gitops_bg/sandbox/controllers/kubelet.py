@@ -29,7 +29,7 @@ from gitops_bg.sandbox.verbs.writing import Options, Writer
 
 _NODE = "sandbox"
 _RESTART_SECONDS = 10.0
-"""What a container waits for its second restart and the later ones; the real kubelet waits longer each time."""
+"""How long a container waits before its second and later restarts; the real kubelet waits longer each time."""
 
 
 @dataclass(slots=True)
@@ -71,11 +71,11 @@ class Kubelet:
         self.configuring = Configuring(self.writer)
 
     def set_ready(self, namespace: str, pod_label_selector: str | Mapping[str, str], ready: bool) -> None:
-        """Make pods ready or unready now, and those that come later too, whatever their image says."""
+        """Make pods ready or unready now, including later ones, whatever their image says."""
         self._override(_Override(namespace, _selector(pod_label_selector), ready=ready))
 
     def set_behaviour(self, namespace: str, pod_label_selector: str | Mapping[str, str], behaviour: Behaviour) -> None:
-        """Let pods behave otherwise than their image says, from now on."""
+        """Make pods behave differently from their image, from now on."""
         self._override(_Override(namespace, _selector(pod_label_selector), behaviour=behaviour))
 
     def forget_overrides(self) -> None:

@@ -25,10 +25,10 @@ class Controller(Protocol):
     """What the loop drives."""
 
     def notice(self, resource: ResourceKey, change: Change) -> None:
-        """Take note of a change: update indexes, put keys on the queue; must be quick and write nothing."""
+        """Note a change: update indexes, queue keys; must be quick and write nothing."""
 
     def reconcile(self, key: Hashable) -> None:
-        """Bring the world for one key to where it should be."""
+        """Bring the world for one key to its wanted state."""
 
 
 Entry = tuple[Controller, Hashable]

@@ -98,7 +98,7 @@ def _uninitialized(pod: Manifest, state: State) -> list[str]:
 
 
 def _init_containers(pod: Manifest, state: State, now: str) -> Manifest:
-    """Init containers have ended well, but those that wait for configuration, or behind one that does."""
+    """Init containers have completed, except those that wait for configuration, and those after one that does."""
     containers = pod["spec"].get("initContainers") or ()
     if not containers:
         return {}

@@ -40,10 +40,10 @@ class Change:
 
 
 class Watch:
-    """The changes a client has still to be told."""
+    """The changes that a client has not received yet."""
 
     def __init__(self, namespace: str, matches: Matcher | None, since: int = 0) -> None:
-        """``since`` may be yet to come, after a restore: nothing is told before (`cache_watcher.go`)."""
+        """``since`` may be in the future, after a restore: nothing is delivered before (`cache_watcher.go`)."""
         self.since = since
         self._namespace = namespace
         self._matches = matches

@@ -49,7 +49,9 @@ def fill_in_config_map(config_map: Manifest) -> None:
 
 
 def fill_in_secret(secret: Manifest) -> None:
-    """The same; `stringData` goes into `data`, over what is there, and is never kept; the type is Opaque by default."""
+    """Bring the maps into the server's form: `stringData` overwrites `data` and is dropped; the default
+    type is Opaque.
+    """
     if not secret.get("type"):
         secret["type"] = "Opaque"
     plain = secret.pop("stringData", None) or {}
@@ -59,21 +61,23 @@ def fill_in_secret(secret: Manifest) -> None:
 
 
 def _keep_text(obj: Manifest, field: str) -> None:
-    """A null is the empty text and an empty map is none, as Go decodes and encodes them."""
+    """Treat a null as the empty text and an empty map as none, as Go does."""
     held = obj.pop(field, None)
     if held:
         obj[field] = {key: value or "" for key, value in held.items()}
 
 
 def _keep_bytes(obj: Manifest, field: str) -> None:
-    """The same for base64, which comes out as Go writes it, however it came in."""
+    """Normalise base64 to the form that Go writes."""
     _keep_text(obj, field)
     for key, value in obj.get(field, {}).items():
         obj[field][key] = base64.b64encode(base64.b64decode(value)).decode()
 
 
 def illegal_byte(text: str) -> int | None:
-    """Return where base64 ends to make sense, by Go's count (`base64.CorruptInputError`); None where it does not."""
+    """Return the position at which base64 becomes invalid, by Go's count (`base64.CorruptInputError`); None for valid
+    text.
+    """
     signs = [(place, sign) for place, sign in enumerate(text) if sign not in "\r\n"]
     body = [each for each in signs if each[1] != "="]
     for place, sign in signs:
@@ -105,7 +109,7 @@ def config_map_causes(obj: Manifest, old: Manifest | None) -> Causes:
 
 
 def secret_causes(obj: Manifest, old: Manifest | None) -> Causes:
-    """The same for a Secret."""
+    """Yield what is wrong with a Secret that replaces `old`; None for a new one."""
     if old is not None and obj["type"] != old.get("type"):
         yield wrong("type", obj["type"], "field is immutable")
     yield from _immutable(obj, old, ("data",))
@@ -147,7 +151,7 @@ def _too_long(field: str) -> Manifest:
 
 
 def _type_needs(secret: Manifest, data: Manifest) -> Causes:
-    """What the built-in types of Secrets ask for."""
+    """The keys that the built-in types of Secrets require."""
     wanted, field = _NEEDS_ALL.get(secret["type"], ((), ""))
     yield from (required(f"{field}[{key}]") for key in wanted if _is_missing(secret["type"], data, key))
     wanted, field = _NEEDS_ONE.get(secret["type"], ((), ""))
@@ -160,7 +164,7 @@ def _type_needs(secret: Manifest, data: Manifest) -> Causes:
 
 
 def _is_missing(kind: str, data: Manifest, key: str) -> bool:
-    """An empty private key is none; an empty certificate is one."""
+    """Whether a key is missing: an empty private key is, an empty certificate is not."""
     return key not in data or (kind == "kubernetes.io/ssh-auth" and not data[key])
 
 

@@ -213,7 +213,7 @@ class Store:
             return Backup(self.version, objects)
 
     def restore(self, backup: Backup) -> None:
-        """Be the cluster of a backup again, its version too; watches end, as the API server restarts for it."""
+        """Restore the cluster of a backup, including its version; watches end, as with a restarted API server."""
         with self.lock:
             self.version = backup.version
             self._oldest_page = 0
@@ -226,7 +226,7 @@ class Store:
             self.end_watches()
 
     def _tell(self, resource: ResourceKey, before: dict[ObjectKey, Stored], after: dict[ObjectKey, Stored]) -> None:
-        """Controllers start anew with the API server: they hear of every difference."""
+        """Notify controllers of every difference: they restart with the API server."""
         gone = [Change(DELETED, stored, stored) for key, stored in before.items() if key not in after]
         there = [
             Change(MODIFIED if key in before else ADDED, stored, before.get(key))

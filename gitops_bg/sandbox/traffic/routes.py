@@ -1,7 +1,7 @@
-"""What nodes believe of a Service's endpoints: the EndpointSlices, some time late. It must look at no pod.
+"""The endpoints of a Service as nodes know them: the EndpointSlices, with a delay. It must look at no pod.
 
-Real kube-proxies hear of a change after the API server has it, each in its own time; until then new connections go
-to the endpoints of before.
+Real kube-proxies learn of a change after the API server, each in its own time; until then new connections go to the
+former endpoints.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class LateRoutes:
 
 
 def _ready(slice_: Manifest) -> list[str]:
-    """None where its ports lead nowhere: no connection gets an answer then."""
+    """The ready pods of a slice; none where its ports lead nowhere: no connection gets an answer then."""
     return [
         each["targetRef"]["name"] for each in slice_["endpoints"] if each["conditions"]["ready"] and slice_["ports"]
     ]

@@ -54,7 +54,7 @@ def _check(eviction: Manifest, name: str) -> None:
 
 
 def _needs_no_budget(pod: Manifest) -> bool:
-    """One that never ran, has ended or is ending disrupts nobody."""
+    """Whether a pod disrupts nobody: it never ran, has ended or is ending."""
     phase = dig(pod, ("status", "phase"), "Pending")
     return phase in ("Pending", "Succeeded", "Failed") or "deletionTimestamp" in pod["metadata"]
 

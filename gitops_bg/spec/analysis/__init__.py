@@ -1,1 +1,1 @@
-"""Analysis as users write it: templates, arguments, providers, conditions; made into the core's plans."""
+"""Analysis as users write it: templates, arguments, providers, conditions; converted to the core's plans."""

@@ -1,7 +1,7 @@
 """Fills in the args of templates: ``{{args.NAME}}`` in every text of a metric. Reads no Secret.
 
-A secret stays a reference, ``{{secret:NAME/KEY}}``, which only the measuring resolves; digests stay placeholders, which
-the core fills in when a run begins.
+A secret stays a reference, ``{{secret:NAME/KEY}}``, which is resolved only when the metric is measured; digests stay
+placeholders, which the core fills in when a run begins.
 """
 
 import re
@@ -17,7 +17,7 @@ _STEP = re.compile(r"""\.?(?P<name>[A-Za-z_][\w-]*)|\[(?P<number>\d+)\]|\[(["'])
 
 
 class NoValue(Exception):
-    """An arg comes to nothing; says why."""
+    """An arg has no value; says why."""
 
 
 def value_of(arg: TemplateArg, app: Mapping[str, Any]) -> str:
@@ -36,7 +36,7 @@ def _from(source: ArgSource, app: Mapping[str, Any]) -> str:
 
 
 def field_of(app: Mapping[str, Any], path: str) -> str:
-    """The text of one field of app.yaml. Raises ``NoValue`` where there is none.
+    """The text of one field of app.yaml. Raises ``NoValue`` where the field does not exist.
 
     >>> field_of({"metadata": {"labels": {"app.io/team": "blue"}}}, "metadata.labels['app.io/team']")
     'blue'
@@ -58,7 +58,7 @@ def field_of(app: Mapping[str, Any], path: str) -> str:
 
 
 def filled(value: Any, args: Mapping[str, str]) -> Any:
-    """A JSON value with the args filled in; those without a value stay as they are.
+    """Fill the args in a JSON value; args without a value stay as they are.
 
     >>> filled({"url": "http://{{args.host}}/{{ args.path }}"}, {"host": "web", "path": "ready"})
     {'url': 'http://web/ready'}
@@ -71,7 +71,7 @@ def filled(value: Any, args: Mapping[str, str]) -> Any:
 
 
 def left_open(value: Any) -> str:
-    """The name of an arg that a JSON value still asks for, or empty."""
+    """The name of an arg that a JSON value still contains, or empty."""
     if isinstance(value, str):
         found = _ARG.search(value)
         return found[1] if found else ""

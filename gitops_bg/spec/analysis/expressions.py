@@ -1,7 +1,7 @@
 """CEL, the one language of conditions: the only file that knows the library. Evaluates; decides nothing.
 
-Its limits are measured in gitops.md §2: no time zones, no `split`, no bound on cost. So expressions are
-short, come from a protected branch, and an error is never read as an answer.
+Its limits are measured in gitops.md §2: no time zones, no `split`, no bound on cost. So expressions are short, come
+from a protected branch, and an error is never read as an answer.
 """
 
 import re
@@ -15,11 +15,11 @@ LONGEST = 2_000
 
 
 class BadExpression(ValueError):
-    """The text is no expression that can be used; says what is wrong with it."""
+    """The text is not a usable expression; says why."""
 
 
 class NoValue(Exception):
-    """The expression asks for a field or an item that is not there."""
+    """The expression reads a field or an item that does not exist."""
 
 
 class NoAnswer(Exception):
@@ -44,7 +44,7 @@ def check(text: str, variables: Sequence[str]) -> None:
 
 
 def _check_constant(text: str) -> None:
-    """What asks about nothing can be evaluated now; the library has no type checker for all the others."""
+    """Evaluate an expression without variables now; the library has no type checker for the others."""
     try:
         is_true(text, {})
     except (NoValue, NoAnswer) as error:
@@ -66,7 +66,7 @@ def is_true(text: str, values: Mapping[str, Any]) -> bool:
 
 
 def value_of(text: str, values: Mapping[str, Any]) -> Any:
-    """What the expression comes to on these values. Raises ``BadExpression``, ``NoValue`` or ``NoAnswer``.
+    """The value of the expression on these values. Raises ``BadExpression``, ``NoValue`` or ``NoAnswer``.
 
     >>> value_of("size(names) + 1", {"names": ["a"]})
     2
@@ -76,7 +76,7 @@ def value_of(text: str, values: Mapping[str, Any]) -> Any:
         return program.execute(dict(values))
     except (KeyError, IndexError) as error:
         raise NoValue(f"{text}: {error.args[0] if error.args else error} is not there") from error
-    except Exception as error:  # the library raises whatever fits; none of it is a bug of ours
+    except Exception as error:  # the library raises errors of any type; none of them is a bug of ours
         raise NoAnswer(f"{text}: {_first_sentence(error)}") from error
 
 
@@ -93,7 +93,7 @@ def _compile(text: str) -> Any:
 
 
 def _syntax(error: Exception) -> str:
-    """The parser's complaint without the picture of it."""
+    """The parser's complaint without its drawing of the place."""
     lines = [line.strip() for line in str(error).splitlines()]
     complaint = next((line for line in lines if "ERROR: <input>:" in line), lines[0] if lines else "")
     return complaint.partition("ERROR: <input>:")[2] or complaint
@@ -108,7 +108,7 @@ def _like_argo(name: str) -> str:
 
 
 _BOUND = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)\(\s*([A-Za-z_]\w*)\s*,")
-"""What the macros name: `result.all(each, each < 1)`."""
+"""The variables that macros bind: `result.all(each, each < 1)`."""
 
 _TYPES = frozenset(["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"])
 
@@ -122,7 +122,7 @@ _INSTEAD_OF = {
     "isInf": "compare it with a bound",
     "nil": "write null",
 }
-"""What Argo Rollouts' conditions call otherwise (argo-rollouts.md §3)."""
+"""Functions of Argo Rollouts' conditions that CEL names otherwise (argo-rollouts.md §3)."""
 
 _OPERATORS = "_+_ _-_ _*_ _/_ _%_ _==_ _!=_ _<_ _<=_ _>_ _>=_ _&&_ _||_ !_ -_ _?_:_ _[_] @in in @not_strictly_false"
 _MACROS = "has all exists exists_one existsOne map filter"

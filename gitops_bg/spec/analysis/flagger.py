@@ -1,4 +1,4 @@
-"""Flagger's words for what is measured, as what they mean here (flagger.md §3.2, §3.3). Reads no template."""
+"""Translates Flagger's words for measurements (flagger.md §3.2, §3.3). Reads no template."""
 
 from dataclasses import replace
 
@@ -9,7 +9,8 @@ from gitops_bg.spec.app.fields import whole_seconds
 
 
 def outside(good: ThresholdRange) -> str:
-    """The CEL that is true of a value outside of Flagger's range, also of one in a list, or in the lists of a range.
+    """The CEL that is true of a value outside of Flagger's range, also for a value in a list, or in the lists of a
+    range.
 
     >>> outside(ThresholdRange(min=99)).rpartition(" : ")[2]
     'result < 99.0'
@@ -21,7 +22,7 @@ def outside(good: ThresholdRange) -> str:
 
 
 def as_it_says(block: FlaggerAnalysis, asked: FlaggerMetric, metric: Metric) -> Metric:
-    """iterations → count, threshold → the failure that is one too many, interval → interval (flagger.md §3.2)."""
+    """Map iterations → count, threshold → the first failure too many, interval → interval (flagger.md §3.2)."""
     good = asked.threshold_range
     return replace(
         metric,

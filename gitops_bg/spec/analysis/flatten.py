@@ -1,4 +1,4 @@
-"""Makes one of the templates that an analysis names: nested ones written out, args and metrics put together.
+"""Flattens the templates that an analysis names into one: nested ones included, args and metrics merged.
 
 The rules are those of Argo Rollouts (`FlattenTemplates`, argo-rollouts.md §3): every template counts once, names of
 metrics are unique, two different defaults of an arg are refused.
@@ -17,7 +17,7 @@ from gitops_bg.spec.yaml.reader import Document
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Where something names a template: what is wrong with it is said there."""
+    """A place that names a template; problems with the template are reported there."""
 
     name: str
     document: Document
@@ -26,20 +26,20 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A metric and where it stands."""
+    """A metric with its place."""
 
     metric: Metric
     template: Template
     number: int
 
     def problem(self, message: str, remedy: str = "", *path: str | int) -> Problem:
-        """A problem with it, in its own file."""
+        """A problem with the metric, in its own file."""
         return self.template.document.problem(("spec", "metrics", self.number, *path), message, remedy)
 
 
 @dataclass(slots=True)
 class Flat:
-    """All that was found. ``names`` also holds those that are not there: an app waits for them, too."""
+    """The result so far. ``names`` includes missing templates: the app waits for those as well."""
 
     names: set[str] = field(default_factory=set)
     args: dict[str, TemplateArg] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Flat:
 
 
 def flatten(uses: Sequence[Use], library: Library, namespace: str) -> Flat:
-    """The templates that ``uses`` name, and those that they name, as one."""
+    """Flatten the templates that ``uses`` name, and those that they name, into one."""
     flat = Flat()
     for use in uses:
         _add(flat, use, library, namespace)

@@ -1,4 +1,4 @@
-"""From what app.yaml says about analysis, and the templates, to the core's plans. Mistakes have file and line."""
+"""From the analysis blocks of app.yaml, and the templates, to the core's plans. Problems have file and line."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 FLAGGER: Path = ("spec", "analysis")
 
 MOST_KEPT = 500
-"""Measurements of one run, each of at most 400 characters and their frame."""
+"""The most measurements of one run, each of at most 400 characters plus overhead."""
 MOST_CHARACTERS = 100_000
-"""Of all that the metrics of one run say about how to measure."""
+"""The most characters of all queries and conditions of one run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """What an app has measured. ``templates``: all names that this depends on, also of templates that are missing."""
+    """The plans of an app. ``templates``: all names that they depend on, including missing templates."""
 
     before: Plan | None = None
     after: Plan | None = None
@@ -41,7 +41,7 @@ class Plans:
 
 
 def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Library) -> Plans:
-    """The plans of an app; one that cannot be made says so, so that nothing is promoted without it."""
+    """The plans of an app; a plan that cannot be made says so, so that nothing is promoted without it."""
     blue_green = spec.strategy.blue_green
     reader = _Reader(app, document, library)
     before = reader.argo(blue_green.pre_promotion_analysis, (*BLUE_GREEN, "prePromotionAnalysis"))
@@ -51,7 +51,7 @@ def plans_of(app: AppKey, spec: models.AppSpec, document: Document, library: Lib
 
 
 def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
-    """The plans of an app whose templates are out of reach."""
+    """The plans of an app whose templates cannot be read."""
     blue_green = spec.strategy.blue_green
     before = _is_asked_for(blue_green.pre_promotion_analysis) or _is_asked_for(spec.analysis)
     after = _is_asked_for(blue_green.post_promotion_analysis)
@@ -59,14 +59,14 @@ def unknown_plans(spec: models.AppSpec, reason: str) -> Plans:
 
 
 def _is_asked_for(block: Analysis | FlaggerAnalysis | None) -> bool:
-    """An empty list of templates is as if nothing was said (argo-rollouts.md §1.2)."""
+    """Whether a block asks for anything: an empty list of templates counts as no block (argo-rollouts.md §1.2)."""
     items: Sequence[Any] | None = block.templates if isinstance(block, Analysis) else block.metrics if block else None
     return bool(items)
 
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads the blocks of one app, and collects what is wrong on the way."""
+    """Reads the blocks of one app, and collects problems."""
 
     app: AppKey
     document: Document
@@ -114,7 +114,7 @@ class _Reader:
         return self._plan(metrics, whole, FLAGGER, None)
 
     def _one_metric(self, whole: Flat, use: Use, given: Given) -> list[CoreMetric]:
-        """The metric of a template that has only one; what is wrong with it belongs to ``whole``."""
+        """The metric of a template with exactly one; its problems are added to ``whole``."""
         flat = flatten([use], self.library, self.app.namespace)
         found = metrics_of(flat, given)
         if not flat.problems and len(found) != 1:
@@ -134,7 +134,9 @@ class _Reader:
         return Plan(tuple(metrics), labels=_pairs(labels), annotations=_pairs(annotations))
 
     def _too_large(self, metrics: Sequence[CoreMetric], path: Path) -> Iterator[Problem]:
-        """A run is in the status, twice where both stages measure: one object, of which etcd takes about 1 MiB."""
+        """Limit the size of a run: it is in the status, twice where both stages measure, and etcd takes about 1 MiB an
+        object.
+        """
         kept = sum(metric.retention for metric in metrics)
         said = sum(len(metric.query) + len(metric.success) + len(metric.failure) for metric in metrics)
         if kept > MOST_KEPT:

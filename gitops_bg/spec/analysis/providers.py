@@ -1,7 +1,7 @@
-"""Where a metric is measured: the provider blocks of an AnalysisTemplate, with the field names of Argo Rollouts.
+"""The provider blocks of an AnalysisTemplate, with the field names of Argo Rollouts.
 
-Only their shape: nothing is measured here (`gitops_bg.analysis` does). A text that holds ``{{…}}`` is not judged
-further before it is filled in. The Secrets that blocks name are those of the app's namespace, never the agent's.
+Only their schemas: `gitops_bg.analysis` measures. A text with ``{{…}}`` is not validated before it is filled in. The
+Secrets that blocks name are those of the app's namespace, never the agent's.
 """
 
 import re
@@ -27,7 +27,7 @@ from gitops_bg.spec.app.validation import Conflict
 
 PLACEHOLDER = "{{"
 LONGEST_TIMEOUT = 300
-"""Seconds; a backend that takes longer is as good as down."""
+"""Seconds; a slower backend counts as down."""
 
 
 def _web_address(text: str) -> str:
@@ -77,7 +77,7 @@ _MOMENT = re.compile(r"""now(?:\(\))?(?:\s*-\s*(?:duration\((["'])(?P<quoted>[^"
 
 
 def seconds_ago(text: str) -> float:
-    """How long before now ``now``, ``now - 5m`` or ``now() - duration("5m")`` is. Raises ``ValueError``.
+    """How long before now ``now``, ``now - 5m`` or ``now() - duration("5m")`` is, in seconds. Raises ``ValueError``.
 
     >>> seconds_ago("now"), seconds_ago('now() - duration("5m")'), seconds_ago("now - 1h")
     (0.0, 300.0, 3600.0)
@@ -111,7 +111,7 @@ def _plugin_name(text: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """What an arg was filled in as is text."""
+    """Convert the text of a filled-in arg to a number."""
     return int(value) if isinstance(value, str) and value.isdecimal() else value
 
 
@@ -124,8 +124,9 @@ def _unless_open(value: Any, judge: ValidatorFunctionWrapHandler) -> Any:
 
 
 OPEN = (WrapValidator(_unless_open), PlainSerializer(lambda value: value))
-"""For fields that are not text, or not any text: ``{{…}}`` stands in them until it is filled in, which is always so
-before somebody measures by them (`gitops_bg.analysis.providers.blocks` reads every block anew)."""
+"""For fields with a restricted type: they may contain ``{{…}}`` until it is filled in, which always happens before a
+measurement (`gitops_bg.analysis.providers.blocks` validates every block again).
+"""
 
 WebAddress = Annotated[Text, AfterValidator(_web_address)]
 Duration = Annotated[Text, AfterValidator(_duration)]
@@ -153,12 +154,12 @@ class Header(Model):
 
     @property
     def title(self) -> str:
-        """What the header is called."""
+        """The name of the header."""
         return self.key or self.name or ""
 
 
 class Http(Model):
-    """What every block has that asks over HTTP."""
+    """The common fields of blocks that query over HTTP."""
 
     insecure: Truth = Field(False, description="Do not verify the server's certificate. For tests.")
     ca_cert: Text | None = Field(
@@ -195,7 +196,7 @@ class Sigv4(Model):
 
 
 class Authentication(Model):
-    """At most one way to say who asks."""
+    """At most one way to authenticate."""
 
     basic: Basic | None = None
     bearer: Bearer | None = None
@@ -259,7 +260,7 @@ class JobMetadata(Model):
 
 
 class Job(Model):
-    """A Job that is run: complete is good, failed is bad. The API server judges its spec."""
+    """A Job to run: complete is good, failed is bad. The API server validates its spec."""
 
     metadata: JobMetadata | None = Field(None, description="Labels and annotations of the Job.")
     spec: dict[str, Any] = Field(description="A JobSpec of batch/v1.")
@@ -325,7 +326,7 @@ class Dimension(Model):
 
 
 class CloudWatchMetric(Model):
-    """Which CloudWatch metric."""
+    """A CloudWatch metric."""
 
     namespace: Text | None = Field(None, description="Such as AWS/ApplicationELB.")
     metric_name: Text = Field(description="Such as HTTPCode_Target_5XX_Count.")
@@ -333,7 +334,7 @@ class CloudWatchMetric(Model):
 
 
 class MetricStat(Model):
-    """A CloudWatch metric, and what is made of its samples."""
+    """A CloudWatch metric, and how its samples are combined."""
 
     metric: CloudWatchMetric = Field(description="Which metric.")
     period: Positive | Text = Field(description="The seconds that one value stands for, or a duration such as 5m.")
@@ -417,7 +418,7 @@ class Influxdb(Http):
 
 
 class Provider(Model):
-    """Where a metric is measured: exactly one of them."""
+    """The provider of a metric: exactly one of these."""
 
     prometheus: Prometheus | None = None
     web: Web | None = None
@@ -448,13 +449,13 @@ class Provider(Model):
 
     @property
     def name(self) -> str:
-        """What the provider is called: that of its block, or of the plugin."""
+        """The name of the provider: that of its block, or of the plugin."""
         field = self._named()[0]
         return next(iter(self.plugin)) if self.plugin else str(type(self).model_fields[field].alias)
 
     @property
     def block(self) -> dict[str, Any]:
-        """What was written about it, as JSON."""
+        """The block as written, as JSON."""
         if self.plugin:
             return next(iter(self.plugin.values()))
         settings: Model = getattr(self, self._named()[0])
@@ -471,4 +472,4 @@ BLOCKS: dict[str, type[Model]] = {
     "graphite": Graphite,
     "influxdb": Influxdb,
 }
-"""The blocks that have a schema, by the name of their provider."""
+"""The blocks with a schema, by the name of their provider."""

@@ -1,4 +1,4 @@
-"""From templates made one, and the args given to them, to the core's metrics. Mistakes go to `Flat.problems`."""
+"""From flattened templates, and the args given to them, to the core's metrics. Problems go to `Flat.problems`."""
 
 import json
 import re
@@ -19,21 +19,21 @@ from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
 RETENTION = 10
-"""Measurements that are remembered where nothing else is said (argo-rollouts.md §3)."""
+"""How many measurements are remembered by default (argo-rollouts.md §3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The args that an app gives, and where it does: what is wrong with them is said there."""
+    """The args that an app gives, and their place, where problems with them are reported."""
 
     args: Sequence[Arg]
     document: Document
     path: Path
     remedy: str
-    """How to give an arg that is missing; {} stands for its name."""
+    """How to give a missing arg; {} stands for its name."""
 
     def problem(self, message: str, remedy: str, *path: str | int) -> Problem:
-        """A problem with what is given, or with one item of it."""
+        """A problem with the given args, or with one of them."""
         return self.document.problem((*self.path, *path), message, remedy)
 
 
@@ -49,7 +49,7 @@ def metrics_of(flat: Flat, given: Given) -> list[CoreMetric]:
 
 
 def _refuse_twins(flat: Flat, metrics: list[CoreMetric], given: Given) -> None:
-    """Two names may have become one by their args."""
+    """Report metrics whose names became equal by their args."""
     for name, number in Counter(metric.name for metric in metrics).items():
         if number > 1:
             message = f"with these args there are two metrics called {name}"
@@ -57,7 +57,7 @@ def _refuse_twins(flat: Flat, metrics: list[CoreMetric], given: Given) -> None:
 
 
 def _args(flat: Flat, given: Given) -> dict[str, str]:
-    """The values of the args that the templates declare; others that were given are dropped, as in Argo."""
+    """The values of the args that the templates declare; others are dropped, as in Argo."""
     named: dict[str, int] = {}
     for number, one in enumerate(given.args):
         if named.setdefault(one.name, number) != number:
@@ -135,7 +135,7 @@ def _retained(flat: Flat, metrics: list[CoreMetric]) -> list[CoreMetric]:
 def _found(
     flat: Flat, rule: DryRun | MeasurementRetention, document: Document, path: Path, metrics: list[CoreMetric]
 ) -> set[str]:
-    """The metrics whose name a rule finds anywhere in it (`GetDryRunMetrics`); one that finds none is a mistake."""
+    """The metrics whose names match a rule anywhere (`GetDryRunMetrics`); a rule without a match is a mistake."""
     found = {metric.name for metric in metrics if re.search(rule.metric_name, metric.name)}
     if not found and metrics:
         known = ", ".join(metric.name for metric in metrics)

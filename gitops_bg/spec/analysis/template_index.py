@@ -12,5 +12,5 @@ Library = SharedDocuments[TemplateSpec]
 
 
 def load_templates(files: Mapping[str, bytes | Problem]) -> Library:
-    """The templates of the files of ``analysis/``, by path. A Problem stands for a file that Git found unusable."""
+    """The templates in the files of ``analysis/``, by path. A Problem stands for a file that Git found unusable."""
     return load_shared_documents(files, ANALYSIS_FOLDER, "AnalysisTemplate", AnalysisTemplate)

@@ -1,7 +1,7 @@
 """AnalysisTemplates, the files of ``analysis/``: their schema, with the names and defaults of Argo Rollouts.
 
-Every metric must come to an end, as blue-green demands. A text that holds ``{{…}}`` is judged only when its args are
-known, by the same schema (`plans`). The rules are those of argo-rollouts.md §3.
+Every metric must end, as blue-green demands. A text with ``{{…}}`` is validated only when its args are known, by the
+same schema (`plans`). The rules are those of argo-rollouts.md §3.
 """
 
 import math
@@ -18,11 +18,11 @@ from gitops_bg.spec.app.shared_documents import SharedMetadata
 from gitops_bg.spec.app.validation import Conflict
 
 VARIABLES = ("result",)
-"""What conditions may ask about."""
+"""The variables of conditions."""
 
 
 def _condition(text: str) -> str:
-    """An expression is checked once its args are filled in; placeholders of digests stand in quotes."""
+    """Check an expression, unless it contains args to fill in; placeholders of digests are quoted texts."""
     if "{{args." not in text.replace(" ", ""):
         try:
             expressions.check(text, VARIABLES)
@@ -35,7 +35,7 @@ Condition = Annotated[str, AfterValidator(_condition)]
 
 
 def _edge(value: Any) -> float | str:
-    """A number, also as text, or text that args are to fill in."""
+    """A number, also as text, or text with args to fill in."""
     if is_open(value):
         return str(value)
     try:
@@ -48,18 +48,18 @@ def _edge(value: Any) -> float | str:
 
 
 OpenEdge = Annotated[float, PlainValidator(_edge)]
-"""A float, once its args are filled in."""
+"""A float, possibly written with args."""
 
 
 class OpenRange(ThresholdRange):
-    """Flagger's range, whose edges args may fill in."""
+    """Flagger's range, whose bounds may contain args."""
 
     min: OpenEdge | None = Field(None, description="The least.")
     max: OpenEdge | None = Field(None, description="The most.")
 
 
 class Metric(Model):
-    """One metric: what to measure, how often, and what is good."""
+    """One metric: what to measure, how often, and which values are good."""
 
     name: Text = Field(description="What it is called wherever it is shown; no other metric of the run may be.")
     interval: OpenPeriod | None = Field(None, description="The time between two measurements.")
@@ -94,7 +94,7 @@ class Metric(Model):
             raise Conflict("count", f"{self.count} measurements need the time between them", "add interval: 30s")
 
     def _limits_can_be_reached(self) -> None:
-        """`ValidateMetric` of Argo Rollouts."""
+        """Check that limits are reachable: `ValidateMetric` of Argo Rollouts."""
         count, failures, successes = self.times, max(0, int(self.failure_limit)), int(self.consecutive_success_limit)
         if count < failures + successes:
             summed = "failureLimit + consecutiveSuccessLimit" if successes > 0 else "failureLimit"

@@ -1,4 +1,4 @@
-"""Durations as people write them in files and on the command line, to seconds. Pure."""
+"""Converts durations in files and on the command line to seconds. Pure."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The types of fields that users write: texts, counts, delays, moments, periods. Knows no model with such fields."""
+"""The types of fields that users write: texts, counts, delays, times, periods. Knows no model with such fields."""
 
 import math
 import re
@@ -25,7 +25,7 @@ def _file_in_the_folder(name: str) -> str:
 
 
 def _moment(value: Any) -> Any:
-    """RFC 3339 text to a datetime; anything else is left to the error of the type."""
+    """Convert RFC 3339 text to a datetime; leave anything else to the type's own error."""
     if not isinstance(value, str):
         return value
     try:
@@ -52,7 +52,7 @@ def _share(value: Any) -> int | str:
 
 
 def is_open(value: object) -> bool:
-    """Whether a value is text that holds ``{{…}}``, so that it is judged only when its args are known."""
+    """Whether a value is text with ``{{…}}``, so that it is validated only when its args are known."""
     return isinstance(value, str) and "{{" in value
 
 
@@ -77,7 +77,7 @@ def _is_period(text: str) -> bool:
 
 
 def _limit(value: Any) -> int | str:
-    """A whole number from -1, which is none, also as text, or text that args are to fill in."""
+    """A whole number from -1 (no limit), also as text, or text with args to fill in."""
     number = int(value) if isinstance(value, str) and value.removeprefix("-").isdecimal() else value
     if isinstance(number, int) and not isinstance(number, bool) and -1 <= number <= LARGEST:
         return number
@@ -87,7 +87,7 @@ def _limit(value: Any) -> int | str:
 
 
 def whole_seconds(period: int | str) -> int:
-    """The seconds of a period whose args are filled in; a part of a second counts as one.
+    """The seconds of a period without open args; a part of a second counts as one.
 
     >>> whole_seconds("5m"), whole_seconds(30), whole_seconds("500ms")
     (300, 30, 1)
@@ -105,14 +105,14 @@ Delay = Annotated[int | str, PlainValidator(_delay), WithJsonSchema({"x-kubernet
 Share = Annotated[int | str, PlainValidator(_share), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 Period = Annotated[int | str, PlainValidator(_period), WithJsonSchema({"x-kubernetes-int-or-string": True})]
 OpenPeriod = Annotated[int | str, PlainValidator(_open_period)]
-"""A period that args may fill in."""
+"""A period that may contain args."""
 Limit = Annotated[int | str, PlainValidator(_limit)]
-"""A count or a limit that args may fill in; -1 is none."""
+"""A count or a limit that may contain args; -1 means no limit."""
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 TargetFile = Annotated[str, AfterValidator(_file_in_the_folder)]
 
 
 class Model(BaseModel):
-    """Base of all that users write: unknown fields and wrong types are errors, never guesses."""
+    """Base of all models of user files: unknown fields and wrong types are errors, never guesses."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True, frozen=True)

@@ -1,6 +1,6 @@
-"""From the files of one app to what the core decides on. One broken file leaves the others usable.
+"""Converts the files of one app to the core's input. One broken file leaves the others usable.
 
-Fetches nothing: contents come in, and commits through a callable that is asked only about files that are good.
+Fetches nothing: contents are arguments, and commits come from a callable that is called only for valid files.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -44,7 +44,9 @@ Manifest = Mapping[str, Any]
 """A Kubernetes object as written, to be read only."""
 
 SourceOf = Callable[..., Source]
-"""The commit of main that last changed a file of the app's folder, by the file's name in it; the newest of several."""
+"""Returns the commit of main that last changed a file of the app's folder, by the file's name; the newest
+of several.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,32 +56,33 @@ class AppConfig:
     app: AppKey
     spec: AppSpec | None
     body: Manifest
-    """The spec to apply to the live BlueGreenDeployment: as written, without nulls, with the minReadySeconds that
-    the target gives it; so the live object alone says how to run the app. Empty where ``spec`` is None."""
+    """The spec to apply to the live BlueGreenDeployment: as written, without nulls, with the target's minReadySeconds;
+    so the live object alone says how to run the app. Empty where ``spec`` is None.
+    """
     target: Target | None
     primary: Primary | None
     services: Mapping[str, Manifest] = field(default_factory=dict)
-    """Service manifests of the folder by name. Their selectors have no meaning: the agent sets its own."""
+    """The Service manifests of the folder by name. Their selectors are ignored: the agent sets its own."""
     problems: tuple[Problem, ...] = ()
     target_file: str = DEFAULT_TARGET_FILE
     whole: bool = True
-    """Whether all of the folder could be read: a Service that is not in ``services`` is not in Git either then."""
+    """Whether the whole folder could be read: only then is a Service that is missing in ``services`` missing in Git."""
     templates: frozenset[str] = frozenset()
-    """The names of the AnalysisTemplates it depends on, also of those that are missing."""
+    """The names of the AnalysisTemplates that it depends on, including missing ones."""
     providers: frozenset[str] = frozenset()
-    """The same of AlertProviders."""
+    """The names of the AlertProviders that it depends on, including missing ones."""
     configuration: tuple[Configuration, ...] = ()
-    """What the ConfigMaps and Secrets hold that the versions of target and primary use."""
+    """The content of the ConfigMaps and Secrets that the versions of target and primary use."""
     auxiliary_objects: AuxiliaryObjects = NO_AUXILIARY_OBJECTS
-    """What belongs to the app and not to a version."""
+    """The objects that belong to the app and not to a version."""
 
     labels: tuple[tuple[str, str], ...] = ()
-    """Of the metadata of the target, sorted."""
+    """The labels in the target's metadata, sorted."""
     annotations: tuple[tuple[str, str], ...] = ()
 
     @property
     def ports(self) -> tuple[ServicePorts, ...]:
-        """What Git says of the ports of its Services."""
+        """The ports of its Services in Git."""
         return tuple(ports_in_git(self.spec.strategy, self.services, whole=self.whole)) if self.spec else ()
 
 
@@ -90,19 +93,21 @@ def load_app(
     library: Library = NO_TEMPLATES,
     alerting: Alerting = NO_ALERTING,
 ) -> AppConfig:
-    """The app of a folder, from its files by name. A Problem stands for a file that Git already found unusable."""
+    """Load an app from the files of its folder, by name. A Problem stands for a file that Git found unusable."""
     return _Folder(app, files, library, alerting).load(source)
 
 
 def app_config_from_live(app: AppKey, live: Manifest, alerting: Alerting = NO_ALERTING) -> AppConfig:
-    """What a live BlueGreenDeployment says of its app, for when Git does not: no target, primary or Services."""
+    """The app as its live BlueGreenDeployment describes it, for when Git does not: without target, primary
+    or Services.
+    """
     spec, problems = spec_from_live(app, live, alerting)
     body = without_nulls(live.get("spec") or {}) if spec else {}
     return AppConfig(app, spec, body, None, None, problems=problems, whole=False, auxiliary_objects=UNKNOWN)
 
 
 class _Folder:
-    """Reads one folder once, and collects what is wrong on the way."""
+    """Reads one folder once, and collects problems."""
 
     def __init__(self, app: AppKey, files: Mapping[str, bytes | Problem], library: Library, alerting: Alerting) -> None:
         self.app = app
@@ -154,11 +159,11 @@ class _Folder:
                 message = f"{part!r} is not a name that Kubernetes takes"
                 remedy = "rename the folder: at most 63 small letters, digits and -"
                 self.problems.append(Problem(folder_of(self.app), message, remedy=remedy))
-        # What is wrong with the folder is said of each of its files.
+        # A problem with the folder is a problem of each of its files.
         self.problems.extend(dict.fromkeys(found for found in self.files.values() if isinstance(found, Problem)))
 
     def _document(self, filename: str) -> Document | None:
-        """The one document of a file; None where it is missing, unusable (said already) or broken."""
+        """The one document of a file; None where it is missing, unusable (reported already) or broken."""
         content = self.files.get(filename)
         if not isinstance(content, bytes):
             return None
@@ -192,7 +197,7 @@ class _Folder:
         return document, target
 
     def _fits(self, document: Document, model: models.AppSpec, target_document: Document | None) -> bool:
-        """Whether app.yaml says nothing that its target forbids; where it does, nothing of it is applied."""
+        """Whether app.yaml contradicts nothing in its target; if it does, none of it is applied."""
         problems = tuple(check_pod_metadata(document, model, selected_labels(target_document)))
         self.problems.extend(problems)
         return not problems
@@ -236,7 +241,7 @@ class _Folder:
         return Primary(primary.snapshot, primary.version, primary.source, changed_by, primary.services)
 
     def _manifests(self, target_file: str) -> tuple[dict[Named, Document], bool]:
-        """The manifests beside the three files by kind and name, and whether every one of them could be read."""
+        """The manifests beside the three files by kind and name, and whether all of them could be read."""
         known = len(self.problems)
         manifests: dict[Named, Document] = {}
         for filename in sorted(self.files):
@@ -248,7 +253,7 @@ class _Folder:
         return manifests, len(self.problems) == known and not unusable
 
     def _track(self, target: Document, manifests: Mapping[Named, Document], readable: bool) -> Tracked | None:
-        """The configuration of the target; None where it is wrong, or may be in a file that cannot be read."""
+        """The configuration of the target; None where it is invalid, or may be in a file that cannot be read."""
         tracked = track(target, manifests)
         self.problems.extend(tracked.problems)
         if tracked.problems or (tracked.elsewhere and not readable):
@@ -303,7 +308,7 @@ def _with(target: TargetFile, tracked: Tracked, source: Source) -> Target:
 
 
 def _metadata_of(document: Document | None, field: str) -> tuple[tuple[str, str], ...]:
-    """The labels or annotations of a document, usable or not as a whole."""
+    """The labels or annotations of a document, even if the document is not usable as a whole."""
     found = value_at(document.value, ("metadata", field)) if document else None
     return tuple(sorted((str(key), str(value)) for key, value in found.items())) if isinstance(found, Mapping) else ()
 

@@ -1,4 +1,4 @@
-"""What users write in app.yaml, primary.yaml and gitops-bg.yaml: the schemas, with Argo Rollouts' names and defaults.
+"""The schemas of app.yaml, primary.yaml and gitops-bg.yaml, with Argo Rollouts' names and defaults.
 
 Decides nothing and knows no places: `validation` turns its errors into Problems, `to_core` its data into core types.
 The CustomResourceDefinition is generated from here (`crd`), so descriptions are for users.
@@ -30,7 +30,7 @@ from gitops_bg.spec.notifications.webhooks import Webhook, check_names
 
 
 class Metadata(Model):
-    """Which object this is; both must be those of the folder, ``apps/<namespace>/<name>/``."""
+    """The identity of the object; both must be those of the folder, ``apps/<namespace>/<name>/``."""
 
     name: DnsLabel
     namespace: DnsLabel
@@ -39,11 +39,11 @@ class Metadata(Model):
 
 
 class Required(Model):
-    """Nothing more to say."""
+    """No further fields."""
 
 
 class Preferred(Model):
-    """How much it counts when a node is chosen."""
+    """How much the preference counts when a node is chosen."""
 
     weight: Annotated[int, Field(ge=1, le=100)] = Field(description="From 1 to 100.")
 
@@ -64,14 +64,14 @@ class AntiAffinity(Model):
 
 
 class PodMetadata(Model):
-    """Labels and annotations that pods carry as long as their version has a role."""
+    """Labels and annotations that pods carry while their version has a role."""
 
     labels: dict[str, str] | None = Field(None, description="Labels; none of the target's selector.")
     annotations: dict[str, str] | None = Field(None, description="Annotations.")
 
 
 class BlueGreen(Model):
-    """How the app is switched; the fields of Argo Rollouts, with their names and defaults."""
+    """How traffic is switched; the fields of Argo Rollouts, with their names and defaults."""
 
     active_service: ServiceName | None = Field(
         None, description="The Service that carries live traffic. Required, unless activeServices names several."
@@ -181,7 +181,7 @@ class BlueGreen(Model):
 
     @property
     def live_services(self) -> tuple[str, ...]:
-        """Every Service that carries live traffic, however it is written."""
+        """Every Service that carries live traffic, whichever field names it."""
         return tuple(self.active_services or filter(None, [self.active_service]))
 
 
@@ -207,13 +207,13 @@ class Promotion(Model):
 
 
 class RollbackWindow(Model):
-    """How far back a version may be and still return without waiting."""
+    """How old a version may be to return without the gates of a promotion."""
 
     revisions: Count = Field(description="How many versions may have served between it and the live one.")
 
 
 class Suspend(Model):
-    """Stops everything but going back, until it is removed or its time is over."""
+    """Stops everything except rollbacks, until it is removed or its time is over."""
 
     reason: Text = Field(description="Why; shown wherever the app is shown.")
     by: str = Field("", description="Who.")
@@ -221,7 +221,7 @@ class Suspend(Model):
 
 
 class Retry(Model):
-    """Asks for a new rollout of one digest, whatever holds it. Written by `gitops-bg retry`."""
+    """Asks for a new rollout of one digest, in spite of any hold. Written by `gitops-bg retry`."""
 
     digest: Digest = Field(description="The digest to try again.")
     number: Positive = Field(description="Counts the retries; each number is carried out once.")
@@ -281,7 +281,7 @@ class AppSpec(Model):
 
     @property
     def alerts(self) -> list[Alert] | None:
-        """Who is told, where the app says so itself."""
+        """The app's own alerts, where it has any."""
         return self.analysis.alerts if self.analysis else None
 
     @model_validator(mode="after")
@@ -353,7 +353,7 @@ class Origin(Model):
 
 
 class PrimaryConfiguration(Model):
-    """One ConfigMap or Secret of the promoted version: all that it holds."""
+    """One ConfigMap or Secret of the promoted version, with its whole content."""
 
     kind: Literal["ConfigMap", "Secret"]
     name: Text
@@ -363,7 +363,7 @@ class PrimaryConfiguration(Model):
 
 
 class PrimaryService(Model):
-    """What live traffic uses of one Service, as in its manifest."""
+    """The ports of one Service as live traffic uses them, as in its manifest."""
 
     ports: Annotated[list[dict[str, Any]], Field(min_length=1)]
 
@@ -383,14 +383,14 @@ class Primary(Model):
 
 
 class Author(Model):
-    """Who the agent's commits are by."""
+    """The author of the agent's commits."""
 
     name: Text = "gitops-bg"
     email: Text = "gitops-bg@localhost"
 
 
 class ForgeSettings(Model):
-    """``forge:`` of gitops-bg.yaml: promotion branches get pull requests. Everything in it may be left out."""
+    """``forge:`` of gitops-bg.yaml: promotion branches get pull requests. Every field is optional."""
 
     type: Literal["github", "gitlab", "gitea", "forgejo"] | None = Field(
         None, description="Which forge. Default: what the repository's URL says, else what the server answers."
@@ -414,7 +414,7 @@ class ForgeSettings(Model):
 
 
 class Settings(Model):
-    """``gitops-bg.yaml``: what holds for the whole repository. Everything in it may be left out."""
+    """``gitops-bg.yaml``: settings for the whole repository. Every field is optional."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1"]
     kind: Literal["Settings"]

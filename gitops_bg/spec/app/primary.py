@@ -1,6 +1,6 @@
-"""Reads and writes primary.yaml, the promoted snapshot: what is written is read back with the same digest.
+"""Reads and writes primary.yaml, the promoted snapshot: a written file reads back with the same digest.
 
-Whoever changes the file does it through here, so that a promotion's diff is the diff of production.
+Every change of the file goes through this module, so that a promotion's diff is the diff of production.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,15 +31,15 @@ HEADER = """\
 
 @dataclass(frozen=True, slots=True)
 class PrimaryFile:
-    """What primary.yaml says."""
+    """The content of primary.yaml."""
 
     snapshot: Snapshot
     version: int
     source: Source
     configuration: tuple[Configuration, ...] = ()
-    """What the ConfigMaps and Secrets of the snapshot hold."""
+    """The content of the snapshot's ConfigMaps and Secrets."""
     services: tuple[ServicePorts, ...] = ()
-    """The ports that live traffic uses with it; no part of its digest."""
+    """The ports of live traffic with this version; no part of its digest."""
 
 
 def render_primary(
@@ -47,8 +47,8 @@ def render_primary(
 ) -> str:
     """The text of primary.yaml for a version: the same version gives the same bytes.
 
-    Of ``contents`` it takes what the version uses. Raises `InvalidInput` where some of that is not there: half a
-    version is none. ``services`` are the ports of live traffic that its template does not say.
+    Takes from ``contents`` what the version uses. Raises `InvalidInput` where a part of that is missing: an incomplete
+    version must not be written. ``services`` are the ports of live traffic that differ from its template's.
     """
     contents = tuple(contents)
     configuration = [_required(app, version, ref, contents) for ref in version.snapshot.configuration]
@@ -88,11 +88,11 @@ def _origin(source: Source) -> dict[str, Json]:
 
 
 def read_primary(document: Document, app: AppKey) -> tuple[PrimaryFile | None, tuple[Problem, ...]]:
-    """What a primary.yaml says, or None and what is wrong with it: above all that its digest is of its template and its
-    configuration.
+    """Read a primary.yaml; None and its problems where it is invalid, above all where its digest is not that of its
+    template and configuration.
 
-    A digest with a prefix that this release does not know is taken as it is: an agent must not start a rollout
-    because of that (DESIGN §3); the core then compares the snapshots.
+    A digest with a prefix that this release does not know is accepted: an agent must not start a rollout because of
+    that (DESIGN §3); the core then compares the snapshots.
     """
     model, problems = validate(models.Primary, document)
     if model is None:

@@ -1,4 +1,4 @@
-"""How files name one key of a Secret; its value is in no file."""
+"""References to one key of a Secret; no file contains its value."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ SecretName = Annotated[str, Field(pattern=f"^{SUBDOMAIN}$")]
 
 
 class SecretKeyRef(Model):
-    """One key of a Secret in the app's namespace; read only when something is measured."""
+    """One key of a Secret in the app's namespace; read only when a metric is measured."""
 
     name: SecretName = Field(description="The Secret.")
     key: Text = Field(description="The key in it.")

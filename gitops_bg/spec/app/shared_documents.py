@@ -1,6 +1,6 @@
-"""What apps share by name: the documents of one kind in a folder at the top of a repository. Fetches nothing.
+"""Documents that apps share by name: those of one kind in a top-level folder of a repository. Fetches nothing.
 
-What is wrong with a document is kept with it: apps that use it are told, the others go on.
+The problems of a document are kept with it: apps that use it show them, the others go on.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Spec = TypeVar("Spec")
 
 
 class SharedMetadata(Model):
-    """What the document is called. It is for all namespaces, unless one is written."""
+    """The name of the document. It is for all namespaces, unless one is written."""
 
     name: DnsLabel
     namespace: DnsLabel | None = None
@@ -25,7 +25,7 @@ class SharedMetadata(Model):
     annotations: dict[str, str] | None = None
 
 
-@dataclass(frozen=True)  # no slots: a generic dataclass that has them cannot be made by an alias
+@dataclass(frozen=True)  # no slots: an alias could not construct a generic dataclass with slots
 class Item(Generic[Spec]):
     """One document. ``spec`` is None where ``problems`` says why it cannot be used."""
 
@@ -36,23 +36,25 @@ class Item(Generic[Spec]):
     problems: tuple[Problem, ...] = ()
 
     def says_the_same_as(self, other: "Item[Spec] | None") -> bool:
-        """Whether an app that uses this one need not look again because of the other."""
+        """Whether both documents are equal for an app that uses this one."""
         return other is not None and (self.document.value, self.problems) == (other.document.value, other.problems)
 
 
-@dataclass(frozen=True)  # no slots: a generic dataclass that has them cannot be made by an alias
+@dataclass(frozen=True)  # no slots: an alias could not construct a generic dataclass with slots
 class SharedDocuments(Generic[Spec]):
-    """All of one kind. ``problems`` are those of files in which no document could be told."""
+    """All documents of one kind. ``problems`` are those of files in which no document could be recognised."""
 
     items: Mapping[str, Item[Spec]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
     def all_problems(self) -> tuple[Problem, ...]:
-        """Everything that is wrong in the folder."""
+        """All problems of the folder."""
         return (*self.problems, *(each for item in self.items.values() for each in item.problems))
 
     def changed(self, other: "SharedDocuments[Spec]") -> frozenset[str]:
-        """The names under which the other shelf has something else, or nothing; an app may name one in vain."""
+        """The names whose documents differ between the two, including missing ones; an app may name a
+        missing document.
+        """
         names = self.items.keys() | other.items.keys()
         return frozenset(name for name in names if not _same(self.items.get(name), other.items.get(name)))
 
@@ -66,7 +68,7 @@ def load_shared_documents(
 ) -> SharedDocuments[Any]:
     """The documents in the files of ``folder``, by path. A Problem stands for a file that Git found unusable.
 
-    ``model`` has ``metadata``, a `SharedMetadata`, and ``spec``; ``kind`` is what messages call it.
+    ``model`` has ``metadata``, a `SharedMetadata`, and ``spec``; ``kind`` is its name in messages.
     """
     items: dict[str, Item[Any]] = {}
     problems: list[Problem] = []
@@ -89,7 +91,7 @@ def load_shared_documents(
 
 
 def _item(document: Document, model: type[Any]) -> Item[Any] | None:
-    """What a document is, good or not; None where it has no name."""
+    """Convert a document, valid or not; None where it has no name."""
     found, problems = validate(model, document)
     if found is not None:
         return Item(found.metadata.name, document, found.spec, found.metadata.namespace)
@@ -99,7 +101,7 @@ def _item(document: Document, model: type[Any]) -> Item[Any] | None:
 
 
 def _twice(first: Item[Any], document: Document, kind: str) -> Item[Any]:
-    """Nobody can know which of the two is meant: neither is used."""
+    """Mark a duplicate: it is unknown which of the two is meant, so neither is used."""
     message = f"there is an {kind} {first.name} in {first.document.file} already"
     problem = document.problem(("metadata", "name"), message, "rename one of the two")
     return Item(first.name, first.document, None, first.namespace, (*first.problems, problem))

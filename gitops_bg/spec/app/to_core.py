@@ -1,4 +1,4 @@
-"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is away.
+"""From the model of app.yaml to the core's `AppSpec`; also from a live BlueGreenDeployment, when Git is unreachable.
 
 Applies the defaults that depend on more than one field. Validates nothing: `models` has done that.
 """
@@ -43,7 +43,7 @@ TEMPLATES_UNKNOWN = "what is to be measured is not known before app.yaml was rea
 def to_core(
     app: AppKey, spec: models.AppSpec, plans: Plans, alerts: Sequence[Hook], target_min_ready_seconds: int = 0
 ) -> AppSpec:
-    """The core's view of an app. The target's minReadySeconds holds where app.yaml does not set its own."""
+    """The core's view of an app. The target's minReadySeconds applies where app.yaml does not set its own."""
     min_ready = spec.min_ready_seconds
     window = spec.rollback_window
     return AppSpec(
@@ -96,7 +96,7 @@ def _analysis(spec: models.AppSpec) -> FlaggerAnalysis:
 
 
 def _hooks(spec: models.AppSpec) -> tuple[Hook, ...]:
-    """Those of the strategy, and those of Flagger's analysis with its limits."""
+    """The hooks of the strategy, and those of Flagger's analysis with its limits."""
     own = [to_hook(webhook) for webhook in spec.strategy.blue_green.webhooks or ()]
     analysis = spec.analysis
     if analysis is None:
@@ -133,7 +133,7 @@ def _retry(retry: models.Retry | None) -> Retry | None:
 
 
 def retry_in(data: bytes) -> Retry | None:
-    """The retry of an ``app.yaml`` of the past; one of number 0 where it asks for none, None where nobody can tell."""
+    """The retry of a former ``app.yaml``; one of number 0 where it has none, None where that is unknown."""
     document, _ = read_one(APP_FILE, data)
     spec = document.value.get("spec") if document else None
     if document is None or not isinstance(spec, dict):
@@ -145,7 +145,7 @@ def retry_in(data: bytes) -> Retry | None:
 
 
 def without_nulls(value: Any) -> Any:
-    """A JSON value without the map entries that are null: what Kubernetes keeps of it.
+    """A JSON value without map entries that are null, as Kubernetes keeps it.
 
     >>> without_nulls({"a": None, "b": [{"c": None}]})
     {'b': [{}]}
@@ -160,9 +160,8 @@ def spec_from_live(
 ) -> tuple[AppSpec | None, tuple[Problem, ...]]:
     """The spec of a live BlueGreenDeployment (the raw object): what was last applied from Git.
 
-    ``alerting`` is what main says of alerts, as far as it was read: they are to be told of a broken app.yaml, too.
-
-    Fields that this release does not know, written by a newer one, are ignored: going back must always be possible
+    ``alerting`` is what main says of alerts, as far as it was read: a broken app.yaml must be reported to them as well.
+    Fields that this release does not know, written by a newer one, are ignored: a rollback must always be possible
     (DESIGN §1). Without a usable spec: None and the problems, which have no place in a file.
     """
     body = copy.deepcopy(dict(live.get("spec") or {}))

@@ -1,4 +1,4 @@
-"""Turns what pydantic says about a document into Problems: plain words, the place in the file, the remedy.
+"""Turns pydantic's errors about a document into Problems: plain words, the place in the file, the remedy.
 
 Knows no schema of its own: fields and their models come from the caller.
 """
@@ -32,15 +32,15 @@ _EXPECTED = {
 
 
 class Conflict(PydanticCustomError):
-    """Two fields that do not go together. ``field`` is the dotted path below the model that raises it, if any."""
+    """Two fields that contradict each other. ``field`` is the dotted path below the model that raises it, if any."""
 
     def __new__(cls, field: str, message: str, remedy: str) -> "Conflict":
-        """Carries the field and the remedy through pydantic."""
+        """Carry the field and the remedy through pydantic."""
         return super().__new__(cls, "conflict", "{message}", {"field": field, "message": message, "remedy": remedy})
 
 
 def validate(model: type[ModelType], document: Document) -> tuple[ModelType | None, tuple[Problem, ...]]:
-    """The document as ``model``, or None and every problem it has."""
+    """Validate the document as ``model``; None and every problem where it is invalid."""
     try:
         return model.model_validate(document.value), ()
     except ValidationError as error:
@@ -49,7 +49,7 @@ def validate(model: type[ModelType], document: Document) -> tuple[ModelType | No
 
 
 def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known word that ``word`` is most like; empty where it is like none.
+    """The known word closest to ``word``; empty where none is close.
 
     >>> nearest("replica", ["replicas", "template"]), nearest("sidecars", ["replicas"])
     ('replicas', '')
@@ -58,7 +58,7 @@ def nearest(word: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 def expected(kinds: Iterable[str], value: Any) -> tuple[str, str]:
-    """Message and remedy where a value has none of some types, by pydantic's names of them.
+    """Message and remedy for a value of a wrong type, by pydantic's names of the expected types.
 
     >>> expected(["int_type"], "2")
     ('expected a whole number, found text', 'remove the quotes')
@@ -134,7 +134,7 @@ def _pattern_remedy(pattern: str) -> str:
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
-    """The names of the fields that the model at ``path`` below ``model`` has; items of lists have no name."""
+    """The field names of the model at ``path`` below ``model``; items of lists have no name."""
     current = model
     for part in path:
         field = next((field for field in current.model_fields.values() if field.alias == part), None)

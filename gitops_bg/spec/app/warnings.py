@@ -1,6 +1,6 @@
-"""What `check` says of an app beside its errors: what of its folder has no effect, and what comes from elsewhere.
+"""The notes of `check` on an app besides its errors: what has no effect, and what comes from outside of the folder.
 
-A note is no error: the app is as good with it as without.
+A note is no error: the app is valid with it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ def notes_of(config: AppConfig, app: Document | None, others: Iterable[Document]
 
 
 def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
-    """An analysis without templates is none, as in Argo Rollouts; whoever wrote it may think otherwise."""
+    """Note an analysis without templates, which is none, as in Argo Rollouts."""
     if config.spec is None:
         return
     strategy = config.spec.strategy
@@ -48,7 +48,7 @@ def _measuring_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
 
 
 def _counting_for_nothing(config: AppConfig, app: Document) -> Iterator[Problem]:
-    """A countdown that ends in nothing: where nobody says so, nothing goes live by itself (docs/decisions/0023)."""
+    """Note a countdown without effect: nothing goes live by itself unless the app says so (docs/decisions/0023)."""
     if config.spec and config.spec.strategy.auto_promotion_seconds and not config.spec.strategy.auto_promotion_enabled:
         place = ("spec", "strategy", "blueGreen", "autoPromotionSeconds")
         yield app.problem(place, "does nothing: nobody waits for it", "add autoPromotionEnabled: true, or remove it")
@@ -75,7 +75,7 @@ def _without_effect(document: Document, services: set[str], config: AppConfig) -
 
 
 def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
-    """An autoscaler that app.yaml does not name."""
+    """Note an autoscaler that app.yaml does not name."""
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     chosen = config.auxiliary_objects
     if chosen.autoscaler and (chosen.autoscaler.copy.kind, chosen.scaled_by) != (kind, name):
@@ -84,7 +84,7 @@ def _one_of_several(document: Document, config: AppConfig) -> Iterator[Problem]:
 
 
 def _used_by_nothing(document: Document) -> Iterator[Problem]:
-    """A ConfigMap or Secret that would be part of the version, if the target referred to it."""
+    """Note a ConfigMap or Secret that would be part of the version if the target referred to it."""
     kind, name = document.value["kind"], document.value["metadata"]["name"]
     if kind in (CONFIG_MAP, SECRET) and is_tracked(document.value, frozenset({(kind, name)})):
         message = f"the target does not refer to {kind} {name}: it is applied as it is, a change of it makes no version"

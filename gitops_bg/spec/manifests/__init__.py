@@ -1,1 +1,1 @@
-"""The manifests in an app's folder: target, Services, ConfigMaps, Secrets, autoscaler, and what belongs to them."""
+"""The manifests in an app's folder: target, Services, ConfigMaps, Secrets, autoscaler, and their parts."""

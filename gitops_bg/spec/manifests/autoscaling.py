@@ -1,7 +1,8 @@
-"""The autoscaler of an app's folder: which one it is, what is wrong with it, and the copy that is made of it.
+"""The autoscaler of an app's folder: which one it is, its problems, and the copy of it.
 
 A HorizontalPodAutoscaler of Kubernetes or a ScaledObject of KEDA, with the fields of Flagger's ``autoscalerRef``. The
-copy is what Git says, but for its name, its bounds and its queries; what it scales is filled in where it is applied.
+copy is what Git says, except for its name, its bounds and its queries; its scale target is filled in when it is
+applied.
 """
 
 import copy
@@ -51,7 +52,7 @@ class AutoscalerRef(Model):
 
 
 class ScaleTarget(Loose):
-    """What an autoscaler scales; KEDA means a Deployment where it says no kind."""
+    """The scale target of an autoscaler; for KEDA, a missing kind means Deployment."""
 
     kind: Text = "Deployment"
     name: Text
@@ -71,7 +72,7 @@ class HpaSpec(Loose):
 
 
 class Trigger(Loose):
-    """What a ScaledObject scales by."""
+    """A trigger of a ScaledObject."""
 
     type: Text
     name: Text | None = None
@@ -79,13 +80,13 @@ class Trigger(Loose):
 
 
 class HpaConfig(Loose):
-    """What a ScaledObject says of the HPA that KEDA makes of it."""
+    """The part of a ScaledObject about the HPA that KEDA creates from it."""
 
     name: Text | None = None
 
 
 class Advanced(Loose):
-    """More of a ScaledObject."""
+    """Further fields of a ScaledObject."""
 
     horizontal_pod_autoscaler_config: HpaConfig | None = None
 
@@ -124,7 +125,7 @@ Scaler = Hpa | ScaledObject
 
 
 def read_autoscaler(document: Document, target: Mapping[str, Any]) -> tuple[Scaler | None, tuple[Problem, ...]]:
-    """An autoscaler that scales the target (its manifest), or None and what is wrong with it."""
+    """An autoscaler that scales the target (a manifest); None and the problems where it is invalid."""
     model: type[Hpa] | type[ScaledObject] = Hpa if document.value["kind"] == HPA else ScaledObject
     found, problems = validate(model, document)
     if found is not None:
@@ -135,7 +136,7 @@ def read_autoscaler(document: Document, target: Mapping[str, Any]) -> tuple[Scal
 def copy_of(
     scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | None, service: str
 ) -> tuple[Autoscaler, dict[str, Any]]:
-    """What the core knows of an autoscaler, and the manifest of its copy. ``service`` carries live traffic."""
+    """The core's view of an autoscaler, and the manifest of its copy. ``service`` carries live traffic."""
     made = {key: copy.deepcopy(written[key]) for key in ("apiVersion", "kind", "metadata", "spec")}
     name = fit(f"{scaler.metadata.name}-primary")
     made["metadata"] = {**made["metadata"], "name": name}
@@ -149,7 +150,7 @@ def copy_of(
 
 
 def bounds_of(scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | None) -> tuple[int, int]:
-    """The fewest and the most pods that the copy leaves to what serves."""
+    """The bounds of the copy: the fewest and the most pods of the serving version."""
     own = _own_bounds(ref.primary_scaler_replicas if ref else None)
     pairs = zip(scaler.spec.bounds, own, strict=True)
     lowest, highest = (theirs if bound is None else bound for theirs, bound in pairs)
@@ -162,7 +163,7 @@ def bounds_of(scaler: Scaler, written: Mapping[str, Any], ref: AutoscalerRef | N
 
 
 def check_ref(app: Document, ref: AutoscalerRef, scaler: Scaler, written: Mapping[str, Any]) -> Iterator[Problem]:
-    """That what ``autoscalerRef`` changes in the copy of this autoscaler is there, and fits together."""
+    """Check that what ``autoscalerRef`` changes in the copy of this autoscaler exists, and is consistent."""
     path: Path = ("spec", "autoscalerRef")
     if ref.api_version and ref.api_version not in ALLOWED[ref.kind]:
         message = f"{ref.api_version} is no version of {ref.kind}"
@@ -185,7 +186,7 @@ def _own_bounds(replicas: ScalerReplicas | None) -> tuple[int | None, int | None
 
 
 def _rewrite(spec: dict[str, Any], scaler: ScaledObject, queries: Mapping[str, str], service: str) -> None:
-    """The queries of the copy, and the name of the HPA that KEDA makes of it."""
+    """Set the queries of the copy, and the name of the HPA that KEDA creates from it."""
     target = scaler.spec.scale_target_ref.name
     for trigger in spec["triggers"]:
         metadata = trigger["metadata"]
@@ -197,7 +198,7 @@ def _rewrite(spec: dict[str, Any], scaler: ScaledObject, queries: Mapping[str, s
 
 
 def what_runs_here(query: str, target: str, service: str) -> str:
-    """A query written for Flagger, of what runs here: ``<target>-canary``, which nothing is called here, is the Service
+    """Translate a query written for Flagger: ``<target>-canary``, a name that nothing has here, becomes the Service
     that carries live traffic. The target's own name stays: pods carry the labels of its template.
 
     >>> what_runs_here('sum(rate(http{svc="web-canary",app="web"}[1m]))', "web", "web-live")

@@ -1,7 +1,8 @@
-"""The auxiliary objects of an app: what of its folder belongs to the app and not to a version (docs/decisions/0014).
+"""The auxiliary objects of an app: the objects of its folder that belong to the app and not to a version
+(docs/decisions/0014).
 
-The autoscaler as a copy, PodDisruptionBudgets, and ConfigMaps and Secrets that are no part of a version, as they are in
-Git. Reads documents, asks nobody.
+The autoscaler as a copy, PodDisruptionBudgets, and ConfigMaps and Secrets that are no part of a version, as in Git.
+Reads documents only.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,15 +28,15 @@ from gitops_bg.spec.yaml.reader import Document
 BUDGET = "PodDisruptionBudget"
 
 _CHANGING = (names.DIGEST, names.COLOR, names.VERSION)
-"""Labels whose values differ from version to version."""
+"""Labels whose values differ between versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryObjects:
-    """What the folder says of them; where it is not ``whole``, those that are not named may be there all the same."""
+    """The auxiliary objects in the folder; where it is not ``whole``, further ones may exist."""
 
     manifests: Mapping[AuxiliaryObject, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    """Never shown by ``repr``: among them are Secrets."""
+    """Never shown by ``repr``, because Secrets are among them."""
     autoscaler: Autoscaler | None = None
     scaled_by: str = ""
     """The name of the autoscaler in Git."""
@@ -62,7 +63,9 @@ class Budget(Object):
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What is known of a folder before its auxiliary objects: app.yaml, the target, and the other manifests by name."""
+    """The content of a folder apart from its auxiliary objects: app.yaml, the target, and the other
+    manifests by name.
+    """
 
     app: AppKey
     app_document: Document | None
@@ -74,13 +77,13 @@ class Folder:
 
 
 def auxiliary_of(folder: Folder) -> tuple[AuxiliaryObjects, tuple[Problem, ...]]:
-    """The auxiliary objects without the wrong ones, and what is wrong. Folders that have none share a value."""
+    """The valid auxiliary objects, and the problems of the others. Folders without any share a value."""
     found, problems = _Reading(folder).read()
     return next((each for each in (NO_AUXILIARY_OBJECTS, UNKNOWN) if each == found), found), problems
 
 
 class _Reading:
-    """One reading of the auxiliary objects of one folder; collects problems on the way."""
+    """One reading of the auxiliary objects of one folder; collects problems."""
 
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
@@ -99,14 +102,19 @@ class _Reading:
         return AuxiliaryObjects(manifests, autoscaler, scaled_by, known), tuple(self.problems)
 
     def _is_tracked(self, document: Document) -> bool:
-        """Of a target that cannot be read nobody knows what it refers to: all that may be tracked is left alone."""
+        """Whether a version tracks the object.
+
+        The references of an unreadable target are unknown: then everything it may track stays untouched.
+        """
         value = document.value
         itself = frozenset({(value["kind"], value["metadata"]["name"])})
         template = self._template()
         return is_tracked(value, itself if template is None else references(template) & itself)
 
     def _is_sound(self, document: Document) -> bool:
-        """Whether configuration is right; that which is part of the version is checked with the target (`track`)."""
+        """Whether a configuration object is valid; one that is part of the version is checked with the target
+        (`track`).
+        """
         problems = tuple(check_configuration(document))
         self.problems.extend(problems)
         return not problems
@@ -131,7 +139,7 @@ class _Reading:
         return autoscaler, scaler.metadata.name
 
     def _chosen(self) -> tuple[Document | None, Scaler | None]:
-        """The one that app.yaml names, or else the only one; several are a problem, and so is none of that name.
+        """The autoscaler that app.yaml names, or else the only one; several are a problem, and so is a missing name.
 
         None where app.yaml cannot be read: it may name one.
         """
@@ -154,7 +162,7 @@ class _Reading:
         return scaler
 
     def _target(self) -> Mapping[str, Any]:
-        """The target's manifest; of one that cannot be read its name is known, and that it mostly is a Deployment."""
+        """The target's manifest; for an unreadable one, its name and the usual kind, Deployment."""
         target = self.folder.target
         return target.value if target else {"kind": "Deployment", "metadata": {"name": self.folder.app.name}}
 
@@ -173,7 +181,7 @@ class _Reading:
     # --- budgets ---
 
     def _protects(self, document: Document) -> bool:
-        """Whether a budget is one that protects pods of this app; where the target is broken, that is believed."""
+        """Whether a budget protects pods of this app; with a broken target, that is assumed."""
         budget, problems = validate(Budget, document)
         template = self._template()
         if budget is not None and isinstance(template, Mapping):
@@ -196,7 +204,7 @@ class _Reading:
                 yield document.problem((*path, *place), message, "select by labels of the target's template")
 
     def _labels_of_roles(self) -> set[str]:
-        """Labels that pods carry only as long as their version has a role."""
+        """Labels that pods carry only while their version has a role."""
         blue_green = self.folder.model.strategy.blue_green if self.folder.model else None
         roles = (blue_green.active_metadata, blue_green.preview_metadata) if blue_green else ()
         return {key for role in roles if role for key in role.labels or {}}
@@ -208,7 +216,7 @@ def _check_limits(document: Document, budget: Budget) -> Iterator[Problem]:
 
 
 def _requirements(selector: Selector, labels: dict[str, str]) -> Iterator[tuple[Path, str, bool]]:
-    """Each requirement of a selector: where it stands, its label, and whether these labels fulfil it."""
+    """Each requirement of a selector: its place, its label, and whether these labels fulfil it."""
     for key, value in (selector.match_labels or {}).items():
         yield ("matchLabels", key), key, labels.get(key) == value
     for index, each in enumerate(selector.match_expressions or []):

@@ -1,6 +1,6 @@
-"""ConfigMaps and Secrets that are part of a version: what they hold, in the one form that is hashed and copied.
+"""ConfigMaps and Secrets that are part of a version: their content in the one form that is hashed and copied.
 
-Reads manifests, items of primary.yaml and live copies. Labels and annotations of a manifest are no part of it.
+Reads manifests, items of primary.yaml and live copies. Labels and annotations of a manifest are no part of the content.
 """
 
 import base64
@@ -18,16 +18,18 @@ from gitops_bg.core.text.foreign_json import read_json
 from gitops_bg.spec.manifests.references import SECRET, Named
 
 TRACKING = (f"{GROUP}/config-tracking", "flagger.app/config-tracking")
-"""Annotations by which an author takes a manifest out of the version; Flagger's word for it counts, too."""
+"""Annotations by which an author excludes a manifest from the version; Flagger's annotation counts as well."""
 NOT_COPIED = frozenset({"kubernetes.io/service-account-token", "bootstrap.kubernetes.io/token"})
-"""Types of Secrets that only mean something under their own name: a controller looks for it."""
+"""Types of Secrets that work only under their own name, because a controller looks for it."""
 
 _OPAQUE = "Opaque"
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What one ConfigMap or Secret holds. ``content`` has kind, name, type, data and binaryData, as far as it has them.
+    """The content of one ConfigMap or Secret.
+
+    ``content`` has kind, name, type, data and binaryData, as far as they exist.
 
     Everything in ``data`` of a Secret, and all of ``binaryData``, is base64. Never shown by ``repr``.
     """
@@ -37,10 +39,10 @@ class Configuration:
 
 
 def configuration_of(kind: str, name: str, body: Mapping[str, Any]) -> Configuration:
-    """What an object holds that is known to be good: a manifest, an item of primary.yaml, a live copy of ``name``.
+    """The content of a valid object: a manifest, an item of primary.yaml, a live copy of ``name``.
 
-    ``stringData`` of a Secret is in its ``data``, and its type is left out where it is the default. Raises
-    ``ValueError`` for base64 that is none.
+    ``stringData`` of a Secret becomes part of its ``data``, and its type is left out where it is the default. Raises
+    ``ValueError`` for invalid base64.
     """
     data, binary = dict(body.get("data") or {}), dict(body.get("binaryData") or {})
     if kind == SECRET:
@@ -58,14 +60,14 @@ def configuration_of(kind: str, name: str, body: Mapping[str, Any]) -> Configura
 
 
 def find(configuration: Iterable[Configuration], ref: ConfigurationRef) -> Configuration | None:
-    """The one among several that a version refers to, or None."""
+    """The configuration that ``ref`` refers to, or None."""
     return next((each for each in configuration if each.ref == ref), None)
 
 
 def is_tracked(manifest: Mapping[str, Any], referred_to: frozenset[Named]) -> bool:
     """Whether a manifest of an app's folder is part of its versions: its pod template refers to it (`references`).
 
-    An annotation takes it out, and so does a type of Secret that only means something under its own name.
+    An annotation excludes it, and so does a type of Secret that works only under its own name.
 
     >>> is_tracked({"kind": "ConfigMap", "metadata": {"name": "web"}}, frozenset({("ConfigMap", "web")}))
     True
@@ -79,7 +81,7 @@ def is_tracked(manifest: Mapping[str, Any], referred_to: frozenset[Named]) -> bo
 
 
 def listing(configuration: Iterable[Configuration]) -> list[dict[str, Any]]:
-    """What primary.yaml says of configuration: an item for each, in the order of the digest, keys in one order."""
+    """The configuration items of primary.yaml, in the order of the digest, with keys in a fixed order."""
     keys = ("kind", "name", "type", "data", "binaryData")
     ordered = sorted(configuration, key=lambda each: each.ref)
     return [{key: each.content[key] for key in keys if key in each.content} for each in ordered]
@@ -96,7 +98,7 @@ def text_of(refs: Iterable[ConfigurationRef]) -> str:
 
 
 def refs_in(text: str) -> tuple[ConfigurationRef, ...]:
-    """What `text_of` wrote; nothing where somebody else wrote it: what is made of it is not genuine then."""
+    """The references in a text of `text_of`; none where somebody else wrote it: the snapshot is then not genuine."""
     try:
         return tuple(ConfigurationRef(*map(str, item)) for item in read_json(text)) if text else ()
     except (ValueError, TypeError):
@@ -108,7 +110,7 @@ def _sorted(value: Json) -> Json:
 
 
 def canonical_base64(text: str) -> str:
-    """Base64 text without the line breaks that Kubernetes passes over. Raises ``ValueError``."""
+    """Base64 text without the line breaks that Kubernetes ignores. Raises ``ValueError``."""
     try:
         return base64.b64encode(base64.b64decode(re.sub("[\r\n]", "", text), validate=True)).decode()
     except binascii.Error as error:

@@ -1,4 +1,4 @@
-"""What differs in the ConfigMaps and Secrets of two versions, by name and key. It never shows what is in one."""
+"""The differences in the ConfigMaps and Secrets of two versions, by name and key. Never shows a value."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from gitops_bg.spec.manifests.configuration import Configuration
 from gitops_bg.spec.yaml.reader import read_one
 
 TYPE = "(type)"
-"""Stands beside the keys for the type of a Secret; no key can be called so."""
+"""Stands for the type of a Secret among the keys; no key can have this name."""
 _MARK = b"\nconfiguration:"
 _MOST_KEYS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationChange:
-    """What became of one ConfigMap or Secret. Keys are sorted; the type of a Secret counts as one, `TYPE`."""
+    """The change of one ConfigMap or Secret. Keys are sorted; the type of a Secret counts as one, `TYPE`."""
 
     kind: str
     name: str
@@ -26,7 +26,7 @@ class ConfigurationChange:
     removed: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     whole: str = ""
-    """`added` or `removed`, where all of it is; `changed` where nobody knows any more what it held."""
+    """`added` or `removed` for a whole object; `changed` where its former content is unknown."""
 
     def __str__(self) -> str:
         named = f"{self.kind} {self.name}"
@@ -39,7 +39,7 @@ class ConfigurationChange:
 def configuration_changes(
     before: Iterable[Configuration], after: Iterable[Configuration]
 ) -> tuple[ConfigurationChange, ...]:
-    """What differs, by kind and name."""
+    """The changes, by kind and name."""
     old, new = ({(each.ref.kind, each.ref.name): each for each in side} for side in (before, after))
     return tuple(_changes(old, new))
 
@@ -66,20 +66,20 @@ def _change(kind: str, name: str, before: Mapping[str, Any], after: Mapping[str,
 
 
 def entries_of(configuration: Configuration) -> Mapping[str, Any]:
-    """What it holds, by key, in base64 where the object has that; and its type as `TYPE`."""
+    """The content by key, in base64 where the object has that; and its type as `TYPE`."""
     content = configuration.content
     kind = {TYPE: content["type"]} if "type" in content else {}
     return {**kind, **content.get("binaryData", {}), **content.get("data", {})}
 
 
 def configuration_in(content: bytes, app: AppKey) -> tuple[Configuration, ...]:
-    """What a primary.yaml says of configuration; nothing where it says none, or cannot be read."""
+    """The configuration in a primary.yaml; none where it has none, or cannot be read."""
     primary = primary_with_configuration(content, app)
     return primary.configuration if primary else ()
 
 
 def primary_with_configuration(content: bytes, app: AppKey) -> PrimaryFile | None:
-    """A primary.yaml that has configuration; None for any other, which is not even read."""
+    """A primary.yaml with configuration; None for any other, which is not even parsed."""
     if _MARK not in content:
         return None
     document, _ = read_one(app_file(app, PRIMARY_FILE), content)

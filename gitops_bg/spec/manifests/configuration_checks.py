@@ -1,6 +1,6 @@
-"""What an author must be told about a ConfigMap or Secret of a folder before the API server is asked.
+"""Checks of a ConfigMap or Secret before the API server is asked.
 
-Never shows what is in one: a problem names the key.
+Never shows a value: a problem names the key.
 """
 
 import base64
@@ -20,15 +20,17 @@ from gitops_bg.spec.yaml.reader import Document, kind_of
 MAX_OBJECT_BYTES = 1024 * 1024
 """https://kubernetes.io/docs/concepts/configuration/configmap/: the data cannot exceed 1 MiB."""
 MAX_BYTES = 700_000
-"""Of all configuration of a version, as primary.yaml writes it: that file may have 1 MiB, with the pod template."""
+"""The limit for all configuration of a version, as written in primary.yaml: that file may have 1 MiB, including the pod
+template.
+"""
 
 _KEY = re.compile(r"(?!\.\.)(?!\.$)[-._a-zA-Z0-9]{1,253}")
 _NAME = re.compile(SUBDOMAIN)
-_CERTAINLY_FITS = 50_000  # Characters of JSON; no YAML of it passes MAX_BYTES.
+_CERTAINLY_FITS = 50_000  # Characters of JSON; its YAML never exceeds MAX_BYTES.
 
 
 def check_configuration(document: Document) -> Iterator[Problem]:
-    """What is wrong with a ConfigMap or Secret that its author wants applied; never shows what is in it."""
+    """The problems of a ConfigMap or Secret of a folder, without its values."""
     body, is_secret = document.value, document.value["kind"] == SECRET
     if "sops" in body:
         remedy = "apply the decrypted object by other means, and take this file out of the folder of the app"
@@ -53,7 +55,9 @@ def check_configuration(document: Document) -> Iterator[Problem]:
 
 
 def check_size(configuration: Iterable[Configuration], document: Document, template: Path) -> Iterator[Problem]:
-    """That all of it finds its place in primary.yaml; said of the target at ``template``, which refers to it."""
+    """Check that all of it fits into primary.yaml; a problem is reported at ``template`` of the target, which refers to
+    it.
+    """
     listed = listing(configuration)
     if len(canonical_json(listed)) <= _CERTAINLY_FITS:
         return
@@ -65,7 +69,7 @@ def check_size(configuration: Iterable[Configuration], document: Document, templ
 
 
 def _check_annotation(document: Document) -> Iterator[Problem]:
-    """Our own annotation only: Flagger passes over what it does not know, and so do we for its own."""
+    """Check our own annotation only: Flagger ignores unknown values of its own, and so do we."""
     annotations = document.value["metadata"].get("annotations")
     word = annotations.get(TRACKING[0]) if isinstance(annotations, Mapping) else None
     if word is not None and not str(word).startswith(("disable", "enable")):
@@ -74,7 +78,7 @@ def _check_annotation(document: Document) -> Iterator[Problem]:
 
 
 def _check_map(document: Document, name: str, *, encoded: bool) -> Iterator[Problem]:
-    """A map of texts, by keys that can be file names."""
+    """Check a map of texts whose keys can be file names."""
     found = document.value.get(name)
     if found is None:
         return

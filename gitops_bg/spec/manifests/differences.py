@@ -1,4 +1,4 @@
-"""What differs in two pod templates, as people read it: ``spec.containers[web].image: a → b``. Pure."""
+"""The differences of two pod templates, as people read them: ``spec.containers[web].image: a → b``. Pure."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place that differs. ``before`` or ``after`` is None where it is only on one side."""
+    """One difference. ``before`` or ``after`` is None where only the other side has a value."""
 
     path: str
     before: Any
@@ -21,7 +21,7 @@ class Difference:
 
     @property
     def lines(self) -> Iterator[str]:
-        """What people read: one line, or, where texts of several lines differ, their lines that do.
+        """The lines to show: one line, or, for texts of several lines, the lines that differ.
 
         >>> list(Difference("nginx", "a\\nb\\n", "a\\nc\\n").lines), list(Difference("nginx", None, "a\\nb\\n").lines)
         (['nginx:', '    a', '  - b', '  + c'], ['nginx:', '  + a', '  + b'])
@@ -35,7 +35,7 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """One line.
+        """The difference as one line.
 
         >>> Difference("spec.containers[web].image", "a", "b").sentence, Difference("x", None, {"y": "1\\n2"}).sentence
         ('spec.containers[web].image: a → b', 'x: + {y: "1\\\\n2"}')
@@ -48,7 +48,7 @@ class Difference:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Difference]:
-    """What differs, by path. Items of lists are told apart by their ``name``, where all have one."""
+    """The differences, by path. Items of lists are matched by their ``name``, where all have one."""
     from deepdiff import DeepDiff
 
     marks = Marks()
@@ -59,11 +59,11 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Dif
 
 
 def _line_by_line(before: str, after: str) -> Iterator[str]:
-    """The lines that differ, with what is around them."""
+    """The lines that differ, with their context."""
     found = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))
     if not found:
         yield "(nothing but the line break at its end)"
-    for line in found[3:]:  # without the names of the two, and where the first lines are
+    for line in found[3:]:  # without the names of the two texts, and the position of the first lines
         yield "…" if line.startswith("@@") else f"{line[0]} {line[1:]}"
 
 
@@ -72,12 +72,12 @@ def _difference(level: Any) -> Difference:
 
 
 def _present(side: Any) -> Any:
-    """A side of a difference; None for DeepDiff's marker of what is not there."""
+    """A side of a difference; None for DeepDiff's marker of a missing value."""
     return None if type(side).__name__ == "NotPresent" else _unnamed(side)
 
 
 class Marks:
-    """Stand for secrets. Equal ones get equal marks, so that a change is seen."""
+    """Replacements of secrets. Equal secrets get equal marks, so that a change is visible."""
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
@@ -88,12 +88,12 @@ class Marks:
 
 
 def looks_secret(name: str) -> bool:
-    """Whether what is called so belongs into a Secret."""
+    """Whether the name suggests that its value belongs in a Secret."""
     return _SECRET_NAME.search(name) is not None
 
 
 def _without_secrets(value: Any, marks: Marks) -> Any:
-    """``value`` with a mark in place of what by its name is a secret (it belongs into a Secret, but is not shown)."""
+    """Replace values that are secrets by their names with marks (they belong in a Secret, but are not shown)."""
     if isinstance(value, Mapping):
         name, text = value.get("name"), value.get("value")
         if isinstance(name, str) and isinstance(text, str) and looks_secret(name):
@@ -105,7 +105,7 @@ def _without_secrets(value: Any, marks: Marks) -> Any:
 
 
 def _by_name(value: Any) -> Any:
-    """``value`` with each list of named items as a map by ``[name]``, so that an insertion shifts nothing."""
+    """Replace each list of named items by a map with keys ``[name]``, so that an insertion shifts nothing."""
     if isinstance(value, Mapping):
         return {key: _by_name(item) for key, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -117,7 +117,7 @@ def _by_name(value: Any) -> Any:
 
 
 def _unnamed(value: Any) -> Any:
-    """The reverse of `_by_name`."""
+    """Reverse `_by_name`."""
     if isinstance(value, Mapping):
         if value and all(str(key).startswith("[") for key in value):
             return [_unnamed(item) for item in value.values()]

@@ -1,4 +1,4 @@
-"""What an image reference may look like: the grammar that registries and kubelets share. Reads nothing, asks nobody.
+"""The grammar of image references, which registries and kubelets share. Reads nothing, contacts no registry.
 
 https://github.com/distribution/reference (reference.go, normalize.go): ``[DOMAIN/]PATH[:TAG][@DIGEST]``.
 """
@@ -18,7 +18,7 @@ _LONGEST_NAME = 255
 
 
 def trouble_with(image: str) -> str:
-    """Why ``image`` is no image reference, as a sentence about it; empty where it is one.
+    """Why ``image`` is no valid image reference, as a sentence about it; empty where it is valid.
 
     >>> trouble_with("web:1.4.2"), trouble_with("localhost:5000/shop/web@sha256:" + "0" * 64)
     ('', '')
@@ -42,13 +42,13 @@ def trouble_with(image: str) -> str:
 
 
 def _name_and_tag(text: str) -> tuple[str, str | None]:
-    """A colon begins a tag where no slash follows it: else it is that of a registry's port."""
+    """Split name and tag. A colon begins a tag unless a slash follows it; then it begins a registry's port."""
     name, colon, tag = text.rpartition(":")
     return (name, tag) if colon and "/" not in tag else (text, None)
 
 
 def _without_domain(name: str) -> str | None:
-    """The path; None where what stands for a registry is none."""
+    """The path without the registry; None where the registry is invalid."""
     first, slash, rest = name.partition("/")
     is_domain = slash and (any(sign in first for sign in ".:") or first == "localhost")
     if not is_domain:

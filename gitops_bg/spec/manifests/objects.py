@@ -1,6 +1,6 @@
-"""What an author must be told about a Kubernetes object before the API server is asked. Checks, changes nothing.
+"""Checks of a Kubernetes object before the API server is asked. Changes nothing.
 
-Only what this tool relies on is checked; all else is the API server's business.
+Only what this tool relies on is checked; everything else is left to the API server.
 """
 
 from collections.abc import Iterator
@@ -23,17 +23,17 @@ ALLOWED = {
     "ScaledObject": ("keda.sh/v1alpha1",),
     "PodDisruptionBudget": ("policy/v1", "policy/v1beta1"),
 }
-"""What may stand in an app's folder beside its own three files, with the API versions known of it."""
+"""The kinds allowed in an app's folder beside its own three files, with their known API versions."""
 
 
 class Loose(BaseModel):
-    """Base of models of Kubernetes objects: wrong types are errors, fields not named here are passed over."""
+    """Base of models of Kubernetes objects: wrong types are errors, unknown fields are ignored."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True, frozen=True)
 
 
 class ObjectMeta(Loose):
-    """Metadata of any namespaced object; the folder gives the namespace where it is left out."""
+    """Metadata of any namespaced object; without a namespace, the folder's applies."""
 
     name: Text
     namespace: Text | None = None
@@ -64,7 +64,7 @@ PortNumber = Annotated[int, Field(ge=1, le=65535)]
 
 
 class ServicePort(Loose):
-    """One port of a Service, as the API server takes it: what it refuses, it would refuse with each of our writes."""
+    """One port of a Service, as strict as the API server, which would refuse every write with an invalid one."""
 
     port: PortNumber
     name: DnsLabel | None = None
@@ -80,13 +80,13 @@ class ServiceSpec(Loose):
 
 
 class ServiceObject(Applied):
-    """A Service; what it leaves out, the target's ports say."""
+    """A Service; its missing fields come from the target's ports."""
 
     spec: ServiceSpec | None = None
 
 
 class Container(Loose):
-    """A container; its order among the others matters and is kept."""
+    """A container; its order among the others is kept."""
 
     name: DnsLabel
     image: Text
@@ -121,7 +121,7 @@ class MatchExpression(Loose):
     values: list[str] | None = None
 
     def matches(self, labels: dict[str, str]) -> bool:
-        """Whether labels fulfil it, by the rules of Kubernetes' label selectors."""
+        """Whether labels fulfil the requirement, by the rules of Kubernetes' label selectors."""
         present, value = self.key in labels, labels.get(self.key)
         match self.operator:
             case "In":
@@ -153,13 +153,13 @@ class WorkloadSpec(Loose):
 
 
 class AppsSpec(WorkloadSpec):
-    """The same of the kinds of apps/v1, where a selector is required."""
+    """The spec of a workload of apps/v1, which requires a selector."""
 
     selector: Selector
 
 
 class Workload(Object):
-    """Anything with a pod template in its spec, such as a Rollout of Argo."""
+    """Any kind with a pod template in its spec, such as a Rollout of Argo."""
 
     spec: WorkloadSpec
 
@@ -171,13 +171,13 @@ class AppsWorkload(Workload):
 
 
 class PodTemplateObject(Object):
-    """A core/v1 PodTemplate: a pod template and nothing else; it says no number of replicas, so there is one."""
+    """A core/v1 PodTemplate: a pod template and nothing else; without a number of replicas, it means one."""
 
     template: PodTemplate
 
 
 def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> Iterator[Problem]:
-    """That an object belongs to the folder it lies in: its namespace, and with ``named`` its name."""
+    """Check that an object belongs to its folder: its namespace, and with ``named`` its name."""
     if meta.namespace is not None and meta.namespace != app.namespace:
         yield document.problem(
             ("metadata", "namespace"),
@@ -193,7 +193,7 @@ def check_place(document: Document, app: AppKey, meta: Any, *, named: bool) -> I
 
 
 def check_supported(document: Document, found: Object) -> Iterator[Problem]:
-    """That an object beside app.yaml is of a kind that has a meaning there."""
+    """Check that an object beside app.yaml is of a supported kind."""
     versions = ALLOWED.get(found.kind)
     if versions is None:
         yield document.problem(

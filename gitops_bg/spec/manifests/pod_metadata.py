@@ -1,4 +1,4 @@
-"""What `activeMetadata` and `previewMetadata` may say: what Kubernetes takes, and nothing that pods are selected by."""
+"""Checks of `activeMetadata` and `previewMetadata`: valid for Kubernetes, and without labels that select pods."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def _pairs(values: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
 
 
 def check_pod_metadata(document: Document, spec: models.AppSpec, selected: Mapping[str, str]) -> Iterator[Problem]:
-    """All that is wrong with the two in app.yaml; ``selected``: the labels the target selects by, and where."""
+    """The problems of the two in app.yaml; ``selected``: the labels by which the target selects, and their fields."""
     blue_green = spec.strategy.blue_green
     for role, written in zip(ROLES, (blue_green.active_metadata, blue_green.preview_metadata), strict=True):
         if written is not None:

@@ -1,4 +1,4 @@
-"""Where a pod template refers to ConfigMaps and Secrets: one table, for finding references and for changing them.
+"""The places where a pod template refers to ConfigMaps and Secrets: one table to find and to change references.
 
 https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#podspec-v1-core
 """
@@ -42,11 +42,13 @@ TABLE: tuple[tuple[tuple[str, ...], str], ...] = tuple(
         *((f"{group}.{path}", kind) for group in ("containers", "initContainers") for path, kind in _CONTAINER),
     )
 )
-"""Each path from the template to a name, and the kind of what is called so. A list on the way means each item of it."""
+"""Each path from the template to a name, and the kind of the named object. A list on the path means each of
+its items.
+"""
 
 
 def references(template: Any) -> frozenset[Named]:
-    """Every ConfigMap and Secret that a pod template refers to, whether it may be absent or not.
+    """Every ConfigMap and Secret that a pod template refers to, optional or not.
 
     >>> pod = {"volumes": [{"configMap": {"name": "web"}}], "imagePullSecrets": [{"name": "registry"}]}
     >>> sorted(references({"spec": pod}))
@@ -61,7 +63,7 @@ def references(template: Any) -> frozenset[Named]:
 
 
 def redirected(template: Mapping[str, Any], names: Mapping[Named, str]) -> Mapping[str, Any]:
-    """A pod template that refers to other objects: the ones that ``names`` has in place of these. Changes nothing.
+    """Return a pod template that refers to the objects of ``names`` instead of its own. Changes nothing in place.
 
     >>> redirected({"spec": {"volumes": [{"configMap": {"name": "web"}}]}}, {("ConfigMap", "web"): "web-3f9c012345"})
     {'spec': {'volumes': [{'configMap': {'name': 'web-3f9c012345'}}]}}
@@ -77,7 +79,7 @@ def redirected(template: Mapping[str, Any], names: Mapping[Named, str]) -> Mappi
 
 
 def _holders(value: Any, path: tuple[str, ...]) -> Iterator[Any]:
-    """The maps at the end of a path; what is not of the expected shape is passed over."""
+    """The maps at the end of a path; values of an unexpected shape are ignored."""
     if isinstance(value, list):
         for item in value:
             yield from _holders(item, path)

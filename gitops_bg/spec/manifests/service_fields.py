@@ -1,4 +1,4 @@
-"""Which field of app.yaml names which Service: for what `check` says of them, with its line."""
+"""Which field of app.yaml names which Service, so that `check` can report its line."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ _BLUE_GREEN: Path = ("spec", "strategy", "blueGreen")
 
 
 def service_fields(strategy: Strategy, app: Mapping[str, Any]) -> Iterator[tuple[str, Path, str]]:
-    """Of each Service: its name, the field of ``app`` (app.yaml as written) that names it, and what it carries."""
+    """For each Service: its name, the field of ``app`` (app.yaml as written) that names it, and what it carries."""
     said = app.get("spec", {}).get("strategy", {}).get("blueGreen", {})
     for place, name in enumerate(strategy.active_services):
         field: Path = ("activeServices", place) if said.get("activeServices") else ("activeService",)

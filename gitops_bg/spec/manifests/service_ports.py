@@ -1,6 +1,6 @@
-"""What Git says of the ports of an app's Services, and whether the pods of its target can serve them. Changes nothing.
+"""The ports of an app's Services in Git, and whether the pods of its target can serve them. Changes nothing.
 
-Which of it live traffic gets, and when, is the core's to say (``core.transitions.traffic.ports``).
+The core decides which of them live traffic gets, and when (``core.transitions.traffic.ports``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,9 +20,9 @@ EXTERNAL = "ExternalName"
 def ports_in_git(
     strategy: Strategy, services: Mapping[str, Mapping[str, Any]], *, whole: bool
 ) -> Iterator[ServicePorts]:
-    """The ports of each Service of an app and of its folder; empty where they are to be derived from its pods.
+    """The ports of each Service of an app and of its folder; empty where they are derived from its pods.
 
-    Unless the folder could be read as a ``whole``, nothing is said of a Service that is not among them.
+    Unless the whole folder could be read (``whole``), a Service that is missing there is left out.
     """
     named = {*strategy.active_services, strategy.preview_service} if whole else set()
     for name in sorted({name for name in named if name} | services.keys()):
@@ -35,12 +35,12 @@ def _ports(manifest: Mapping[str, Any]) -> str:
 
 
 def is_external(document: Document) -> bool:
-    """Whether a Service is only a name of something else, so that no pods can be behind it."""
+    """Whether a Service is only another name of something else, so that it can have no pods."""
     return bool((document.value.get("spec") or {}).get("type") == EXTERNAL)
 
 
 def check_ports(document: Document) -> Iterator[Problem]:
-    """That its ports can be told apart, as the API server demands of every Service."""
+    """Check that its ports can be told apart, as the API server demands of every Service."""
     ports = (document.value.get("spec") or {}).get("ports") or ()
     names: set[str] = set()
     numbers: set[tuple[int, str]] = set()
@@ -59,7 +59,7 @@ def check_ports(document: Document) -> Iterator[Problem]:
 
 
 def check_service(document: Document, target_file: str, template: str) -> Iterator[Problem]:
-    """All that would keep the pods of a template (empty: it is not known) from getting the traffic of a Service."""
+    """All reasons why pods of a template (empty: unknown) would not get the traffic of a Service."""
     spec = document.value.get("spec") or {}
     if is_external(document):
         message = "ExternalName has no pods behind it, so its traffic cannot be moved"

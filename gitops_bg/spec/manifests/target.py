@@ -1,6 +1,6 @@
-"""Reads target.yaml: a Deployment, or any workload, of which the pod template becomes a version. Never changes it.
+"""Reads target.yaml: a Deployment, or any workload, whose pod template becomes a version. Never changes it.
 
-Where the API server would refuse the ReplicaSet made of it, the author learns it here, with the line.
+Where the API server would refuse the resulting ReplicaSet, the author gets the error here, with the line.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,9 @@ from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
 MAX_SNAPSHOT_BYTES = 200_000
-"""A snapshot is kept in an annotation, and all annotations of an object may have 256 KiB (apimachinery)."""
+"""The limit of a snapshot, which is kept in an annotation; all annotations of an object may have 256 KiB
+(apimachinery).
+"""
 
 APPS_KINDS = ("Deployment", "ReplicaSet", "StatefulSet")
 POD_TEMPLATE = "PodTemplate"
@@ -28,12 +30,12 @@ IMPOSSIBLE = {
 }
 
 _READ = ("replicas", "minReadySeconds", "selector", "template")
-"""The fields of a workload's spec that mean something here."""
+"""The fields of a workload's spec that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetFile:
-    """What a target asks for. ``replicas`` and ``min_ready_seconds`` are no part of the snapshot."""
+    """The requests of a target. ``replicas`` and ``min_ready_seconds`` are no part of the snapshot."""
 
     snapshot: Snapshot
     replicas: int
@@ -41,7 +43,7 @@ class TargetFile:
 
 
 def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tuple[Problem, ...]]:
-    """The target of ``app``, or None and all that is wrong with it."""
+    """The target of ``app``; None and all its problems where it is invalid."""
     wrong = tuple(_check_kind(document))
     if wrong:
         return None, wrong
@@ -57,7 +59,7 @@ def read_target(document: Document, app: AppKey) -> tuple[TargetFile | None, tup
 
 
 def template_path(manifest: Mapping[str, Any]) -> Path:
-    """Where the pod template of a workload stands.
+    """The path of the pod template of a workload.
 
     >>> template_path({"kind": "Deployment"}), template_path({"kind": "PodTemplate"})
     (('spec', 'template'), ('template',))
@@ -66,14 +68,14 @@ def template_path(manifest: Mapping[str, Any]) -> Path:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What stands at a path of a manifest; None where it does not lead anywhere."""
+    """The value at a path of a manifest; None where the path leads nowhere."""
     for part in path:
         value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
 def selected_labels(document: Document | None) -> Mapping[str, str]:
-    """The labels that a target selects its pods by, each with the field that says so; usable or not as a whole."""
+    """The labels by which a target selects its pods, each with its field; even if the target is invalid."""
     selector = value_at(document.value, ("spec", "selector")) if document else None
     if not isinstance(selector, Mapping):
         return {}
@@ -97,7 +99,7 @@ def _spec_of(model: Workload | PodTemplateObject) -> WorkloadSpec:
 
 
 def _check_kind(document: Document) -> Iterator[Problem]:
-    """That it is a workload: one whose API version is known has that one, the others have a pod template."""
+    """Check that it is a workload: a known kind in a known API version, or any kind with a pod template."""
     words = (document.value.get(key) for key in ("kind", "apiVersion"))
     kind, version = (word if isinstance(word, str) else None for word in words)
     if kind in IMPOSSIBLE:
@@ -133,16 +135,16 @@ def _check(document: Document, spec: WorkloadSpec, snapshot: Snapshot) -> Iterat
 
 
 def _check_volumes(document: Document) -> Iterator[Problem]:
-    """Storage of its own for each pod is the one thing of a StatefulSet that a ReplicaSet cannot give."""
+    """Refuse storage for each pod, the one feature of a StatefulSet that a ReplicaSet lacks."""
     if value_at(document.value, ("spec", "volumeClaimTemplates")):
         message = "pods with storage of their own cannot be switched from one version to the next"
         yield document.problem(("spec", "volumeClaimTemplates"), message, "remove it, or use volumes of the template")
 
 
 def _check_misspelt(document: Document) -> Iterator[Problem]:
-    """Fields that are meant for ones that are read here: passed over, `replica: 5` would leave one pod.
+    """Report misspelt fields: ignored, `replica: 5` would leave one pod.
 
-    All others are the API server's business; `check` knows them (`cluster.lint`).
+    Other unknown fields are left to the API server; `check` knows them (`cluster.lint`).
     """
     if document.value["kind"] not in APPS_KINDS:
         return

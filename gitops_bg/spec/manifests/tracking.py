@@ -1,4 +1,4 @@
-"""Which ConfigMaps and Secrets of an app's folder are part of its target. Reads documents, asks nobody."""
+"""The ConfigMaps and Secrets of an app's folder that are part of its target. Reads documents only."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,21 +13,21 @@ from gitops_bg.spec.yaml.reader import Document
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """What a target's template refers to, of what the folder has."""
+    """The objects of the folder that a target's template refers to."""
 
     configuration: tuple[Configuration, ...] = ()
     files: tuple[str, ...] = ()
-    """The names of the files that it stands in, sorted."""
+    """The names of their files, sorted."""
     problems: tuple[Problem, ...] = ()
     elsewhere: frozenset[Named] = frozenset()
-    """What the template refers to and the folder does not have: shared, and as live as it is."""
+    """The objects that the template refers to and the folder lacks: shared, and used live."""
 
 
 NOTHING = Tracked()
 
 
 def track(target: Document, manifests: Mapping[Named, Document]) -> Tracked:
-    """The configuration of the target in ``target``; with problems, none of it is to be used."""
+    """The configuration of the target in ``target``; with problems, none of it may be used."""
     path = template_path(target.value)
     wanted = references(value_at(target.value, path))
     if not wanted:

@@ -1,4 +1,4 @@
-"""One alert as app.yaml and gitops-bg.yaml name it: Flagger's ``analysis.alerts``. Knows no provider."""
+"""One alert in app.yaml or gitops-bg.yaml: Flagger's ``analysis.alerts``. Knows no provider."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -12,14 +12,14 @@ AlertName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$"
 
 
 class ProviderRef(Model):
-    """Who sends it."""
+    """The provider that sends it."""
 
     name: Text = Field(description="The name of an AlertProvider in alerts/.")
     namespace: DnsLabel | None = Field(None, description="The namespace of the provider, where that is not the app's.")
 
 
 class Alert(Model):
-    """People who are told what happens to the app."""
+    """An alert about the app."""
 
     name: AlertName = Field(description="What it is called; no two alerts of an app may share a name.")
     severity: Literal["info", "warn", "error"] = Field(
@@ -31,7 +31,7 @@ class Alert(Model):
 
 
 def check_alert_names(alerts: Sequence[Alert]) -> None:
-    """Raise ``Conflict`` where two alerts have one name: what one got could not be told from what the other did."""
+    """Raise ``Conflict`` where two alerts share a name: their deliveries could not be told apart."""
     seen: set[str] = set()
     for number, alert in enumerate(alerts):
         if alert.name in seen:

@@ -1,7 +1,7 @@
-"""Alerts: the AlertProviders of ``alerts/``, and who is told how much by which of them; Flagger's fields and defaults.
+"""Alerts: the AlertProviders of ``alerts/``, and which alerts go to which of them; Flagger's fields and defaults.
 
-Only the shapes (https://docs.flagger.app/usage/alerting) and what they come to for the core. Secrets stay references
-until the moment of the call.
+Only the schemas (https://docs.flagger.app/usage/alerting) and their conversion to the core. Secrets stay references
+until an alert is sent.
 """
 
 import json
@@ -25,10 +25,10 @@ from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import Document
 
 PATIENCE = 3600
-"""Seconds that a provider may be down; what it was to be told before is dropped then, and the ledger says so."""
+"""How many seconds a provider may be down; its messages are dropped then, and the ledger says so."""
 
 PLACE = ("spec", "analysis", "alerts")
-"""Where app.yaml names them."""
+"""The place of an app's alerts in app.yaml."""
 
 
 def _no_placeholder(text: str) -> str:
@@ -47,7 +47,7 @@ class SecretRef(Model):
 
 
 class ProviderSpec(Model):
-    """Where alerts go."""
+    """The destination of alerts."""
 
     type: Literal["slack", "msteams", "discord", "rocket", "gchat"] = Field(description="Which chat it is.")
     channel: Text = Field("general", description="The channel. Default general; Teams and Google Chat know their own.")
@@ -66,7 +66,7 @@ class ProviderSpec(Model):
 
 
 class AlertProvider(Model):
-    """A document of a file of ``alerts/``. One of Flagger is read as it is."""
+    """A document of a file of ``alerts/``. One of Flagger is accepted unchanged."""
 
     api_version: Literal["gitops-bg.dev/v1alpha1", "flagger.app/v1beta1"]
     kind: Literal["AlertProvider"]
@@ -79,13 +79,13 @@ Providers = SharedDocuments[ProviderSpec]
 
 
 def load_providers(files: Mapping[str, bytes | Problem]) -> Providers:
-    """The providers of the files of ``alerts/``, by path. A Problem stands for a file that Git found unusable."""
+    """The providers in the files of ``alerts/``, by path. A Problem stands for a file that Git found unusable."""
     return load_shared_documents(files, ALERTS_FOLDER, "AlertProvider", AlertProvider)
 
 
 @dataclass(frozen=True, slots=True)
 class Alerting:
-    """What apps share of alerts. ``defaults`` are for apps that name none, written in ``document``."""
+    """The shared alerts. ``defaults`` are for apps without alerts of their own, written in ``document``."""
 
     providers: Providers = field(default_factory=Providers)
     defaults: tuple[Alert, ...] = ()
@@ -94,7 +94,7 @@ class Alerting:
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """The alerts of one app as hooks; and the names of the providers they depend on, also of missing ones."""
+    """The alerts of one app as hooks; and the names of the providers they depend on, including missing ones."""
 
     hooks: tuple[Hook, ...] = ()
     providers: frozenset[str] = frozenset()
@@ -118,7 +118,7 @@ def alerts_of(
 
 
 def check_defaults(alerting: Alerting) -> tuple[Problem, ...]:
-    """What is wrong with the alerts of the repository, whether an app uses them or not."""
+    """The problems of the repository's alerts, whether an app uses them or not."""
     missing = [
         (number, alert)
         for number, alert in enumerate(alerting.defaults)
@@ -165,7 +165,7 @@ def _hook(alert: Alert, provider: Provider | None, unknown: str, target: str) ->
 
 
 def _request(spec: ProviderSpec, target: str) -> dict[str, Any]:
-    """What `gitops_bg.agent.reconcile.alert_composer` reads; what is not said is left out."""
+    """The request for `gitops_bg.agent.reconcile.alert_composer`; missing fields are left out."""
     whole = {
         "type": spec.type,
         "channel": spec.channel,

@@ -1,7 +1,7 @@
-"""What app.yaml says about hooks: Flagger's ``webhooks``, with Flagger's fields, and their limits beside them.
+"""The hooks of app.yaml: Flagger's ``webhooks``, with Flagger's fields, and their limits beside them.
 
-Only the shapes (flagger.md §3.4) and what they come to for the core; nothing is called here. A hook without an address
-is a manual gate. Secrets stay references, ``{{secret:NAME/KEY}}``, until the moment of the call.
+Only the schemas (flagger.md §3.4) and their conversion to the core; nothing is called here. A hook without an address
+is a manual gate. Secrets stay references, ``{{secret:NAME/KEY}}``, until a call is sent.
 """
 
 import json
@@ -21,7 +21,7 @@ from gitops_bg.spec.app.validation import Conflict
 TIMEOUT = "10s"
 INTERVAL = 30
 PATIENCE = 600
-"""Seconds that a backend may be down before a hook other than confirm-* and rollback is given up."""
+"""How many seconds a backend may be down before the agent gives up on a hook other than confirm-* and rollback."""
 
 _COUNTS = ("pre-rollout", "rollout")
 _CONFIRMS = ("confirm-rollout", "confirm-promotion")
@@ -31,7 +31,7 @@ HookName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-][A-Za-z0-9 ._-]{0,62}$")
 
 
 class HeaderSource(Model):
-    """Where the value of a header comes from."""
+    """The source of a header's value."""
 
     secret_key_ref: SecretKeyRef = Field(description="A Secret; never shown, logged or remembered.")
 
@@ -125,7 +125,7 @@ class Webhook(Model):
 
 
 def check_names(place: str, webhooks: Sequence[Webhook], beside: Sequence[Webhook] = ()) -> None:
-    """Raise ``Conflict`` where two hooks have one name: their answers could not be told apart."""
+    """Raise ``Conflict`` where two hooks share a name: their answers could not be told apart."""
     seen = {webhook.name for webhook in beside}
     for number, webhook in enumerate(webhooks):
         if webhook.name in seen:
@@ -135,7 +135,7 @@ def check_names(place: str, webhooks: Sequence[Webhook], beside: Sequence[Webhoo
 
 
 def to_hook(webhook: Webhook, interval: int = INTERVAL, iterations: int = 1, failure_limit: int = 0) -> Hook:
-    """The hook as the core sees it; the limits are those of a hook that has none of its own."""
+    """The hook as the core sees it; the limits apply to a hook without its own."""
     kind = HookType(webhook.type)
     return Hook(
         name=webhook.name,
@@ -162,7 +162,7 @@ def _deadline(webhook: Webhook, kind: HookType) -> int | None:
 
 
 def _request(webhook: Webhook) -> dict[str, Any]:
-    """What `gitops_bg.hooks.request` reads; what is not said is left out."""
+    """The request for `gitops_bg.hooks.request`; missing fields are left out."""
     whole = {
         "url": webhook.url,
         "timeout": seconds_of(str(webhook.timeout)),

@@ -1,6 +1,6 @@
-"""What `gitops-bg check` says of policies beyond each file: names, whom they are for, whether they can ever open.
+"""What `gitops-bg check` reports on policies beyond each file: names, their apps, whether they can ever open.
 
-Errors keep a promotion waiting for ever, or are a name that leads nowhere; notes say what has no effect.
+Errors are rules that would keep a promotion waiting for ever, and unknown names; notes name what has no effect.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from gitops_bg.spec.yaml.reader import Document
 
 @dataclass(frozen=True, slots=True)
 class CheckedPolicies:
-    """What a check found."""
+    """The result of a check."""
 
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
@@ -32,7 +32,7 @@ def check_policies(
     settings: tuple[Settings, Document] | None,
     now: datetime | None = None,
 ) -> CheckedPolicies:
-    """All of it. ``now``: windows are to open within a year from then; None: nobody asks."""
+    """Return all problems and notes. ``now``: windows must open within a year from then; None: this is not checked."""
     apps = {config.app: config.labels for config in configs}
     problems = (
         *folder.problems,
@@ -81,7 +81,7 @@ def _matched(written: WrittenPolicy, apps: Mapping[AppKey, object]) -> list[AppK
 
 
 def _never_open(written: WrittenPolicy, now: datetime) -> Iterator[Problem]:
-    """But for windows that deny without an end: whoever writes a freeze means it."""
+    """Report rules that never open, except windows that deny without an end: a freeze intends that."""
     for number, rule in enumerate(written.policy.rules):
         if isinstance(rule, Windows):
             deny = tuple(each for each in rule.deny if not (isinstance(each, Span) and each.end is None))
@@ -97,7 +97,9 @@ def _for_nobody(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object])
 
 
 def _cycles(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> Iterator[Problem]:
-    """Apps that wait for one another: each is to be healthy before the other, and none is while it has a candidate."""
+    """Report apps that wait for one another: each must be healthy before the other, and none is while it has a
+    candidate.
+    """
     edges: dict[AppKey, dict[AppKey, tuple[WrittenPolicy, int]]] = {}
     for each in written:
         for number, rule in enumerate(each.policy.rules):
@@ -115,7 +117,7 @@ def _cycles(written: Iterable[WrittenPolicy], apps: Mapping[AppKey, object]) -> 
 
 
 def _circle(start: AppKey, edges: Mapping[AppKey, Mapping[AppKey, object]]) -> list[AppKey]:
-    """The shortest way from an app back to itself; empty where there is none."""
+    """Return the shortest path from an app back to itself; empty where there is none."""
     ways, seen = [[start]], {start}
     while ways:
         way = ways.pop(0)

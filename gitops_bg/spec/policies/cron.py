@@ -1,4 +1,4 @@
-"""The five fields of cron, to the core's type: what crontab(5) has, and nothing else. Pure."""
+"""Parses the five fields of cron into the core's type: the syntax of crontab(5), nothing else. Pure."""
 
 from gitops_bg.core.model.policies.rules import Cron
 
@@ -8,7 +8,7 @@ _LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def read_cron(text: str) -> Cron:
-    """The expression; raises ``ValueError`` with what is wrong with it.
+    """Return the parsed expression; raise ``ValueError`` with what is wrong with it.
 
     >>> sorted(read_cron("0 18 * * fri").weekdays), sorted(read_cron("*/30 9-10 1 jan *").minutes)
     ([4], [0, 30])

@@ -1,6 +1,6 @@
-"""Expressions and patterns of policies, compiled once a file: CEL for both, whose patterns take linear time.
+"""Expressions and patterns of policies, compiled once per file: CEL for both, whose patterns take linear time.
 
-The cost of one evaluation is bounded before: by how deep loops stand in one another, and by what they run over
+The cost of one evaluation is bounded in advance: by the nesting of loops, and by the size of what they iterate over
 (history of at most 50, and only the apps that the expression names).
 """
 
@@ -15,7 +15,7 @@ from gitops_bg.spec.analysis.expressions import BadExpression, NoValue, check, v
 from gitops_bg.spec.analysis.expressions import NoAnswer as CelHasNone
 
 DEEPEST = 2
-"""So many loops (all, exists, map, filter) may stand in one another."""
+"""How deeply loops (all, exists, map, filter) may be nested."""
 MOST_LOOPS = 8
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 _LOOP = re.compile(r"\.(?:all|exists|exists_one|existsOne|map|filter)$")
@@ -31,7 +31,7 @@ class CompiledExpression:
     text: str
 
     def __call__(self, values: Mapping[str, object]) -> object:
-        """The answer; raises `NoAnswer`."""
+        """Return the answer; raise `NoAnswer`."""
         try:
             return value_of(self.text, values)
         except (NoValue, CelHasNone, BadExpression) as error:
@@ -40,12 +40,12 @@ class CompiledExpression:
 
 @dataclass(frozen=True, slots=True)
 class CompiledPattern:
-    """A regular expression, searched for in a text in time that grows with the text (RE2's syntax)."""
+    """A regular expression (RE2's syntax), searched for in time linear in the text."""
 
     pattern: str
 
     def __call__(self, text: str) -> bool:
-        """Whether it is found; a text that cannot be looked at does not have it."""
+        """Return whether it is found; a text that cannot be searched does not match."""
         try:
             return value_of("text.matches(pattern)", {"text": text, "pattern": self.pattern}) is True
         except (NoValue, CelHasNone):
@@ -53,7 +53,7 @@ class CompiledPattern:
 
 
 def compile_expression(text: str) -> CompiledExpression:
-    """The expression; raises `BadExpression` with what is wrong with it.
+    """Return the compiled expression; raise `BadExpression` with what is wrong with it.
 
     >>> compile_expression("to.version > 3")({"to": {"version": 4}})
     True
@@ -68,7 +68,7 @@ def compile_expression(text: str) -> CompiledExpression:
 
 
 def compile_pattern(pattern: str) -> CompiledPattern:
-    """The pattern; raises `BadExpression` with what is wrong with it."""
+    """Return the compiled pattern; raise `BadExpression` with what is wrong with it."""
     try:
         value_of("text.matches(pattern)", {"text": "", "pattern": pattern})
     except (NoValue, CelHasNone) as error:
@@ -77,7 +77,7 @@ def compile_pattern(pattern: str) -> CompiledPattern:
 
 
 def apps_named_in(text: str) -> frozenset[AppKey]:
-    """The apps that an expression names: ``apps['namespace/name']``, ``'namespace/name' in apps``.
+    """Return the apps that an expression names: ``apps['namespace/name']``, ``'namespace/name' in apps``.
 
     >>> apps_named_in("apps['shop/api'].healthy && to.images[0] == 'shop/web'")
     frozenset({AppKey(namespace='shop', name='api')})
@@ -87,7 +87,7 @@ def apps_named_in(text: str) -> frozenset[AppKey]:
 
 
 def _loops(text: str) -> tuple[int, int]:
-    """How deep loops stand in one another, and how many there are."""
+    """Return how deeply loops are nested, and how many there are."""
     stack: list[bool] = []
     deepest = loops = 0
     for place, sign in enumerate(text):

@@ -1,1 +1,1 @@
-"""YAML as text and as values: read as kubectl reads it, written so that it diffs well, edited byte by byte."""
+"""YAML as text and as values: read as kubectl reads it, written so that diffs are readable, edited byte by byte."""

@@ -1,7 +1,7 @@
-"""The documents of a file as their author wrote them: takes one out, puts one in, and keeps every other byte.
+"""The documents of a file as their author wrote them: extracts one, inserts one, and keeps every other byte.
 
-A line that begins with ``---`` always begins a document, whatever it stands in (YAML 1.2 §9.1.2). Knows no document's
-meaning but its kind and name.
+A line that begins with ``---`` always begins a document, wherever it is (YAML 1.2 §9.1.2). Knows only a document's kind
+and name.
 """
 
 import re
@@ -20,7 +20,7 @@ _MARKER = re.compile(r"---[^\n]*(?:\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One document: ``named`` and ``value`` are None where it is empty. ``text`` has no marker in front."""
+    """One document: ``named`` and ``value`` are None where it is empty. ``text`` has no leading marker."""
 
     marker: str
     text: str
@@ -43,9 +43,9 @@ def piece_of(file: str, data: bytes, named: Named) -> Piece | None:
 
 
 def with_document(file: str, data: bytes, named: Named, text: str) -> bytes:
-    """The file with ``text`` as its document of this kind and name: in place of the one there is, or at the end.
+    """Return the file with ``text`` as its document of this kind and name: replaced, or appended.
 
-    Raises ``InvalidInput`` where the file cannot be read, or would not say exactly that afterwards.
+    Raises ``InvalidInput`` where the file cannot be read, or would not contain exactly that afterwards.
     """
     before = pieces(file, data)
     ended = text if text.endswith("\n") else f"{text}\n"
@@ -81,7 +81,7 @@ def _named(value: Any) -> Named | None:
 
 
 def _verify(file: str, before: list[Piece], changed: str, named: Named) -> None:
-    """That every other document is what it was, and the one is there once."""
+    """Check that every other document is unchanged, and the new one occurs once."""
     after = pieces(file, changed.encode())
     others = [[piece.value for piece in side if piece.named != named and piece.value] for side in (before, after)]
     if others[0] != others[1] or sum(piece.named == named for piece in after) != 1:

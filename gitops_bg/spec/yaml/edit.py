@@ -1,7 +1,7 @@
 """Changes one value of an author's YAML file and keeps every other byte (pitfalls.md §4).
 
-The place comes from the parser, the bytes are replaced, the result is read again: if anything but the one value
-changed, the edit is refused. Never writes a file; that is the caller's.
+The parser gives the place, the bytes are replaced, the result is read again: if anything but the one value changed, the
+edit is refused. Never writes a file; that is the caller's job.
 """
 
 import json
@@ -23,7 +23,10 @@ from gitops_bg.spec.yaml.text import Text
 
 
 def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGET_FILE) -> bytes:
-    """The target with another image for one of its (init) containers. Raises `InvalidInput` where that is unsafe."""
+    """Return the target with another image for one of its (init) containers.
+
+    Raises `InvalidInput` where that is unsafe.
+    """
     text = Text(data)
     document = _document(file, data)
     path = _image_path(document, container)
@@ -35,10 +38,10 @@ def set_image(data: bytes, container: str, image: str, file: str = DEFAULT_TARGE
 
 
 def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_TARGET_FILE, like: bytes = b"") -> bytes:
-    """The target with another pod template. Raises `InvalidInput` where that is unsafe.
+    """Return the target with another pod template. Raises `InvalidInput` where that is unsafe.
 
-    ``like`` is the file as it was when it had this template: its lines are taken over, with their comments. Where it
-    had another, or wrote it in a way that does not fit, the template is written anew.
+    ``like`` is the file from the time when it had this template: its lines are copied, with their comments. Where it
+    had another template, or a style that does not fit, the template is written anew.
     """
     text, document = Text(data), _document(file, data)
     path = template_path(document.value)
@@ -58,7 +61,9 @@ def set_template(data: bytes, template: Mapping[str, Any], file: str = DEFAULT_T
 
 
 def _lines_like(like: bytes, path: Path, template: Mapping[str, Any], indent: str) -> str:
-    """The template's lines of another state of the file; empty where they do not say it, or stand elsewhere."""
+    """The template's lines in a former state of the file; empty where they differ from the template, or
+    from its place.
+    """
     document, _ = read_one(DEFAULT_TARGET_FILE, like)
     if document is None or value_at(document.value, path) != template:
         return ""
@@ -74,7 +79,7 @@ def _lines_anew(path: Path, template: Mapping[str, Any], indent: str) -> str:
 
 
 def set_suspend(data: bytes, suspension: Suspension | None, file: str = APP_FILE) -> bytes:
-    """app.yaml with ``spec.suspend`` set, or removed for None. Raises `InvalidInput` where that is unsafe."""
+    """Return app.yaml with ``spec.suspend`` set, or removed for None. Raises `InvalidInput` where that is unsafe."""
     value: dict[str, str | int] | None = None
     if suspension is not None:
         value = {"reason": suspension.reason}
@@ -86,7 +91,7 @@ def set_suspend(data: bytes, suspension: Suspension | None, file: str = APP_FILE
 
 
 def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
-    """app.yaml with ``spec.retry`` set. Raises `InvalidInput` where that is unsafe."""
+    """Return app.yaml with ``spec.retry`` set. Raises `InvalidInput` where that is unsafe."""
     value: dict[str, str | int] = {"digest": retry.digest, "number": retry.number}
     if retry.by:
         value["by"] = retry.by
@@ -96,21 +101,22 @@ def set_retry(data: bytes, retry: Retry, file: str = APP_FILE) -> bytes:
 
 
 def set_restart(data: bytes, at: datetime, file: str = APP_FILE) -> bytes:
-    """app.yaml with ``spec.restartAt`` set. Raises `InvalidInput` where that is unsafe."""
+    """Return app.yaml with ``spec.restartAt`` set. Raises `InvalidInput` where that is unsafe."""
     return set_field(data, ("spec", "restartAt"), _moment(at), file)
 
 
 def set_history_generation(data: bytes, generation: int, file: str = SETTINGS_FILE) -> bytes:
-    """gitops-bg.yaml with ``historyGeneration`` set. Raises `InvalidInput` where that is unsafe."""
+    """Return gitops-bg.yaml with ``historyGeneration`` set. Raises `InvalidInput` where that is unsafe."""
     return set_field(data, ("historyGeneration",), generation, file)
 
 
 def set_field(data: bytes, path: Path, value: str | int | Mapping[str, str | int] | None, file: str) -> bytes:
-    """A file with one field of a mapping set to text, a number or a flat mapping, on one line, or removed for None.
+    """Return a file with one field of a mapping set to text, a number or a flat mapping, on one line, or removed for
+    None.
 
-    A field that is there already is replaced with all that is written inside it; a new one goes right below its
-    parent's key (at the end of the file where the parent is the document). Raises `InvalidInput` where the parent
-    is missing or shared by an anchor, or where the result would not be read back as meant.
+    An existing field is replaced with everything inside it; a new one goes right below its parent's key (at the end of
+    the file where the parent is the document). Raises `InvalidInput` where the parent is missing or shared by an
+    anchor, or where the result would not read back as intended.
     """
     document, text = _document(file, data), Text(data)
     node, parent = text.find(path), text.find(path[:-1])
@@ -178,14 +184,14 @@ def _refuse_what_is_shared(document: Document, path: Path, node: Node) -> None:
 
 
 def _in_style(text: str, style: str | None) -> str:
-    """Text quoted as the author quoted what it replaces, where that is possible."""
+    """Quote text as the author quoted the replaced text, where that is possible."""
     if style == "'":
         return "'" + text.replace("'", "''") + "'"
     return text if not style and scalar(text) == text else double_quoted(text)
 
 
 def _verified(document: Document, changed: bytes, path: Path, value: Any) -> bytes:
-    """``changed`` if it differs from the document in exactly the one field; else nobody may write it."""
+    """Return ``changed`` if it differs from the document in exactly the one field; else raise."""
     result, problems = read_one(document.file, changed)
     if result is None or result.value != _with(document.value, path, value):
         why = f" ({problems[0].message})" if problems else ""
@@ -195,7 +201,7 @@ def _verified(document: Document, changed: bytes, path: Path, value: Any) -> byt
 
 
 def _with(value: Any, path: Path, item: Any) -> Any:
-    """A copy of ``value`` with the field at ``path`` replaced, or removed for None."""
+    """Return a copy of ``value`` with the field at ``path`` replaced, or removed for None."""
     part, *rest = path
     if isinstance(part, int):
         return [_with(each, tuple(rest), item) if index == part else each for index, each in enumerate(value)]

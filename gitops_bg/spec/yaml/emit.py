@@ -1,6 +1,6 @@
-"""Writes JSON values as YAML: one text for one value, in block style that diffs well, that every parser reads back.
+"""Writes JSON values as YAML: one text for one value, in block style with readable diffs, the same for every parser.
 
-For files the agent owns; a file of an author is only ever edited in place (`edit`).
+For files the agent owns; an author's file is only ever edited in place (`edit`).
 """
 
 import json
@@ -12,9 +12,9 @@ from gitops_bg.core.model.digest import Json
 from gitops_bg.spec.yaml.scalars import resolve
 
 _INDENT = "  "
-# Text that needs no quotes in any place: starts and ends with a word, and has no indicator of YAML inside.
+# Text that never needs quotes: it starts and ends with a word, and contains no indicator of YAML.
 _PLAIN = re.compile(r"[A-Za-z0-9_./$(][A-Za-z0-9_./@()+=*~$^-]*(?:[ :][A-Za-z0-9_./@()+=*~$^-]+)*")
-# What may stand in a literal block as it is: printable, and no line break but \n (YAML 1.1 has five).
+# The opposite of what a literal block may contain: printable characters, and no line break but \n (YAML 1.1 has five).
 _UNPRINTABLE = re.compile(r"[^\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -77,7 +77,7 @@ def _mapping(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 
 def _entry(start: str, item: Any, indent: str) -> Iterator[str]:
-    """The lines of one value behind ``start``; what goes below is indented more than ``indent``."""
+    """The lines of one value after ``start``; nested lines are indented more than ``indent``."""
     inner = indent + _INDENT
     if isinstance(item, str) and _fits_literal(item):
         yield f"{start} |{_chomping(item)}"
@@ -103,7 +103,7 @@ def _sequence(items: Sequence[Any], indent: str) -> Iterator[str]:
 
 
 def _fits_literal(text: str) -> bool:
-    """Whether a literal block shows the text as it is, in every parser; else it is quoted."""
+    """Whether a literal block represents the text for every parser; else it is quoted."""
     if "\n" not in text.rstrip("\n") or text[0] in " \n" or _UNPRINTABLE.search(text):
         return False
     return not text.endswith("\n\n") and not any(line.endswith(" ") or line == " " for line in text.split("\n"))

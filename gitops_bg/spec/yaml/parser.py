@@ -1,7 +1,7 @@
-"""Builds plain JSON values from the event stream of the C parser, and remembers where each came from when asked.
+"""Builds plain JSON values from the event stream of the C parser, and records their places on request.
 
-The strictness of `reader` lives here: what is not the same value for every reader is a problem, never a guess.
-Not for callers outside `reader` and `edit`.
+The strictness of `reader` is here: a value that is not the same for every reader is a problem, never a guess. Only for
+`reader` and `edit`.
 """
 
 import codecs
@@ -33,9 +33,9 @@ from gitops_bg.spec.yaml.scalars import Doubt, quoted, resolve
 MAX_DEPTH = 64
 """Levels of nesting; a Deployment has about 12."""
 MAX_NODES = 50_000
-"""Values in a file once its aliases are written out; a file of 1 MiB seldom has 30,000."""
+"""The most values in a file with its aliases resolved; a file of 1 MiB seldom has 30,000."""
 MAX_PROBLEMS = 20
-"""Problems reported for one file: the rest are mostly echoes."""
+"""The most problems reported for one file: further ones are mostly consequences."""
 
 _COLON_IN_BRACKETS = "found unexpected ':'"
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -43,7 +43,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Where a value stands. Offsets count characters of the text without byte order mark; lines, columns from 1."""
+    """The place of a value. Offsets count characters of the text without byte order mark; lines and columns from 1."""
 
     kind: type
     start: int
@@ -59,7 +59,7 @@ class Node:
 
 
 class _Stop(Exception):
-    """Reading cannot go on; the reason is in `problems`."""
+    """Reading cannot go on; `problems` has the reason."""
 
 
 class _Unfinished:
@@ -87,10 +87,10 @@ class Composer:
         self._key: Any = None
 
     def run(self) -> None:
-        """Read all documents; what is wrong is in `problems` afterwards, and nothing is raised."""
+        """Read all documents; afterwards `problems` has what is wrong, and nothing is raised."""
         error = self._attempt(CParser(self._data).get_event)
         if getattr(error, "problem", "") == _COLON_IN_BRACKETS:
-            # kubectl takes `args: [--url=http://x:80]`; the parser in Python does too, and is 20 times slower.
+            # kubectl accepts `args: [--url=http://x:80]`; so does the parser in Python, which is 20 times slower.
             self._forget()
             error = self._attempt(partial(next, self._python_events(), None))
         if isinstance(error, MarkedYAMLError):
@@ -99,7 +99,7 @@ class Composer:
             self._unreadable(error)
 
     def _attempt(self, following: Callable[[], Any]) -> YAMLError | None:
-        """Read all events, up to a parser's error if there is one."""
+        """Read all events; return the parser's error, if any."""
         self._next = following
         try:
             self._read_documents()
@@ -223,7 +223,7 @@ class Composer:
         return result
 
     def _ended(self, event: Any) -> None:
-        # A flow collection ends at its bracket; a block one ends, for us, where its last content ends.
+        # A flow collection ends at its bracket; a block collection ends where its last content ends.
         if self._locating and event.end_mark.index > event.start_mark.index:
             self._last_end = event.end_mark.index
 
@@ -263,7 +263,7 @@ class Composer:
         self.problems.append(Problem(self.file, message, line, column, written(self._path), remedy))
 
     def _refuse(self, event: Any, message: str, remedy: str, hidden: str) -> None:
-        """Add a problem that repeats what is written; of a secret it says ``hidden`` instead."""
+        """Add a problem that quotes the text; for a secret it says ``hidden`` instead."""
         if self._secret:
             self._add(event, f"this unquoted value {hidden}", "quote it")
         else:
@@ -320,7 +320,7 @@ class Composer:
 
 
 def _height(value: Any) -> int:
-    """How many levels of collections a value has; 0 for a scalar."""
+    """The depth of nested collections in a value; 0 for a scalar."""
     return 1 + max(map(_height, _children(value)), default=0) if isinstance(value, dict | list) else 0
 
 

@@ -1,4 +1,4 @@
-"""Paths of fields inside a document, and how people read them. Nothing about files."""
+"""Paths of fields inside a document, and their text form. Nothing about files."""
 
 import re
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
-"""The one way YAML is read for a decision: what we read is what kubectl reads, or it is an error with its place.
+"""The one YAML reader for decisions: a value is what kubectl reads, or an error with its place.
 
-Does not know what the documents mean. Every call has a parser of its own: they are not safe to share
-(pitfalls.md §4). A cache by blob id belongs to the caller.
+Does not know what the documents mean. Every call has a parser of its own: they are not safe to share (pitfalls.md §4).
+A cache by blob id belongs to the caller.
 """
 
 import re
@@ -22,18 +22,18 @@ _SECRET = re.compile(rb"\bkind\b\W+Secret\b")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One YAML document as plain JSON, which can still say where each of its fields stands."""
+    """One YAML document as plain JSON that can locate its fields."""
 
     file: str
     value: Any
     data: bytes = field(default=b"", repr=False)
-    """What it was read from; empty for a document that is not from a file, whose problems then have no place."""
+    """The bytes it was read from; empty for a document without a file, whose problems then have no place."""
     number: int = 0
 
     def problem(self, path: Path, message: str, remedy: str = "", *, at_key: bool = False) -> Problem:
-        """A problem with the field at ``path``; a path that is not there gets the place of its nearest parent.
+        """A problem with the field at ``path``; a missing path gets the place of its nearest parent.
 
-        ``at_key`` gives the place of the key instead of that of the value. Reads the file again: for errors only.
+        ``at_key`` gives the place of the key instead of that of the value. Parses the file again: for errors only.
         """
         if not self.data:
             return Problem(self.file, message, field=written(path), remedy=remedy)
@@ -49,14 +49,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds: its documents, or what is wrong with it; never both (DESIGN §10)."""
+    """The content of a file: its documents, or its problems; never both (DESIGN §10)."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...] = ()
 
 
 def read(file: str, data: bytes) -> Reading:
-    """All documents of a file; empty ones are left out. ``file`` is the name that problems carry.
+    """All documents of a file; empty ones are left out. ``file`` is the name in its problems.
 
     >>> [document.value for document in read("a.yaml", b"a: 1\\n---\\nb: [x]").documents]
     [{'a': 1}, {'b': ['x']}]
@@ -75,7 +75,7 @@ def read(file: str, data: bytes) -> Reading:
 
 
 def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ...]]:
-    """The one document of a file, which must be a mapping; None and the problems where it is not so."""
+    """The one document of a file, which must be a mapping; else None and the problems."""
     reading = read(file, data)
     if reading.problems:
         return None, reading.problems
@@ -91,14 +91,14 @@ def read_one(file: str, data: bytes) -> tuple[Document | None, tuple[Problem, ..
 
 
 def locate(data: bytes, number: int = 0) -> Mapping[Path, Node]:
-    """Where every field of document ``number`` stands. About twice as slow as reading."""
+    """The place of every field of document ``number``. About twice as slow as reading."""
     composer = Composer("", data, locating=True)
     composer.run()
     return {path: node for (document, path), node in composer.nodes.items() if document == number}
 
 
 def kind_of(value: Any) -> str:
-    """What a value is, in plain words.
+    """The type of a value, in plain words.
 
     >>> kind_of({}), kind_of(["x"]), kind_of("x"), kind_of(1), kind_of(None), kind_of(True)
     ('a mapping', 'a list', 'text', 'a number', 'nothing', 'a truth value')

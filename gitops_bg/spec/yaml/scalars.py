@@ -1,7 +1,7 @@
-"""What an unquoted YAML scalar means, and where YAML 1.1 and 1.2 disagree about it. Knows no files and no places.
+"""The meaning of an unquoted YAML scalar, and where YAML 1.1 and 1.2 disagree about it. Knows no files and no places.
 
-kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused
-(DESIGN §7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
+kubectl reads YAML 1.1 with exceptions, other tools 1.2: a scalar that any of them reads differently is refused (DESIGN
+§7, pitfalls.md §4). Compared: YAML 1.1 as PyYAML has it, the core schema of YAML 1.2, go-yaml v2.
 """
 
 import re
@@ -12,7 +12,7 @@ Scalar = None | bool | int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Why an unquoted scalar is refused, and what to write in its place."""
+    """Why an unquoted scalar is refused, and what to write instead."""
 
     message: str
     remedy: str
@@ -47,7 +47,7 @@ _MAY_START_A_NUMBER = frozenset("0123456789+-.")
 
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"(?:[-+]?[0-9]+\.[0-9]+|\.[0-9]+)(?:[eE][-+][0-9]+)?")
-# What at least one parser takes for a number, once underscores are gone and letters are small.
+# Text that at least one parser takes for a number, without underscores and in lower case.
 _LOOSE_NUMBER = re.compile(
     r"[-+]?(?:0b[01]+|0o[0-7]+|0x[0-9a-f]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
     r"|[0-9]+(?::[0-5]?[0-9])+(?:\.[0-9]*)?)"

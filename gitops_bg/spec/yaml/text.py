@@ -1,4 +1,4 @@
-"""The text of a YAML file with the places of its values: cuts and inserts, and knows nothing of their meaning.
+"""The text of a YAML file with the places of its values: cuts and inserts, without knowing their meaning.
 
 Offsets count characters; the byte order mark and the author's line breaks stay as they are.
 """
@@ -10,13 +10,13 @@ from gitops_bg.spec.yaml.paths import Path
 from gitops_bg.spec.yaml.reader import locate
 
 _MARK = "\ufeff"
-# An anchor (tags are refused by the reader) stands in front of the value it names and belongs to its place.
+# An anchor (the reader refuses tags) precedes its value and belongs to its place.
 _ANCHOR = re.compile(r"&\S+\s+")
 _SPACE = " \t"
 
 
 class Text:
-    """One file, read once. All changes answer with the bytes of a new file."""
+    """One file, read once. All changes return the bytes of a new file."""
 
     def __init__(self, data: bytes) -> None:
         decoded = data.decode()
@@ -25,20 +25,20 @@ class Text:
         self._nodes = locate(data)
 
     def find(self, path: Path) -> Node | None:
-        """Where a field stands; None where it is not there."""
+        """The place of a field; None where it does not exist."""
         return self._nodes.get(path)
 
     def node(self, path: Path) -> Node:
-        """Where a field stands that is known to be there."""
+        """The place of an existing field."""
         return self._nodes[path]
 
     def property_length(self, node: Node) -> int:
-        """How many characters an anchor in front of a value takes."""
+        """How many characters the anchor before a value takes."""
         match = _ANCHOR.match(self._text, node.start)
         return len(match.group()) if match else 0
 
     def content_end(self, node: Node) -> int:
-        """The end of a value without the line breaks that a literal block takes along."""
+        """The end of a value without the line breaks of a literal block."""
         return len(self._text[: node.end].rstrip())
 
     def replaced(self, start: int, end: int, new: str) -> bytes:
@@ -46,7 +46,7 @@ class Text:
         return (self._mark + self._text[:start] + new + self._text[end:]).encode()
 
     def with_value(self, node: Node, new: str) -> bytes:
-        """The file with a value of a mapping replaced by one that stands behind its key."""
+        """The file with a value of a mapping replaced by one on its key's line."""
         start = self._text.index(":", self._key_end(node)) + 1
         return self.replaced(start, self.content_end(node), f" {new}")
 
@@ -63,7 +63,7 @@ class Text:
         return self.replaced(below, below, f"{self._line_break()}{indent}{entry}")
 
     def entry_lines(self, node: Node) -> str:
-        """The lines of an entry of a block mapping, comments included, from its key on; with plain line breaks."""
+        """The lines of an entry of a block mapping from its key on, including comments; with plain line breaks."""
         return self._text[slice(*self._entry_place(node))].replace("\r\n", "\n")
 
     def with_entry_lines(self, node: Node, lines: str) -> bytes:
@@ -75,7 +75,9 @@ class Text:
         return self._text.rfind("\n", 0, start) + 1, self._line_end(self.content_end(node))
 
     def without(self, node: Node, parent: Node) -> bytes:
-        """The file without an entry of a mapping: its lines, or in a flow mapping its text and one comma."""
+        """The file without an entry of a mapping: without its lines, or in a flow mapping without its text and one
+        comma.
+        """
         start, end = node.key_start or 0, self.content_end(node)
         if parent.flow:
             return self._without_in_flow(start, end)
@@ -103,13 +105,13 @@ class Text:
         ]
 
     def _key_end(self, node: Node) -> int:
-        """The end of a quoted key, so that a colon inside it is not taken for the one behind it."""
+        """The end of a quoted key, so that a colon inside it is not taken for the separator."""
         start = node.key_start or 0
         quote = self._text[start]
         return self._text.index(quote, start + 1) if quote in "\"'" else start
 
     def _line_end(self, offset: int) -> int:
-        """The end of the line that ``offset`` is in, without its line break."""
+        """The end of the line that contains ``offset``, without its line break."""
         end = self._text.find("\n", offset)
         end = len(self._text) if end < 0 else end
         return end - 1 if end > offset and self._text[end - 1] == "\r" else end

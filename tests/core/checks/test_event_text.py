@@ -1,4 +1,4 @@
-"""Alerts in the engine: which event is how grave, who hears of it, in which words, and that nothing waits for them.
+"""Alerts in the engine: how severe each event is, who gets it, its text, and that nothing waits for alerts.
 
 The rules are those of flagger.md §3.7, without its gap (#1663): every end of a rollout is told.
 """

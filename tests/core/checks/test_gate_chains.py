@@ -1,4 +1,4 @@
-"""The chains of gates: every gate stands in one, and a new gate is one function and one line in a chain."""
+"""The chains of gates: every gate is in one, and a new gate needs one function and one line in a chain."""
 
 import inspect
 from collections.abc import Callable

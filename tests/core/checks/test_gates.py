@@ -1,4 +1,4 @@
-"""Each gate: when it is open, when it is shut, the sentence it says, and until when where that is known."""
+"""Each gate: when it is open, when it is shut, its sentence, and its end where that is known."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""While a live Service is somebody else's, no pod of ours is one that it would send live traffic to."""
+"""While a live Service belongs to somebody else, no pod of ours matches its selector."""
 
 from dataclasses import replace
 from datetime import timedelta

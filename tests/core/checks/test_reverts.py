@@ -1,4 +1,4 @@
-"""A reverted push: what counts as one, what it does before and after traffic moved, what undoes it (gitops.md §3)."""
+"""A reverted push: what counts as one, its effect before and after traffic moved, what undoes it (gitops.md §3)."""
 
 from dataclasses import replace
 

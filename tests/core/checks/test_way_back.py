@@ -1,4 +1,4 @@
-"""Whether traffic may go to a version without gates, in every lane, and what is remembered of a bad one."""
+"""Whether traffic may move to a version without gates, in every lane, and what is remembered of a bad version."""
 
 from dataclasses import replace
 

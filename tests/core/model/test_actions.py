@@ -1,4 +1,4 @@
-"""Each action says itself in one sentence: the log line, the Event, the line of `plan`."""
+"""Each action describes itself in one sentence: for the log line, the Event, and the line of `plan`."""
 
 import typing
 

@@ -1,4 +1,4 @@
-"""A change set says what came of each action: the Event, the log line and the command line read the same value."""
+"""A change set has the result of each action: the Event, the log line and the command line read the same value."""
 
 from gitops_bg.core.model import actions as act
 from gitops_bg.core.model.change_set import NOTHING, ActionResult, Change, ChangeSet, ChangeSetEntry

@@ -1,4 +1,4 @@
-"""The table of events: every event has its row, and each row can be said."""
+"""The table of events: every event has a row, and each row has a text."""
 
 import re
 import string

@@ -1,4 +1,4 @@
-"""`antiAffinity`: whom new pods are kept off, and who is never held up by it."""
+"""`antiAffinity`: which pods new pods avoid, and which pods it never delays."""
 
 import pytest
 

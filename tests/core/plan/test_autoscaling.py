@@ -1,4 +1,4 @@
-"""An app whose live version is sized by an autoscaler: who scales what, and where the autoscaler aims."""
+"""An app with an autoscaler for its live version: who scales what, and which ReplicaSet the autoscaler targets."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What people hear of an action: the reason of its Event, in the words of Argo Rollouts where it has one."""
+"""The Event of each action, with the reason of Argo Rollouts where it has one."""
 
 from typing import get_args
 

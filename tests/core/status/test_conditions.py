@@ -1,4 +1,4 @@
-"""What people are told: one phase, the first that fits, and every condition with its reason."""
+"""What users see: one phase, the first that applies, and every condition with its reason."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,6 @@
-"""What people are told to wait for and when the engine looks again are one list: neither knows more than the other."""
+"""The waits shown to users and the times at which the engine looks again are one list: neither has more
+than the other.
+"""
 
 from dataclasses import replace
 from datetime import datetime

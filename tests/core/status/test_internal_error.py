@@ -1,4 +1,4 @@
-"""The condition of an app that cannot be looked at: it says what to do about it."""
+"""The condition of an app after a bug: it says what to do."""
 
 from gitops_bg.core.errors import InternalError
 from gitops_bg.core.model.decision import Condition, Decision, Phase

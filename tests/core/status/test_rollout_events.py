@@ -1,4 +1,4 @@
-"""What people hear of rollouts and analyses: once each, in the words of Argo Rollouts (argo-rollouts.md §4)."""
+"""The Events of rollouts and analyses: each once, in the words of Argo Rollouts (argo-rollouts.md §4)."""
 
 from __future__ import annotations
 

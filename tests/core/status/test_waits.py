@@ -1,4 +1,4 @@
-"""Everything that an app waits for: every state that is not settled says what for, and no end that has passed."""
+"""Everything that an app waits for: every unsettled state names it, and no end is in the past."""
 
 from dataclasses import replace
 from datetime import datetime

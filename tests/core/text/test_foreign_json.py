@@ -1,4 +1,4 @@
-"""JSON that others wrote is read in one place, within limits, and what comes out can be written again."""
+"""JSON of others is read in one place, within limits, and the result can be written again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Git prints is taken apart in one place, on bytes; a pattern over it takes time in proportion to its length."""
+"""Git's output is parsed in one place, as bytes; the time of a pattern over it is linear in its length."""
 
 from __future__ import annotations
 

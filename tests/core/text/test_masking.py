@@ -1,4 +1,4 @@
-"""Secrets are hidden in every form in which they turn up in a text."""
+"""Secrets are masked in every encoding in which they occur in a text."""
 
 from __future__ import annotations
 

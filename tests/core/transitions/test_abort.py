@@ -1,4 +1,4 @@
-"""Versions that do not arrive: `progressDeadlineAbort` and `expireAfterSeconds`, at the moment or later."""
+"""Versions that do not become available in time: `progressDeadlineAbort` and `expireAfterSeconds`, at once or later."""
 
 from dataclasses import replace
 from datetime import timedelta

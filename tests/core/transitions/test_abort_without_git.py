@@ -1,4 +1,4 @@
-"""An abort needs no Git: what was on its way when the target was read last is put on hold."""
+"""An abort needs no Git: versions in progress at the last reading of the target are put on hold."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Analysis in the life of an app: when runs begin, what each verdict leads to, and that a retry measures anew."""
+"""Analysis in the life of an app: when runs begin, the effect of each verdict, and that a retry measures again."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A moment of the future in the record, from a clock that was ahead, makes no wait longer than it is set to be."""
+"""A future time in the record, from a clock that was ahead, makes no wait longer than configured."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,4 @@
-"""Hooks in the engine: when each type is called, what its answer means, and that none stands in the way back.
-
-The rules are those of flagger.md §3.4, without its weak points; HTTP is in ``tests/integration/analysis``.
-"""
+"""Hooks in the engine: when each type is called, what its answer means, and that none delays a rollback."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,6 +1,5 @@
-"""Agents of different knowledge: who knows an older main than the record decides nothing; the record learns of newer.
-
-Main that moved backwards moves nothing either, in no direction; what the record itself asks for still goes.
+"""Agents with different mains: one whose main is older than the record's decides nothing; a newer one updates the
+record.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What was promoted and taken back between two looks: primary.yaml ends where it was, and somebody decided twice."""
+"""A version promoted and taken back between two looks: primary.yaml is unchanged, but somebody decided twice."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What operators ask of the cluster and through `spec.retry`: carried out once, and never against a rollback."""
+"""Requests of operators, by the cluster and by `spec.retry`: carried out once, and never against a rollback."""
 
 from dataclasses import replace
 

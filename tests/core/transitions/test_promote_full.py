@@ -1,4 +1,4 @@
-"""`promote --full`: what it skips, what it waits for all the same, how it ends by itself (argo-rollouts.md §2.4)."""
+"""`promote --full`: what it skips, what it still waits for, and how it ends (argo-rollouts.md §2.4)."""
 
 from dataclasses import replace
 

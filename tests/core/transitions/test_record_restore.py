@@ -1,4 +1,4 @@
-"""A record that begins: what the ledger and the cluster still know of a former life (DESIGN §4.7)."""
+"""A new record: what the ledger and the cluster still have of a former one (DESIGN §4.7)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""How long versions that nobody wants stay warm, also after somebody changed the delay; and when they are archived."""
+"""How long unwanted versions keep their pods, also after a change of the delay; and when they are archived."""
 
 from dataclasses import replace
 from datetime import timedelta

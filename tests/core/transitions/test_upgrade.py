@@ -1,4 +1,6 @@
-"""Records of older releases: what stood on versions, and followed from their numbers, is an order and holds."""
+"""Records of older releases: their fields on versions, and what followed from version numbers, become an order and
+holds.
+"""
 
 from dataclasses import replace
 

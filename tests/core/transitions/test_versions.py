@@ -1,4 +1,4 @@
-"""The life of versions: numbers, colours, stages, who is let go, when, and what is remembered of it."""
+"""The life of versions: numbers, colours, stages, which are forgotten, when, and what is remembered of them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Versions that do not arrive are aborted: past their deadline, or promoted by nobody (argo-rollouts.md §1.3)."""
+"""Versions are aborted if they miss their deadline, or if nobody promotes them (argo-rollouts.md §1.3)."""
 
 from tests.support.scenario import App
 

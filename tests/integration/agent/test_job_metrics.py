@@ -1,4 +1,4 @@
-"""Analysis by Jobs with everything real: one Job for a measurement, whatever happens to agent and rollout."""
+"""Analysis by Jobs with everything real: one Job per measurement, whatever happens to agent and rollout."""
 
 from __future__ import annotations
 

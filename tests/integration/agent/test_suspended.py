@@ -1,4 +1,4 @@
-"""A suspended app stops everything but going back, with a reason and an end (DESIGN §4)."""
+"""A suspended app stops everything except rollbacks, with a reason and an end (DESIGN §4)."""
 
 from datetime import timedelta
 

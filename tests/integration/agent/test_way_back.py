@@ -1,4 +1,4 @@
-"""No way back leads to a version that was bad: with real Git, on both clusters (decision 16)."""
+"""No rollback goes to a version that was bad: with real Git, on both clusters (decision 16)."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A repository of three apps of one namespace, for tests of what reaches which of them. No cluster, no agent."""
+"""A repository of three apps in one namespace, for tests of which changes reach which of them. No cluster, no agent."""
 
 from __future__ import annotations
 

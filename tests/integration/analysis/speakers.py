@@ -1,7 +1,4 @@
-"""What each backend's documentation says of its questions and answers: the other side of every contract test.
-
-A speaker knows where it is asked, what proves who asks, and how it puts one number, nothing, and NaN or null.
-"""
+"""Each backend's documented requests and answers: the other side of every contract test."""
 
 from __future__ import annotations
 

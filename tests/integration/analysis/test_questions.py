@@ -1,4 +1,4 @@
-"""What providers ask: the documented parameters, who asks, and where a question may go."""
+"""The requests of providers: the documented parameters, the credentials, and the permitted hosts."""
 
 from __future__ import annotations
 

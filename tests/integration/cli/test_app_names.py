@@ -1,4 +1,4 @@
-"""An APP that is no name of Kubernetes is refused by every verb before anything is asked, with what would be right."""
+"""Every verb refuses an APP that is no name of Kubernetes, before it asks any server, and says what would be right."""
 
 import inspect
 

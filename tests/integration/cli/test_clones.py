@@ -1,4 +1,4 @@
-"""A verb that commits, called in a clone: the clone has the commit, too, unless that would cost its user something."""
+"""A verb that commits, called in a clone: the clone gets the commit, too, unless its user would lose something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that look: what they show is true, in both forms."""
+"""Verbs that read: what they show is true, in both formats."""
 
 from __future__ import annotations
 

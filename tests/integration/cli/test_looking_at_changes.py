@@ -1,4 +1,4 @@
-"""Verbs that look, after what people and the agent have done: each in a world of its own."""
+"""Verbs that read, after actions of people and the agent: each in a world of its own."""
 
 from __future__ import annotations
 

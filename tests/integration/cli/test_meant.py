@@ -1,4 +1,4 @@
-"""What a condition means is on every screen: where traffic is, who must do what, the command; in 80 columns."""
+"""Every view shows what a condition means: where traffic goes, who must do what, the command; in 80 columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`explain` and `get` of pods that do not come up: what is missing by name, and what to do; on both clusters."""
+"""`explain` and `get` of pods that do not start: the names of what is missing, and what to do; on both clusters."""
 
 from __future__ import annotations
 

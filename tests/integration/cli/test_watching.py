@@ -1,4 +1,4 @@
-"""`get -w`: one frame for each change where nobody looks on, a picture drawn anew each second where somebody does."""
+"""`get -w`: one frame per change without a terminal, a picture redrawn every second on one."""
 
 from __future__ import annotations
 

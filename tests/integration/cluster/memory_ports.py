@@ -1,4 +1,6 @@
-"""A router and workloads that keep all in memory: second implementations of the ports, to see what they promise."""
+"""An in-memory router and in-memory workloads: second implementations of the ports, which test what the
+ports promise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An API server that says what a test tells it to, over real HTTP; for failures no cluster has on demand."""
+"""An API server with scripted answers, over real HTTP; for failures that no cluster produces on demand."""
 
 from __future__ import annotations
 

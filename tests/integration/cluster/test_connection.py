@@ -1,4 +1,4 @@
-"""What the client does when the API server or the network misbehaves: errors by who must act, nothing hidden."""
+"""The client when the API server or the network misbehaves: errors name who must act, and nothing is hidden."""
 
 from __future__ import annotations
 

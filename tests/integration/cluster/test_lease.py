@@ -1,4 +1,4 @@
-"""A Lease is taken, renewed, taken over when it is over, and given back; on both clusters."""
+"""A Lease is taken, renewed, taken over after it expires, and released; on both clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same answers without caches, for commands that run once; and the caches' own manners on a real server."""
+"""The same answers without caches, for commands that run once; and the caches' own behaviour on a real server."""
 
 from __future__ import annotations
 

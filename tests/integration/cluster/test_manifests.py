@@ -1,4 +1,4 @@
-"""What lies in deploy/ is accepted by an API server and fits together."""
+"""An API server accepts the manifests in deploy/, and they are consistent."""
 
 from __future__ import annotations
 

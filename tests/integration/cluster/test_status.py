@@ -1,4 +1,4 @@
-"""The record survives; what people see of it is right; nobody's write is overwritten; equal is not written."""
+"""The record survives; its visible part is right; nobody's write is overwritten; an unchanged status is not written."""
 
 from __future__ import annotations
 

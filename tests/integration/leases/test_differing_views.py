@@ -1,4 +1,4 @@
-"""Two agents that both work, and see different things: one status, which they do not write in turns for ever."""
+"""Two agents that both work, with different views: one status, which they do not overwrite in turns for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who holds the lease is shown: by `gitops-bg get`, and by the metrics of every agent."""
+"""`gitops-bg get`, and the metrics of every agent, show who holds the lease."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent whose remote lags beside one that sees more, both of which work: it moves nothing, and does not quarrel."""
+"""Of two working agents, the one with a lagging remote moves nothing, and does not undo the other's writes."""
 
 from __future__ import annotations
 

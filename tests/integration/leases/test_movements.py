@@ -1,8 +1,4 @@
-"""Two and three agents, killed, frozen and thawed: traffic moves exactly as often as was asked, each told once.
-
-Where a Lease keeps them apart, and where it does not, because somebody gave them different ones: then the order that
-the record keeps is all there is.
-"""
+"""Two and three agents, killed, frozen and thawed: traffic moves exactly as often as requested, with one entry each."""
 
 from __future__ import annotations
 

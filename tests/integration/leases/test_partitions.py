@@ -1,4 +1,4 @@
-"""An agent that is cut off from the API server: another takes over, and nothing moves that nobody asked for."""
+"""An agent that is cut off from the API server: another takes over, and only requested moves happen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent takes leadership, loses it and takes it again in one process: it always watches, and works in its turns."""
+"""An agent gets, loses and regains the lease in one process: it always watches, and works only while it leads."""
 
 from __future__ import annotations
 

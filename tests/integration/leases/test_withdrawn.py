@@ -1,7 +1,4 @@
-"""A switch that stands still on its way to the API server, while another agent decides otherwise: it comes too late.
-
-The two agents do not know of each other; there is nothing but the Service itself that could refuse the write.
-"""
+"""A switch delayed on its way to the API server, while another agent decides otherwise: the server rejects it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each chat is sent, over real HTTP, field by field as its documentation has it; and whom Secrets reach."""
+"""The message to each chat, over real HTTP, field by field as documented; and to which hosts Secrets are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commits read without a process say what git says of them, and short ways between two are the ways that git finds."""
+"""Commits read without a process equal git's own reading, and shortest paths between two equal git's."""
 
 from __future__ import annotations
 

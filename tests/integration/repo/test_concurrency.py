@@ -1,4 +1,4 @@
-"""Eight agents and a person at one remote: nothing is lost, nothing is told twice, nobody waits for ever."""
+"""Eight agents and a person at one remote: nothing is lost, nothing is recorded twice, nobody waits for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People's edits of files are commits on main that lose nothing, also where main moves meanwhile."""
+"""People's edits of files become commits on main that lose nothing, even if main moves meanwhile."""
 
 from __future__ import annotations
 

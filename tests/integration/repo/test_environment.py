@@ -1,4 +1,4 @@
-"""Nothing of the machine's environment reaches git but what is let through by name, whatever it is set to."""
+"""Of the machine's environment, only listed variables reach git, whatever their values."""
 
 from __future__ import annotations
 

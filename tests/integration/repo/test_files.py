@@ -1,4 +1,4 @@
-"""What is read of a commit: contents by app, in one exchange for all of them, and nothing that is not a file."""
+"""Reading a commit: contents by app, in one exchange for all of them, and only regular files."""
 
 from __future__ import annotations
 

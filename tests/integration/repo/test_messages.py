@@ -1,4 +1,4 @@
-"""What our commits say cannot be bent by what users wrote, and can be signed."""
+"""Users' text cannot forge the messages of our commits; commits can be signed."""
 
 from __future__ import annotations
 

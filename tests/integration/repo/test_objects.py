@@ -1,4 +1,4 @@
-"""The long-lived `git cat-file`: it answers as one for each question would, and whatever ends it costs one question."""
+"""The long-lived `git cat-file`: it answers as a process per question would, and its death costs one question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A poll tells what moved, costs one ls-remote where nothing did, and never forgets a rewritten history."""
+"""A poll reports what moved, costs one ls-remote without changes, and never forgets a rewritten history."""
 
 from __future__ import annotations
 

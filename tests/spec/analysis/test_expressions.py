@@ -1,4 +1,4 @@
-"""CEL as conditions are written in it: what is refused before it runs, and that an error is never an answer."""
+"""Conditions in CEL: what is refused before it runs, and that an error is never an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What app.yaml says about analysis, with the templates: what is measured, and what is said about what cannot be."""
+"""Analysis in app.yaml, with the templates: what is measured, and the problems with what cannot be."""
 
 from __future__ import annotations
 

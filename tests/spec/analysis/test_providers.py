@@ -1,4 +1,4 @@
-"""The provider blocks of an AnalysisTemplate: what may be written, and what is said about what may not."""
+"""The provider blocks of an AnalysisTemplate: what is valid, and the problems with what is not."""
 
 from __future__ import annotations
 

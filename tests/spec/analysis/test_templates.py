@@ -1,4 +1,4 @@
-"""AnalysisTemplates: what may be written in analysis/, and what is said about what may not, with line and remedy."""
+"""AnalysisTemplates: what is valid in analysis/, and the problems with what is not, with line and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""app.yaml: what may be written, what it means to the core, and what is said about what may not."""
+"""app.yaml: what is valid, what it means to the core, and the problems with what is not."""
 
 from __future__ import annotations
 

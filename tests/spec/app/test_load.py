@@ -1,4 +1,4 @@
-"""The folder of an app: what becomes of each file, and of a folder where one is broken."""
+"""The folder of an app: the result for each file, and for a folder with a broken one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Autoscalers, PodDisruptionBudgets and untracked configuration of an app's folder: what becomes of each."""
+"""Autoscalers, PodDisruptionBudgets and untracked configuration of an app's folder: the result for each."""
 
 from __future__ import annotations
 

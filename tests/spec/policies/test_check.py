@@ -1,4 +1,4 @@
-"""What `check` says of policies beyond each file."""
+"""What `check` reports on policies beyond each file."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""The strict reader: what it takes, what it refuses, and where it says the fault is."""
+"""The strict reader: what it accepts, what it refuses, and the place that it reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A push, its merged promotion, and its revert, told while agents live and die; and how it ends, whoever died when."""
+"""A push, its merged promotion and its revert, while agents start and die; the end is the same, whoever died when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kubernetes API as plain JSON over HTTP: what went in and what came out, with no model in between.
+"""The Kubernetes API as plain JSON over HTTP: requests and answers, with no model in between.
 
 Tests look at the cluster through this, never through the code under test. Reads a kubeconfig with the official
 client's loader; opens one connection pool, closed by `close`.

@@ -1,4 +1,4 @@
-"""What stands between the agent and a forge in a test: it counts what is asked, and answers otherwise when told to."""
+"""Stands between the agent and a forge in a test: counts the requests, and answers otherwise when told to."""
 
 from __future__ import annotations
 

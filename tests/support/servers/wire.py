@@ -1,4 +1,4 @@
-"""A way to an API server that a test can cut and mend: bytes in, bytes out."""
+"""A connection to an API server that a test can cut and restore: bytes in, bytes out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`diff`: the target in Git against the version that is live. Compares snapshots, never server-defaulted objects."""
+"""`diff`: the target in Git against the live version. Compares snapshots, never server-defaulted objects."""
 
 from dataclasses import replace
 from typing import Any
@@ -49,7 +49,7 @@ def diff(app: App, at: AppOptions) -> int:
 
 
 def _differences(session: Session, facts: Facts, active: Version | None, target: Target) -> list[Difference]:
-    """Of the pod templates, and of what the ConfigMaps and Secrets hold; what a Secret holds is nowhere shown."""
+    """Return the differences of the pod templates, ConfigMaps and Secrets; the values of Secrets are never shown."""
     before = reread_json(active.snapshot.text or "{}") if active else {}
     live = side_of(session, facts, active.snapshot, active.source.commit) if active else Side()
     wanted = side_of(session, facts, target.snapshot, target.source.commit)

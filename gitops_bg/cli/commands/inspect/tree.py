@@ -1,4 +1,4 @@
-"""`tree`: one app as `get APP` shows it, under the name that Flux has for it."""
+"""`tree`: one app as `get APP` shows it, under Flux's name for that."""
 
 from gitops_bg.cli.commands.inspect.get import show_app
 from gitops_bg.cli.options.options import App, LiveOptions

@@ -1,4 +1,4 @@
-"""`accept-history`: takes a rewritten main for good, by a commit that begins the next generation of its history."""
+"""`accept-history`: accepts a rewritten main, by a commit that begins the next generation of its history."""
 
 from typing import Annotated
 
@@ -48,7 +48,7 @@ def _subject(sha: str, generation: int) -> str:
 
 
 def _next_generation(session: Session) -> int:
-    """One more than any that an agent, or main, knows. Raises `CommandFailed` where nothing was rewritten."""
+    """Return the generation after all that agents and main know. Raises `CommandFailed` where nothing was rewritten."""
     mains = session.remembered()
     lost = session.repository.lost({main.commit for main in mains if main.commit})
     if not lost and not _is_said(session):
@@ -59,14 +59,14 @@ def _next_generation(session: Session) -> int:
 
 
 def _is_said(session: Session) -> bool:
-    """Whether the agent says so, of any app: it may have seen more of main than any record names."""
+    """Return whether the agent reports a rewrite for any app: it may have seen more of main than any record names."""
     bodies = session.cluster.client.list(APPS)
     conditions = (each for body in bodies for each in (body.get("status") or {}).get("conditions") or ())
     return any(each["type"] == HISTORY_REWRITTEN and each["status"] == "True" for each in conditions)
 
 
 def _edit(session: Session, generation: int) -> EditOrNew:
-    """Of the settings that are there, else a file that says nothing else."""
+    """Return the edit of the present settings, or a new file with the generation alone."""
     if session.repository.settings_file() is None:
         return new_settings(generation)
     return lambda data: set_history_generation(data, generation)

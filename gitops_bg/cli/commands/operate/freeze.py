@@ -1,4 +1,6 @@
-"""`freeze` and `unfreeze`: a policy that stops every promotion, as a commit: who, why, until when; no way back."""
+"""`freeze` and `unfreeze`: a policy that stops every promotion, as a commit: who, why, until when;
+rollbacks continue.
+"""
 
 import json
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from gitops_bg.spec.app.layout import POLICIES_FOLDER
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeOptions:
-    """Why, and until when."""
+    """The reason, and the end."""
 
     reason: Annotated[
         str, typer.Option("--reason", "-r", "--message", "-m", help="Why; shown wherever something waits for it.")
@@ -75,7 +77,7 @@ def _scope(namespace: str) -> str:
 
 
 def _policy(namespace: str, reason: str, now: datetime, until: datetime | None) -> bytes:
-    """The file: a window that denies, from now on. Texts are written as JSON, which YAML reads as it is."""
+    """Return the policy's file: a window that denies, from now on. Texts are in JSON, which YAML reads literally."""
     match = f"  match: {{namespaces: [{json.dumps(namespace)}]}}\n" if namespace else ""
     end = f'\n        end: "{_wall(until)}"' if until else ""
     return (

@@ -100,7 +100,7 @@ def _gates(facts: Facts) -> list[Hook]:
 
 
 def _named(facts: Facts, name: str) -> Hook:
-    """The gate of this name, or the only one. Raises `ObjectNotFound`."""
+    """Return the gate of this name, or the only one. Raises `ObjectNotFound`."""
     gates = _gates(facts)
     names = ", ".join(hook.name for hook in gates)
     if not gates:

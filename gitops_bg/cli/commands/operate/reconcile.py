@@ -1,4 +1,4 @@
-"""`reconcile`: has the agent look at Git and at an app now. Writes one annotation; the agent does the rest."""
+"""`reconcile`: makes the agent look at Git and at an app now. Writes one annotation; the agent does the rest."""
 
 from gitops_bg.cli.options.options import App, LiveOptions
 from gitops_bg.cli.session.session import Session

@@ -38,7 +38,7 @@ def resume(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
 
 
 def _lifting(facts: Facts, by: str, session: Session) -> Retry | None:
-    """What lifts the hold on the target, if there is one."""
+    """Return the retry that lifts the hold on the target, if there is one."""
     digest = facts.world(session.now).target_digest
     return next_retry(facts, digest, by) if facts.record.held(digest) else None
 

@@ -1,4 +1,4 @@
-"""`retry`: a new, numbered rollout of the target, as a commit. A hold on it is lifted by that, too."""
+"""`retry`: a new, numbered rollout of the target, as a commit. It also lifts a hold on the target."""
 
 from gitops_bg.cli.edits.commits import commit_to_apps
 from gitops_bg.cli.edits.retrying import next_retry
@@ -17,7 +17,7 @@ from gitops_bg.spec.yaml.edit import set_retry
 
 
 def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
-    """Try the target again: a new rollout with nothing of the last one's checks, whatever held or paused it.
+    """Try the target again: start a new rollout with fresh checks, whatever held or paused the last one.
 
     Example: gitops-bg retry shop/web -m 'the database is back'
     """
@@ -40,7 +40,7 @@ def retry(apps: Apps, at: AppOptions, commit: CommitOptions) -> None:
 
 
 def _asked(session: Session, app: AppKey, by: str) -> tuple[Retry, str]:
-    """What asks for the next rollout of an app's target, and the name of that version. Raises `CommandFailed`."""
+    """Return the retry of an app's target, and the name of that version. Raises `CommandFailed`."""
     facts = session.facts(app)
     world = facts.world(session.now)
     digest = world.target_digest

@@ -1,1 +1,1 @@
-"""The gates, by what they look at; which of them count when is said in `checks.gates`."""
+"""The gates, by their subject; `checks.gates` says which of them count when."""

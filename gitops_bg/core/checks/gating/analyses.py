@@ -1,6 +1,7 @@
-"""Gates on analyses: that of the version before its promotion, and that of what serves, which nothing is to overtake.
+"""Gates on analyses: that of the version before its promotion, and that of the serving version, which nothing
+overtakes.
 
-What a person does about an analysis that asks for one is in its reason.
+The reason of a gate says what a person can do about it.
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED, is_in_preview, plan_of
@@ -13,7 +14,7 @@ from gitops_bg.core.world import World
 
 
 def pre_promotion(world: World, version: Version) -> GateResult | None:
-    """What the analysis before its promotion says; None where none is asked for, or nothing serves yet."""
+    """What the analysis before promotion says; None where the app asks for none, or nothing serves yet."""
     plan, run = plan_of(world, AnalysisStage.PRE), world.record.run(AnalysisStage.PRE)
     if plan is None or not world.record.routing.traffic:
         return None
@@ -26,7 +27,7 @@ def pre_promotion(world: World, version: Version) -> GateResult | None:
 
 
 def live_verdict(world: World, _: Version | None) -> GateResult | None:
-    """What the analysis after the promotion of what serves says so far; None once it is over."""
+    """What the analysis after promotion says of the serving version so far; None once it is over."""
     run = world.record.run(AnalysisStage.POST)
     if run is None or not (run.running or run.paused) or run.digest != world.record.routing.traffic:
         return None
@@ -34,7 +35,7 @@ def live_verdict(world: World, _: Version | None) -> GateResult | None:
 
 
 def live_version_judged(world: World, version: Version) -> GateResult | None:
-    """Nothing takes the place of a version that is still being judged."""
+    """Keep the serving version until its analysis is over."""
     verdict = live_verdict(world, version)
     if verdict is None or world.record.operator.promote_full == version.digest:
         return None
@@ -42,7 +43,10 @@ def live_version_judged(world: World, version: Version) -> GateResult | None:
 
 
 def live_version_not_being_measured(world: World, version: Version) -> GateResult | None:
-    """The same of a promotion in Git: who merges it while that analysis is paused has decided; who is early has not."""
+    """Keep the serving version, against a promotion in Git, while its analysis runs.
+
+    A paused analysis does not: a person who merges while it is paused has seen it.
+    """
     run = world.record.run(AnalysisStage.POST)
     return live_version_judged(world, version) if run is not None and run.running else None
 

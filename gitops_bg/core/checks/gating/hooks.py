@@ -1,6 +1,6 @@
-"""Gates that hooks open, and people at manual gates: one for each hook of a type, in the order of the file.
+"""Gates that hooks open, or people where a gate is manual: one for each hook of a type, in the order of the file.
 
-None where nothing serves yet, as nobody is asked then. What a person does about a manual gate is in its reason.
+None where nothing serves yet: the first deployment asks nobody. The reason of a manual gate says how to open it.
 """
 
 from gitops_bg.core.checks.analysis import SKIPPED
@@ -12,22 +12,22 @@ from gitops_bg.core.world import World
 
 
 def confirm_rollout(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether a version may have pods at all."""
+    """Whether a version may have pods."""
     return _each(world, version, HookType.CONFIRM_ROLLOUT)
 
 
 def pods_checked(world: World, version: Version) -> tuple[GateResult, ...]:
-    """What the hooks that check its pods say: acceptance tests before the analysis, load tests beside it."""
+    """Whether the hooks that check its pods accept: acceptance tests before the analysis, load tests beside it."""
     return _each(world, version, HookType.PRE_ROLLOUT, HookType.ROLLOUT)
 
 
 def confirm_promotion(world: World, version: Version) -> tuple[GateResult, ...]:
-    """Whether its promotion may be written to Git."""
+    """Whether the agent may write the promotion of a version to Git."""
     return _each(world, version, HookType.CONFIRM_PROMOTION)
 
 
 def confirm_switch(world: World, version: Version) -> tuple[GateResult, ...]:
-    """The same hooks, asked once more when traffic would move: the commit may be days old."""
+    """Whether the confirm-promotion hooks accept again when traffic would move: the commit may be days old."""
     return _each(world, version, HookType.CONFIRM_PROMOTION, final=True)
 
 

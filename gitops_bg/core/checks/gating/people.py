@@ -15,7 +15,7 @@ from gitops_bg.core.world import World
 
 
 def countdown(world: World, version: Version) -> GateResult:
-    """Whether ``autoPromotionSeconds`` are over; a person who promotes cuts them short."""
+    """Whether ``autoPromotionSeconds`` have passed; a person who promotes cuts them short."""
     seconds = world.spec.strategy.auto_promotion_seconds
     if not world.spec.strategy.auto_promotion_enabled or not seconds:
         return GateResult(GateKind.PAUSE, True, "no pause asked for")
@@ -31,7 +31,7 @@ def countdown(world: World, version: Version) -> GateResult:
 
 
 def approval(world: World, version: Version) -> GateResult:
-    """Whether the agent may promote it by itself, else who does; and what becomes of it where nobody does in time."""
+    """Whether the agent may promote the version by itself, or who must; and what happens if nobody does in time."""
     answer, until = _asked_for(world, version), expires_at(world, version)
     promises_more = world.spec.strategy.on_expire is OnExpire.PROMOTE and is_old_tag(world, version)
     if answer.open or until is None or promises_more or world.record.held(version.digest):

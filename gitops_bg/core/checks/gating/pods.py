@@ -1,4 +1,4 @@
-"""Gates on pods: they are there, they are available, Kubernetes routes to them. Nothing here decides anything."""
+"""Gates on pods: they exist, they are available, Kubernetes routes to them. Nothing here decides anything."""
 
 from gitops_bg.core.checks.hook_queries import awaits_confirmation
 from gitops_bg.core.checks.onboarding import leak_to
@@ -13,7 +13,7 @@ _AT_ZERO = "target.yaml asks for 0 replicas, and 0 of 0 pods prove nothing: set 
 
 
 def candidate_available(world: World, version: Version) -> GateResult:
-    """Whether the pods that a candidate is to have now are available for ``minReadySeconds``."""
+    """Whether the pods that a candidate should have now have been available for ``minReadySeconds``."""
     if version.available_since:
         return _AVAILABLE
     size = wanted_size(world, version)
@@ -41,7 +41,7 @@ def enough_available(world: World, version: Version) -> GateResult:
 
 
 def endpoints_ready(world: World, version: Version) -> GateResult:
-    """Whether the preview Service shows that Kubernetes really routes to the pods, before live traffic has to."""
+    """Whether the preview Service shows that Kubernetes routes to the pods, before live traffic depends on it."""
     service, needed = world.observed.preview_service, needed_to_switch(world)
     watched = service is not None and service.digest == short(version.digest)
     if service is None or not watched or service.ready_endpoints >= needed:

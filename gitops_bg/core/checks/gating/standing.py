@@ -1,6 +1,6 @@
-"""Gates that have nothing to do with pods: a hold on the version, and what stops the app as a whole.
+"""Gates that do not depend on pods: a hold on the version, and what stops the app as a whole.
 
-Shown only while they are shut. Those of the app take any version, and none of them stands in the way back.
+Shown only while they are shut. Those of the app accept any version, and none of them stops a rollback.
 """
 
 from gitops_bg.core.model.decision import GateKind, GateResult
@@ -12,12 +12,12 @@ _ACCEPT = "check what was rewritten, then: gitops-bg accept-history"
 
 
 def hold(world: World, version: Version) -> GateResult | None:
-    """Somebody, or a check, said that this version is not to be promoted again (DESIGN §4.9)."""
+    """Shut where a person or a check put this version on hold (DESIGN §4.9)."""
     return hold_on(world, version.digest)
 
 
 def hold_on(world: World, digest: str) -> GateResult | None:
-    """The same of a digest, whose version may be forgotten."""
+    """Shut where this digest is on hold; its version may be forgotten."""
     held = world.record.held(digest)
     if held is None:
         return None
@@ -27,7 +27,7 @@ def hold_on(world: World, digest: str) -> GateResult | None:
 
 
 def suspension(world: World, _: Version | None) -> GateResult | None:
-    """``spec.suspend`` stops everything but going back (DESIGN §4.10)."""
+    """Shut by ``spec.suspend``, which stops everything except rollbacks (DESIGN §4.10)."""
     suspend = world.spec.suspend
     if world.suspended and suspend:
         by = f" by {suspend.by}" if suspend.by else ""
@@ -37,28 +37,28 @@ def suspension(world: World, _: Version | None) -> GateResult | None:
 
 
 def main_looked_at(world: World, _: Version | None) -> GateResult | None:
-    """An agent that has just started knows nothing of main yet."""
+    """Shut until an agent that has just started has read main."""
     if not world.desired.seen and world.desired.knowledge.counts:
         return GateResult(GateKind.SPEC, False, "nobody has looked at main yet", remedy=_MEND)
     return None
 
 
 def files_valid(world: World, _: Version | None) -> GateResult | None:
-    """A broken file stops the app where it is; what serves goes on serving."""
+    """Shut by a broken file: the app stays where it is, and the serving version keeps serving."""
     if world.desired.problems:
         return GateResult(GateKind.SPEC, False, str(world.desired.problems[0]), remedy=_MEND)
     return None
 
 
 def folder_in_main(world: World, _: Version | None) -> GateResult | None:
-    """An app whose folder has left main stays as it is (DESIGN §4.11)."""
+    """Shut where the folder of the app has left main: the app stays as it is (DESIGN §4.11)."""
     if not world.desired.in_git:
         return GateResult(GateKind.SPEC, False, "the app's folder has left main", remedy=_MEND)
     return None
 
 
 def history_kept(world: World, _: Version | None) -> GateResult | None:
-    """A main that moved backwards, or that nobody can read, moves nothing (decision 19)."""
+    """Shut where main moved backwards or cannot be read: it moves nothing (decision 19)."""
     desired = world.desired
     if desired.history_rewritten:
         lost = (world.record.git.lost or desired.history_rewritten)[:10]

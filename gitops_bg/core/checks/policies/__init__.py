@@ -1,1 +1,1 @@
-"""How promotion policies are judged: pure functions from rules and facts to verdicts."""
+"""Judges promotion policies: pure functions from rules and facts to verdicts."""

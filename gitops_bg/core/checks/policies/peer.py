@@ -1,6 +1,6 @@
-"""How an app looks to the policies of others: whether it is healthy, on the move, or waits for its turn only.
+"""An app as seen by the policies of other apps: whether it is healthy, moving, or only waits for its turn.
 
-Worked out after a decision, and only where some policy asks about other apps.
+Computed after a decision, and only if some policy asks about other apps.
 """
 
 from dataclasses import replace
@@ -20,9 +20,9 @@ CONCURRENCY = "concurrency"
 
 
 def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...], since: datetime | None) -> Peer:
-    """The app as it is after a decision. ``commits``: main is about to get its promotion.
+    """Return the app after a decision. ``commits``: its promotion is about to be committed to main.
 
-    ``since`` is when it became healthy, where that is known; else it counts from now.
+    ``since`` is when it became healthy, if known; otherwise it counts from now.
     """
     phase, active = phase_of(world), world.active
     moving = commits or is_moving(world)
@@ -41,7 +41,7 @@ def peer_of(world: World, *, commits: bool, labels: tuple[tuple[str, str], ...],
 
 
 def is_moving(world: World) -> bool:
-    """Whether traffic is about to move forward, or has and the endpoints or the analysis are not through."""
+    """Return whether traffic is about to move forward, or has moved and the endpoints or the analysis are not done."""
     switch, active, run = world.record.routing.switch, world.active, world.record.run(AnalysisStage.POST)
     if switch is not None and switch.switch_kind is not SwitchKind.ROLLBACK:
         return True
@@ -52,7 +52,7 @@ def is_moving(world: World) -> bool:
 
 
 def _queued(world: World) -> tuple[int, str] | None:
-    """Its place, where nothing but its turn is in the way: who waits for pods as well holds up nobody."""
+    """Return its place, if it waits only for its turn: an app that also waits for pods delays no other."""
     version = world.incoming or world.candidate
     if version is None or (world.switch_kind is SwitchKind.ROLLBACK and world.incoming):
         return None

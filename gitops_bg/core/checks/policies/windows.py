@@ -1,7 +1,7 @@
-"""When windows are open: pure functions on closed-open intervals of UTC, made from wall times of a zone.
+"""When windows are open: pure functions on half-open intervals in UTC, made from local times of a zone.
 
-A wall time that does not exist begins at the jump; one that exists twice is the first for starts and the second for
-ends (policies.md §3). Only what lies around the moment asked about is worked out.
+A local time that does not exist is moved to the jump; one that exists twice is the first for starts and the second for
+ends (policies.md §3). Only intervals around the moment in question are computed.
 """
 
 from collections.abc import Iterator
@@ -11,24 +11,24 @@ from gitops_bg.core.model.policies.rules import Cron, Repeating, Span, Weekly, W
 
 DAY = timedelta(days=1)
 HORIZON = timedelta(days=366)
-"""So far ahead it is looked for the next moment."""
+"""How far ahead the next moment is searched for."""
 _MOST_STEPS = 400
-"""So many windows one after the other are looked through: a bound on time, not on what may be written."""
+"""How many consecutive windows are examined: a bound on time, not on what files may contain."""
 
 _FURTHEST_JUMP = 3
-"""Hours by which clocks are changed at most, where they are on the day."""
+"""The largest clock change, in hours, on the day of the change."""
 
 Interval = tuple[datetime, datetime | None]
 
 
 def is_open(windows: Windows, at: datetime) -> bool:
-    """Whether any allowed window is open (or none is asked for), and none that denies."""
+    """Return whether any allowed window is open (or none is required), and no denying one."""
     allowed = not windows.allow or any(_end_of(each, windows.zone, at) for each in windows.allow)
     return allowed and not any(_end_of(each, windows.zone, at) for each in windows.deny)
 
 
 def next_open(windows: Windows, at: datetime) -> datetime | None:
-    """The first moment from ``at`` on at which they are open; None where none comes within a year."""
+    """Return the first moment from ``at`` on at which they are open; None if there is none within a year."""
     moment, last = at, at + HORIZON
     for _ in range(_MOST_STEPS):
         if moment > last:
@@ -43,9 +43,9 @@ def next_open(windows: Windows, at: datetime) -> datetime | None:
 
 
 def next_shut(windows: Windows, at: datetime) -> datetime | None:
-    """When windows that are open at ``at`` may shut next; None where they do not within a year.
+    """Return when windows that are open at ``at`` may shut next; None if not within a year.
 
-    Of several that allow it the last to end counts: one is enough.
+    Of several allowing windows the last to end counts: one suffices.
     """
     starts = (_next_start(each, windows.zone, at) for each in windows.deny)
     last = max((_end_of(each, windows.zone, at) or at for each in windows.allow), default=_NEVER)
@@ -53,14 +53,14 @@ def next_shut(windows: Windows, at: datetime) -> datetime | None:
 
 
 def why_shut(windows: Windows, at: datetime) -> str:
-    """What the file says about why: the reason of the window that denies, else of the rule."""
+    """Return the reason in the file: of the window that denies, else of the rule."""
     denying = [each for each in windows.deny if _end_of(each, windows.zone, at)]
     said = next((each.reason for each in denying if each.reason), "") or windows.reason
     return said or ("a window that denies is open" if denying else "outside of the windows that are allowed")
 
 
 def _step(windows: Windows, at: datetime) -> datetime | None:
-    """``at`` where it is open then; else the next moment worth to look at; None where there is none."""
+    """Return ``at`` if it is open then; else the next moment to examine; None where there is none."""
     ends = [end for each in windows.deny if (end := _end_of(each, windows.zone, at))]
     if ends:
         furthest = max(ends)
@@ -75,7 +75,7 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 def _end_of(window: Window, zone: tzinfo, at: datetime) -> datetime | None:
-    """When the window ends that is open at ``at``, the latest of several; None where it is shut."""
+    """Return when the window that is open at ``at`` ends, the latest of several; None where it is shut."""
     if isinstance(window, Repeating):
         start = _last_start(window, zone, at)
         return start + window.duration if start and at < start + window.duration else None
@@ -86,7 +86,7 @@ def _end_of(window: Window, zone: tzinfo, at: datetime) -> datetime | None:
 
 
 def _last_start(window: Repeating, zone: tzinfo, at: datetime) -> datetime | None:
-    """When it began last, up to ``at``, if it can still be open then; hours that are far off are not looked at."""
+    """Return its last start up to ``at``, if it can still be open then; far earlier hours are not examined."""
     wall = at.astimezone(zone)
     for back in range(-1, window.duration // DAY + 2):
         day = wall.date() - back * DAY
@@ -100,7 +100,7 @@ def _last_start(window: Repeating, zone: tzinfo, at: datetime) -> datetime | Non
 
 
 def _next_start(window: Window, zone: tzinfo, at: datetime) -> datetime | None:
-    """When it opens next, after ``at``, within the horizon."""
+    """Return when it opens next, after ``at``, within the horizon."""
     day = at.astimezone(zone).date()
     for start, end in _intervals(window, zone, _days(day - DAY, day + HORIZON + DAY)):
         if start > at and (end is None or end > start):
@@ -114,7 +114,7 @@ def _days(first: date, last: date) -> Iterator[date]:
 
 
 def _intervals(window: Window, zone: tzinfo, days: Iterator[date]) -> Iterator[Interval]:
-    """Those that begin on these days, in order. A span is one, whatever the days."""
+    """Yield the intervals that begin on these days, in order. A span is one, whatever the days."""
     match window:
         case Span():
             yield starts_at(window.start, zone), ends_at(window.end, zone) if window.end else None
@@ -137,7 +137,7 @@ def _of_day(window: Weekly, zone: tzinfo, day: date) -> Interval:
 
 
 def begins_on(cron: Cron, day: date) -> bool:
-    """Whether it begins on this day at all."""
+    """Return whether it begins on this day at all."""
     if day.month not in cron.months:
         return False
     of_month, of_week = day.day in cron.days, day.weekday() in cron.weekdays
@@ -145,19 +145,21 @@ def begins_on(cron: Cron, day: date) -> bool:
 
 
 def _starts(cron: Cron, zone: tzinfo, day: date, latest: int = 24) -> Iterator[datetime]:
-    """Those of a day up to an hour of it, the last one first."""
+    """Yield the starts on a day up to an hour, the last one first."""
     for hour in sorted((each for each in cron.hours if each <= latest), reverse=True):
         for minute in sorted(cron.minutes, reverse=True):
             yield starts_at(datetime.combine(day, time(hour, minute)), zone)
 
 
 def starts_at(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment of a wall time at which something begins: the first of two, the jump where there is none."""
+    """Return the moment at which a window with this local start begins: the first of two, or the jump if
+    none exists.
+    """
     return _moment(wall, zone, fold=0)
 
 
 def ends_at(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment of a wall time at which something ends: the second of two, the jump where there is none."""
+    """Return the moment at which a window with this local end ends: the second of two, or the jump if none exists."""
     return _moment(wall, zone, fold=1)
 
 
@@ -168,7 +170,7 @@ def _moment(wall: datetime, zone: tzinfo, *, fold: int) -> datetime:
 
 
 def _jump(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment at which clocks jumped over a wall time: between what it is by the offsets after and before."""
+    """Return the moment at which clocks skipped a local time: between its values by the offsets after and before."""
     low, high = sorted(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
     offset = low.astimezone(zone).utcoffset()
     while high - low > timedelta(seconds=1):

@@ -1,1 +1,1 @@
-"""Promotion policies: what they say (`rules`), what they are judged by, and the verdicts (`facts`)."""
+"""Promotion policies: their `rules`, the `facts` that they are judged by, and the verdicts."""

@@ -1,4 +1,6 @@
-"""The step that follows a changed ``primary.yaml``, and what sends traffic where Git does not say yet (DESIGN §4)."""
+"""The step that follows a changed ``primary.yaml``, and overrides, which move traffic before Git says so
+(DESIGN §4).
+"""
 
 from dataclasses import replace
 
@@ -15,28 +17,28 @@ from gitops_bg.core.world import World
 
 
 def hear_what_passed(world: World) -> World:
-    """What ``primary.yaml`` named between two looks, and names no more, was wanted: it lifts the hold on it.
+    """Lift the holds on what ``primary.yaml`` named between two looks, and names no longer: somebody wanted it.
 
-    That comes before the look counts for the holds that await it: what this look brings is older than they are, also
-    where main does not name it any more (decision 17).
+    This comes before the look counts for the holds that await it: what this look brings is older than they are, even
+    where main no longer names it (decision 17).
     """
     passed = world.desired.passed if asks_what_passed(world.desired, world.record) else None
     for snapshot in passed or ():
         digest = world.resolve(snapshot)
         hold = world.record.held(digest)
-        if hold and not hold.awaits and digest != world.primary_digest:  # What is named is told with who named it.
+        if hold and not hold.awaits and digest != world.primary_digest:  # What main names is noted below.
             world = lift_hold(world, digest, how=Lift.NAMED, reason="primary.yaml named it since")
     return world
 
 
 def follow_primary(world: World) -> World:
-    """Take note of what ``primary.yaml`` names; a change of it is somebody's decision.
+    """Note what ``primary.yaml`` names; a change of it is a decision of a person.
 
-    It ends an override, lifts the hold on what it names, and holds promotions that were taken back on their way,
-    whether anybody had seen them or not: the end does not hang on when we look.
+    It ends an override, lifts the hold on the version it names, and holds promotions that were reverted before traffic
+    moved, whether the agent saw them or not: the result does not depend on when the agent looks.
     """
     primary = world.desired.primary
-    if not primary:  # Absent: it goes on serving. Unreadable, or nobody has looked: what it said last holds.
+    if not primary:  # Absent: the app goes on serving. Unreadable, or not read yet: the last content holds.
         return world
     before, named, asked = world.record.git.primary, world.primary_digest, asks_what_passed(world.desired, world.record)
     world = _ensure_version(_end_override(world, named), primary, named)
@@ -46,7 +48,7 @@ def follow_primary(world: World) -> World:
     passed = world.desired.passed if asked else ()
     record, taken_back = note_named(world.record, (*map(world.resolve, passed or ()), named))
     world = _hold_taken_back(world.with_record(record), taken_back, primary.changed_by)
-    if passed is None:  # Nobody can tell now: it is asked again.
+    if passed is None:  # Unknown at present: the agent asks again.
         return world
     return world.with_part(replace(world.record.git, primary_by=primary.changed_by.commit))
 
@@ -65,7 +67,9 @@ def _ensure_version(world: World, primary: Primary, named: str) -> World:
 
 
 def _end_override(world: World, named: str) -> World:
-    """It ends once Git and traffic agree with it, or when main names another version than it did: a newer decision."""
+    """End the override once Git and traffic agree with it, or when main names another version than before: a newer
+    decision.
+    """
     override = world.record.routing.override
     if override is None:
         return world
@@ -84,9 +88,9 @@ def _end_override(world: World, named: str) -> World:
 
 
 def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> World:
-    """What ``primary.yaml`` named, and main took back: without a hold it would be offered again at once.
+    """Hold what ``primary.yaml`` named and main reverted: without a hold it would be offered again at once.
 
-    Not what serves, nor what traffic may go back to.
+    Not the serving version, nor one that traffic may go back to.
     """
     for digest in digests:
         if digest == world.record.routing.traffic or is_wanted_since(world, digest, change):
@@ -102,23 +106,25 @@ def _hold_taken_back(world: World, digests: tuple[str, ...], change: Source) -> 
 
 
 def _serving(world: World) -> Record:
-    """Before anything serves in a cluster that was rebuilt, what is to serve says what a way back is."""
+    """The record as a rollback needs it: in a rebuilt cluster where nothing serves yet, the version to serve counts as
+    serving.
+    """
     return world.record.with_part(
         replace(world.record.routing, traffic=world.record.routing.traffic or world.primary_digest)
     )
 
 
 def _registered(world: World, digest: str) -> World:
-    """The target's version may be news, where it was pushed since."""
+    """Register the target's version if it is new, because it was pushed since."""
     if world.record.version(digest) or not world.target or digest != world.target_digest:
         return world
     return register(world, world.target.snapshot, world.target.source)
 
 
 def _overrule_target(world: World) -> World:
-    """A later decision about traffic: what the target's commit says it reverts does not count any more.
+    """Note a later decision about traffic, so that the revert in the target's commit no longer counts.
 
-    One that says nothing is not noted: its own revert would be taken for the revert of a revert, and lift a hold.
+    A commit that names nothing is not noted: its own revert would pass for the revert of a revert, and lift a hold.
     """
     told = world.desired.provenance
     if told is None or not told.named:
@@ -129,7 +135,7 @@ def _overrule_target(world: World) -> World:
 def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, from_git: bool = False) -> World:
     """Send traffic where Git does not say yet; the commit follows (DESIGN §4.5).
 
-    ``from_git``: main's own history asks for it, so whatever comes later there is newer.
+    ``from_git``: main's own history asks for it, so everything later in main is newer.
     """
     world = _overrule_target(world.with_version(retain(world, to)))
     if world.primary_digest == to.digest == world.record.routing.traffic:
@@ -140,7 +146,7 @@ def override(world: World, to: Version, *, cause: Cause, reason: str, by: str, f
 
 
 def note_divergence(world: World) -> World:
-    """Say in the ledger, once, that main refuses the commit of an emergency rollback."""
+    """Note in the ledger, once, that main refuses the commit of an emergency rollback."""
     pending, git = world.record.routing.override, world.observed.git
     if pending is None or pending.diverged or not git.main_refused or world.record.routing.traffic != pending.to_digest:
         return world

@@ -1,7 +1,7 @@
-"""The step that keeps apart what Git said before a decision of ours, and what people answered to it (decision 17).
+"""The step that tells what Git said before a decision of the agent from people's answers to it (decision 17).
 
-The first look at main that begins after an emergency or an abort shows what was there before anybody could react to it:
-that ends nothing and lifts nothing, however new it is to us. Only what changes later does.
+The first look at main that begins after an emergency or an abort shows what was there before anybody could react: it
+ends nothing and lifts nothing, however new it is to the agent. Only later changes do.
 """
 
 from dataclasses import replace
@@ -15,11 +15,11 @@ from gitops_bg.core.world import World
 
 
 def resume_emergency(world: World) -> World:
-    """Go on with an emergency that Git has not followed, where the record of it is gone.
+    """Continue an emergency that Git has not followed, where its record is lost.
 
-    The ledger holds what serves, or what main names while traffic is elsewhere, and main was not changed since: nobody
-    has answered it. Where main has named what serves since the ledger was written, it did follow, and what it names now
-    came later.
+    The ledger holds the serving version, or the version that main names while traffic is elsewhere, and main has not
+    changed since: nobody has answered. Where main has named the serving version since the ledger was written, main did
+    follow, and what it names now came later.
     """
     memory, primary, active = world.desired.memory, world.desired.primary, world.active
     if memory is None or not primary or active is None:
@@ -38,7 +38,7 @@ def resume_emergency(world: World) -> World:
 
 
 def note_look(world: World) -> World:
-    """Take what main says as known to the decisions that no look has followed yet; then let them wait no more."""
+    """Note what main says for the decisions that no look has followed yet; then end their wait."""
     if not world.record.awaits_look:
         return world
     world = _overrule(_know_primary(_know_revert(_know_retry(world))))
@@ -50,7 +50,7 @@ def note_look(world: World) -> World:
 
 
 def _know_retry(world: World) -> World:
-    """A retry that is older than the hold on its digest does not lift it."""
+    """Ignore a retry that is older than the hold on its digest."""
     retry = world.spec.retry
     hold = world.record.held(retry.digest) if retry else None
     if retry is None or hold is None or is_answered_by(hold, retry) or retry.number <= world.record.operator.retry:
@@ -59,7 +59,7 @@ def _know_retry(world: World) -> World:
 
 
 def _know_revert(world: World) -> World:
-    """The revert of a revert is nobody's answer to a hold that is newer than it, either."""
+    """Ignore the revert of a revert that is older than the hold on its version."""
     told, hold = world.desired.provenance, world.record.held(world.target_digest)
     if told is None or not told.named or hold is None or hold.awaits is None:
         return world
@@ -67,7 +67,7 @@ def _know_revert(world: World) -> World:
 
 
 def _overrule(world: World) -> World:
-    """A promotion that was merged before its version was given up: traffic stays, and Git is told (DESIGN §4.5)."""
+    """Undo a promotion that was merged before its version was aborted: traffic stays, and Git is told (DESIGN §4.5)."""
     hold, active = world.record.held(world.primary_digest), world.active
     if hold is None or hold.awaits is None or active is None or world.record.routing.override:
         return world
@@ -78,7 +78,7 @@ def _overrule(world: World) -> World:
 
 
 def _know_primary(world: World) -> World:
-    """What primary.yaml says is nobody's answer to an emergency, nor to the hold on what it names."""
+    """Note that the present primary.yaml answers neither an emergency nor the hold on what it names."""
     pending, hold = world.record.routing.override, world.record.held(world.primary_digest)
     waits = (pending is not None and pending.awaits) or _outranks(hold)
     if not waits or not world.desired.primary:
@@ -87,7 +87,9 @@ def _know_primary(world: World) -> World:
 
 
 def _outranks(hold: Hold | None) -> bool:
-    """Who merged in time what then expired was not too late."""
+    """Whether a hold counts more than a promotion merged before it. A hold by expiry does not: the merge
+    was in time.
+    """
     return hold is not None and hold.awaits is not None and hold.cause is not Cause.EXPIRED
 
 
@@ -99,6 +101,6 @@ def _based(world: World, pending: Override | None) -> Override | None:
 
 
 def _still(world: World, awaits: Awaited | None) -> Awaited | None:
-    """What is waited for still; of another process nobody knows when it looked, so the next look of this one counts."""
+    """The rest of a wait. When another process looked is unknown, so the next look of this one counts."""
     looks = world.desired.looks
     return None if awaits is None or awaits.is_over(looks) else awaits.noted(looks)

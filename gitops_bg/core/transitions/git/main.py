@@ -1,9 +1,9 @@
-"""The step that writes down which main a record was decided from, and what main has lost.
+"""The step that records the main that a decision was made from, and what main has lost.
 
 Several agents may look at one app with different knowledge: by mistake, after a freeze, from replicas of the remote
-that lag. The record's lock puts what they know in an order: it says which main it was decided from, and who knows an
-older one decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent has seen). Ancestry is Git's
-business: the edge works the relation out and gives it to the engine as data.
+that lag. The record's lock orders their knowledge: the record says which main it was decided from, and an agent with an
+older main decides nothing (DESIGN §4: the primary.yaml of the newest main that any agent has seen). Ancestry belongs to
+Git: an adapter computes the relation and passes it to the engine as data.
 """
 
 from dataclasses import replace
@@ -17,9 +17,9 @@ from gitops_bg.core.model.main import Knowledge, Main
 
 
 def note_lost(world: "World") -> "World":
-    """The record says what main lost: by whom it was noticed first, until it is taken back by a main that counts.
+    """Record what main lost: the first agent that notices notes it, and a main that counts clears it.
 
-    So agents of different knowledge do not write the status in turns, each with a word of its own.
+    So agents of different knowledge do not overwrite each other's status in turns.
     """
     desired, lost = world.desired, world.record.git.lost
     if not lost and desired.history_rewritten:
@@ -30,18 +30,19 @@ def note_lost(world: "World") -> "World":
 
 
 def is_silent(desired: "Desired", before: "Record", after: "Record") -> bool:
-    """Whether nothing may be written of what was decided: another agent knows more, and says how the app stands.
+    """Whether nothing may be written of a decision, because another agent knows more and writes the status.
 
-    What the record itself asks for (an emergency) changes it, and is carried out and said whoever notices it.
+    A decision that follows from the record itself (an emergency) changes the record, and is carried out and shown by
+    any agent.
     """
     behind = desired.knowledge is Knowledge.REWRITTEN and not desired.history_rewritten
     return desired.knowledge is Knowledge.OLDER or (behind and before == after)
 
 
 def learn(world: "World", before: "Record") -> "World":
-    """The record names the main it was decided from: where it is saved anyway, or where the app's own files changed.
+    """Record the main of this decision: where the record is saved anyway, or where the app's own files changed.
 
-    Not where main moved for other apps only: a commit must not cost a write for every app there is.
+    Not where main moved for other apps only: a commit must not cost a write for every app.
     """
     desired, known = world.desired, world.record.git.main
     if not desired.knowledge.counts or not desired.commit:

@@ -1,7 +1,7 @@
-"""In which order ``primary.yaml`` came to name versions, and what main took back of that (decision 18).
+"""The order in which ``primary.yaml`` named versions, and which of them main reverted (decision 18).
 
-A line that grows with each promotion, and is cut where main names again what it named before, or what served before:
-what comes after that was taken back. Whoever looked, and when, the line is the same.
+The line grows with each promotion. It is cut where main names again what it named or what served before: everything
+after that was reverted. The line does not depend on who looked, or when.
 """
 
 from dataclasses import replace
@@ -9,13 +9,13 @@ from dataclasses import replace
 from gitops_bg.core.model.record import Record
 
 MOST_NAMED = 10
-"""How many digests a record keeps beside the one that is named now."""
+"""How many digests a record keeps in addition to the one named now."""
 
 
 def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[str, ...]]:
-    """The record after ``primary.yaml`` named these digests, oldest first, and those that are taken back since.
+    """Return the record after ``primary.yaml`` named these digests, oldest first, and the digests reverted since.
 
-    What served in its time and was left is none of these: nothing promotes it by itself.
+    Digests that served and were left are not among the reverted: nothing promotes them by itself.
     """
     line = before = (*record.git.named_before, record.git.primary) if record.git.primary else ()
     settled = frozenset(record.routing.activations).intersection(record.git.named_before).difference(names)
@@ -31,7 +31,7 @@ def note_named(record: Record, names: tuple[str, ...]) -> tuple[Record, tuple[st
 
 
 def _kept(record: Record, line: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """What is still promoted once main names ``name``: what was so when it was named first, or came forward."""
+    """Return the digests still promoted once main names ``name``: those named, or first promoted, before ``name``."""
     if name in line:
         return line[: line.index(name)]
     if name == record.routing.traffic or name in record.routing.activations:

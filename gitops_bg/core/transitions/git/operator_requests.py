@@ -1,4 +1,4 @@
-"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` of the cluster, `retry` through Git."""
+"""Steps that answer operators: `abort`, `promote`, `rollback --offline`, `gate` in the cluster, `retry` through Git."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from gitops_bg.core.world import World
 
 
 def answer_request(world: World) -> World:
-    """Carry out the operator's request once; its id stays in the record."""
+    """Carry out the operator's request once; the record keeps its id."""
     request = world.observed.request
     if request is None or request.id == world.record.operator.request:
         return world
@@ -30,10 +30,10 @@ def answer_request(world: World) -> World:
 
 
 def _abort(world: World, request: Request) -> World:
-    """Stop what is on its way, and leave what serves if it has not proven itself, for the last that had.
+    """Stop the version on its way, and leave the serving one if it is unproven, for the last proven one.
 
-    With nothing on its way it leaves also a version whose predecessor is still warm. A rollback on its way is what an
-    abort asks for: it goes on, now also where main names something else that nobody had seen (decision 17).
+    With no version on its way, also leave a version whose predecessor is still warm. A rollback under way is what an
+    abort asks for: it continues, now even where main names another version that was not seen before (decision 17).
     """
     reason, active = request.reason or "aborted", world.active
     coming, candidate = world.incoming, world.candidate or _candidate_seen_last(world)
@@ -53,7 +53,7 @@ def _abort(world: World, request: Request) -> World:
 
 
 def _confirm_hold(world: World) -> World:
-    """What is on hold already was stopped once more: a retry that nobody saw before lifts nothing (decision 17)."""
+    """Stop a held version once more: a retry that was not seen before does not lift its hold (decision 17)."""
     retry, waits = world.spec.retry, awaited(world.desired.looks)
     if retry is None or retry.number <= world.record.operator.retry or not world.record.held(retry.digest):
         return world
@@ -63,7 +63,7 @@ def _confirm_hold(world: World) -> World:
 
 @dataclass(frozen=True, slots=True)
 class Aborting:
-    """What an abort would do now: the versions it stops, and where live traffic goes; None: it stays."""
+    """What an abort would do now: the versions it stops, and where live traffic goes. None: it stays."""
 
     stops: tuple[Version, ...]
     goes_to: Version | None
@@ -82,7 +82,7 @@ def aborting(world: World) -> Aborting:
 
 
 def _candidate_seen_last(world: World) -> Version | None:
-    """What was on its way when the target was read last, where it cannot be read now: an abort needs no Git."""
+    """The version that was on its way when the target could last be read: an abort needs no Git."""
     if world.target:
         return None
     on_its_way = [v for v in world.record.versions if v.stage is Stage.CANDIDATE and not v.retiring]
@@ -133,7 +133,7 @@ _ANSWERS: dict[OperatorCommand, Callable[[World, Request], World]] = {
 
 
 def answer_older_retry(world: World) -> World:
-    """A retry that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
+    """Count a retry that came into main before the last change of ``primary.yaml`` before that change (decision 18)."""
     primary, asked = world.desired.primary, world.desired.retried_by
     if not primary or asked is None:
         return world
@@ -144,12 +144,14 @@ def answer_older_retry(world: World) -> World:
 
 
 def asks_for_retries(spec: AppSpec, record: Record) -> bool:
-    """Whether retries passed between two looks at main: each was a decision, though another took its place."""
+    """Whether further retries passed between two looks at main: each was a decision, even if a later one
+    replaced it.
+    """
     return spec.retry is not None and spec.retry.number > record.operator.retry + 1
 
 
 def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
-    """What was retried may be promoted again, also where another digest is retried by now."""
+    """Lift the holds of the passed retries, although another digest is being retried by now."""
     for retry in () if world.frozen else (one.retry for one in passed):
         hold = world.record.held(retry.digest)
         if retry.number <= world.record.operator.retry:
@@ -161,13 +163,15 @@ def _hear_passed(world: World, passed: tuple[PassedRetry, ...]) -> World:
 
 
 def _is_of_unknown_order(world: World) -> bool:
-    """Whether nobody can tell now if the retry is older than what speaks against its digest: it is asked again."""
+    """Whether it is unknown at present if the retry is older than what speaks against its digest; the agent
+    asks again.
+    """
     asked = world.desired.retried_by
     return asked is not None and not asked.commit
 
 
 def answer_retry(world: World) -> World:
-    """A retry in ``app.yaml``: the hold is lifted and a new, numbered rollout begins with empty hands."""
+    """Follow a retry in ``app.yaml``: lift the hold, and begin a new, numbered rollout without earlier results."""
     retry = world.spec.retry
     if retry is None or retry.number <= world.record.operator.retry or world.frozen or _is_of_unknown_order(world):
         return world

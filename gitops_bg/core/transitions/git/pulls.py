@@ -1,7 +1,7 @@
-"""The step that hears of a pull request which was closed without a merge, or reopened (decision 32).
+"""The step that follows a pull request that was closed without a merge, or reopened (decision 32).
 
-A closing counts once main was looked at after it was seen: what main says by then is the later word. It is an answer to
-one offer only, so what was promoted, superseded or retried since is not held for it.
+A closing counts once main has been looked at after it was seen: what main says by then is the later decision. It
+answers one offer only, so it holds nothing that was promoted, superseded or retried since.
 """
 
 from gitops_bg.core.checks.pulls import is_declined, is_held_by_closing
@@ -12,7 +12,7 @@ from gitops_bg.core.world import World
 
 
 def hear_pull_request(world: World) -> World:
-    """A closed one means no: a hold on what it offered. Open again it lifts that hold, and no other."""
+    """Hold what a closed pull request offered. A reopened one lifts that hold, and no other."""
     pull = world.observed.git.pull
     if pull is None or pull.seen_at is None or not world.main_counts:
         return world

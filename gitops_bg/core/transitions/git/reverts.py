@@ -1,8 +1,8 @@
-"""Steps that follow a reverted push: a target that went back, and whose commit says what it takes back (decision 18).
+"""Steps that follow a reverted push: a target that went back, in a commit that says what it reverts (decision 18).
 
-Marker and content are both required (gitops.md §3): the commit names what it reverts, that had brought the version
-which serves or is about to, and what the target names now served before. And order: the revert came into main after
-``primary.yaml`` was changed last.
+Marker and content are both required (gitops.md §3): the commit names the reverted commits, those had brought the
+version that serves or is about to, and the version that the target names now has served before. So is the order: the
+revert came into main after ``primary.yaml`` was last changed.
 """
 
 from dataclasses import replace
@@ -19,9 +19,9 @@ from gitops_bg.core.world import World
 def follow_target_revert(world: World) -> World:
     """Send traffic back at once where the push of the version that it follows was reverted (gitops.md §3).
 
-    Where traffic has not followed yet, its promotion is cancelled: no switch at all, and a hold on what was promoted,
-    unless that served before: nothing speaks against going back there (I6). A way back that has not begun is cancelled
-    only where the very push was reverted that ``primary.yaml`` comes from: not the revert of a promotion.
+    Where traffic has not moved yet, the promotion is cancelled: no switch, and a hold on the promoted version, unless
+    that served before: nothing speaks against going back to it (I6). A rollback that has not begun is cancelled only
+    where the reverted push is the one that ``primary.yaml`` comes from, not by the revert of a promotion.
     """
     told, leaving, back = world.desired.provenance, world.record.version(world.desired_digest), named_by_target(world)
     if told is None or leaving is None or back is None or back == leaving or revert_objection(world, told):
@@ -43,16 +43,18 @@ def _is_of_what_was_reverted(world: World, told: Provenance) -> bool:
 
 
 def lift_by_older_revert(world: World) -> World:
-    """One that main let in before the last change of ``primary.yaml`` counts before it does (decision 18)."""
+    """Count a revert of a revert that came into main before the last change of ``primary.yaml`` before it (decision
+    18).
+    """
     primary = world.desired.primary
     followed = primary and primary.changed_by.commit == world.record.git.primary_by
     return _lift_by_revert(world) if _is_older_than_primary(world) and not followed else world
 
 
 def lift_by_revert(world: World) -> World:
-    """The revert of a revert says that the version is wanted again: its hold ends, and every gate is before it.
+    """Follow the revert of a revert: the version is wanted again, its hold ends, and it must pass every gate.
 
-    Not the hold of a later change of ``primary.yaml``, whenever that was put.
+    It does not lift the hold of a later change of ``primary.yaml``, whenever that was put.
     """
     return world if _is_older_than_primary(world) else _lift_by_revert(world)
 

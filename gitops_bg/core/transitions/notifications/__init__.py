@@ -1,1 +1,1 @@
-"""Steps that tell hooks and people what happened, or that they are waited for."""
+"""Steps that notify hooks and people of what happened, or that the app waits for them."""

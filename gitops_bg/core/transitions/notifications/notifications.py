@@ -1,6 +1,6 @@
-"""The step that tells hooks and people what happened: post-rollout hooks, event hooks and alerts hold up nothing.
+"""The step that notifies hooks and people of what happened. Post-rollout hooks, event hooks and alerts block nothing.
 
-Each message stays in the record until its hook has taken it, refused it, or was away for too long: at least once,
+Each message stays in the record until its hook accepts it, refuses it, or is unreachable for too long: at least once,
 in order for each hook, and no hook waits for another (flagger.md §3.4).
 """
 
@@ -30,11 +30,11 @@ from gitops_bg.core.transitions.notifications.waiting_for_people import note_awa
 from gitops_bg.core.world import World
 
 MOST_DELIVERIES = 100
-"""More than these are not kept for hooks that are away: the oldest go."""
+"""The most messages kept for unreachable hooks: the oldest are dropped."""
 
 
 def enqueue(world: World) -> World:
-    """Queue what is new, take in what was delivered, give up what is too late."""
+    """Queue new messages, remove delivered ones, give up those that are too late."""
     if not (world.spec.strategy.hooks or world.record.outbox.messages or world.record.outbox.undelivered):
         return world
     for step in (_take_in, _give_up, _drop_unknown, _queue_entries, _queue_phase, _queue_awaited):
@@ -80,7 +80,7 @@ def _is_late(world: World, hook: Hook, one: OutboxMessage) -> bool:
 
 
 def _not_taken(world: World, hook: Hook, why: str) -> World:
-    """Said once, until it takes something again."""
+    """Report a failing hook once, until it accepts a message again."""
     if hook.key in world.record.outbox.undelivered:
         return world
     world = world.with_part(replace(world.record.outbox, undelivered=(*world.record.outbox.undelivered, hook.key)))
@@ -95,7 +95,7 @@ def _with(world: World, before: OutboxMessage, after: OutboxMessage | None) -> W
 
 
 def _drop_unknown(world: World) -> World:
-    """Hooks that are gone from the file are told nothing."""
+    """Drop the messages of hooks that are no longer in the file."""
     names = {hook.key for hook in listeners(world)}
     left = tuple(one for one in world.record.outbox.messages if one.hook in names)
     failing = tuple(name for name in world.record.outbox.undelivered if name in names)
@@ -110,7 +110,7 @@ def _queue_entries(world: World) -> World:
         return world
     phase = flagger_phase(world)
     for entry in record.ledger:
-        # That a hook takes nothing is not told to it, nor to others: that would never end.
+        # A hook that accepts nothing is not reported to any hook: that would never end.
         if entry.sequence > record.outbox.notified_sequence and entry.event is not Event.HOOK_UNDELIVERED:
             world = _queue_entry(world, entry, phase)
     return world.with_part(replace(world.record.outbox, notified_sequence=record.sequence))
@@ -129,9 +129,9 @@ def _queue_entry(world: World, entry: LedgerEntry, phase: str) -> World:
 
 
 def _outcome(world: World, entry: LedgerEntry) -> tuple[str, str]:
-    """How a rollout ended, in Flagger's words, and of which digest; nothing where it did not.
+    """The outcome of a rollout, in Flagger's words, and its digest; empty where the entry ends none.
 
-    With an analysis after promotion, it has succeeded when that has.
+    With an analysis after promotion, the rollout succeeds when the analysis does.
     """
     run = world.record.run(AnalysisStage.POST)
     judged = run is not None and run.digest == entry.to_digest
@@ -151,7 +151,7 @@ def _sentence(entry: LedgerEntry) -> str:
 
 
 def _queue_phase(world: World) -> World:
-    """A change of phase is news, too."""
+    """Queue a change of phase for event hooks."""
     phase, before = str(phase_of(world)), world.record.outbox.notified_phase
     hooks = tuple(hooks_of(world, HookType.EVENT))
     if not hooks or phase == before:
@@ -166,7 +166,7 @@ def _queue_phase(world: World) -> World:
 
 
 def _queue_awaited(world: World) -> World:
-    """That people are waited for is news for people."""
+    """Queue an alert that the app waits for a person."""
     hooks = tuple(_alerted(world, Severity.WARN))
     if not hooks:
         return world

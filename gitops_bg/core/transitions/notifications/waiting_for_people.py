@@ -1,6 +1,6 @@
-"""The step that notes that somebody was told that a rollout waits for a person (flagger.md §3.7).
+"""The step that records that people were alerted to a rollout that waits for them (flagger.md §3.7).
 
-One table says it of every ledger entry; that people are waited for is in no ledger entry, and read off the gates.
+One table words every ledger entry. A wait for people is no ledger entry; it is derived from the gates.
 """
 
 from dataclasses import replace
@@ -14,9 +14,10 @@ from gitops_bg.core.world import World
 
 
 def note_awaited(world: World) -> tuple[World, str, str]:
-    """For which digest a person is waited for, and what to say: once for a rollout, however often it comes and goes.
+    """The digest for which a person is awaited, and the text to send: once for each rollout, however often the wait
+    recurs.
 
-    A gate that is asked says so itself, with an event (`HOOK_REFUSED`).
+    A hook gate reports itself with an event (`HOOK_REFUSED`).
     """
     coming = world.candidate
     if (

@@ -1,1 +1,1 @@
-"""Steps that keep the record itself: restored, upgraded, rid of the future, with the book of rollouts and events."""
+"""Steps that keep the record itself: restore it, upgrade it, remove future times, list rollouts and events."""

@@ -1,4 +1,4 @@
-"""The step that tells the ledger when an app begins or ceases to be suspended, invalid, orphaned or rewritten."""
+"""The step that notes in the ledger when an app begins or ceases to be suspended, invalid, orphaned or rewritten."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ LONGEST_REASON = 500
 
 
 def note_standing(world: World) -> World:
-    """One ledger entry for each change of an app's standing."""
+    """Note one ledger entry for each change of an app's state."""
     for step in (_suspension, _validity, _presence, note_lost, _history):
         world = step(world)
     return world

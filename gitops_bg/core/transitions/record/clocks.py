@@ -1,7 +1,7 @@
-"""The step that believes no time that is still to come: what happened, happened by now, whoever wrote it down.
+"""The step that accepts no time in the future: a recorded event has happened by now, whoever recorded it.
 
-An agent whose clock was ahead wrote moments of the future into the record. Taken as it is, a wait that counts from such
-a moment lasts longer than its configured length. Decides nothing.
+An agent whose clock was ahead wrote future times into the record. A wait that counted from such a time would last
+longer than configured. Decides nothing.
 """
 
 from collections.abc import Iterator
@@ -34,11 +34,14 @@ _HAPPENED: dict[type, tuple[str, ...]] = {
     OutboxMessage: ("at", "last_at"),
     Restart: ("asked_at",),
 }
-"""Moments that waits count from, of each part of a record. What somebody wrote for the future is not among them."""
+"""The times from which waits count, for each part of a record.
+
+Times that somebody set for the future are not among them.
+"""
 
 
 def trust_no_future(world: World) -> World:
-    """The same world in which no wait counts from a moment that is still to come."""
+    """Return the same world, in which no wait counts from a future time."""
     record, now = world.record, world.now
     if not any(_is_ahead(part, now) for part in _parts(record)):
         return world

@@ -1,4 +1,4 @@
-"""Steps that join the record with Git's memory: what the ledger has by now, and what a rebuilt cluster forgot."""
+"""Steps that join the record with Git's memory: what the ledger already has, and what a rebuilt cluster forgot."""
 
 from dataclasses import replace
 
@@ -24,10 +24,11 @@ def acknowledge_ledger(world: World) -> World:
 
 
 def _counting_from(record: Record, last: int) -> Record:
-    """The record gives its numbers out after ``last``, also to what waits: it never gave that one out itself.
+    """Number the record's entries after ``last``, including the waiting ones: this record never assigned that number.
 
-    Somebody else wrote it into the ledger, or the record is one of an earlier backup. Its number does not tell what Git
-    has; so nothing is taken for told. What Git has word for word it does not take twice (``repo.write.ledger_file``).
+    Somebody else wrote it into the ledger, or the record is from an earlier backup. Its number does not say what Git
+    contains, so nothing counts as published. Git ignores entries that it has word for word
+    (``repo.write.ledger_file``).
     """
     waiting = tuple(replace(entry, sequence=last + place) for place, entry in enumerate(record.ledger, 1))
     told = last + sum(entry.sequence <= record.outbox.notified_sequence for entry in record.ledger)
@@ -37,11 +38,11 @@ def _counting_from(record: Record, last: int) -> Record:
 
 
 def restore_memory(world: World) -> World:
-    """Begin a new record: take numbers, holds and past digests from the ledger, and ReplicaSets that are there.
+    """Begin a new record: take numbers, holds and past digests from the ledger, and existing ReplicaSets.
 
-    Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. What somebody asked for
-    before the record began was answered in its former life, or has nothing left to act on. Where nobody has looked at
-    Git yet, the ledger is asked as soon as somebody has.
+    Main alone is enough to serve (DESIGN §4.7); the ledger only adds history and holds. Requests made before the record
+    began were answered in its former life, or have nothing left to act on. Where Git has not been read yet, the ledger
+    is read as soon as it has.
     """
     if world.record.epoch:
         return _recalled(upgraded(world))
@@ -63,7 +64,7 @@ def restore_memory(world: World) -> World:
 
 
 def _recalled(world: World) -> World:
-    """What the ledger knows, once it could be asked; what the record knows itself goes before."""
+    """Add what the ledger knows, once it can be read; what the record knows itself takes precedence."""
     record, memory = world.record, world.desired.memory
     if not record.unrecalled or not world.desired.seen:
         return world
@@ -86,7 +87,7 @@ def _recalled(world: World) -> World:
 
 
 def _take_back(world: World, view: ReplicaSetView) -> World:
-    """Give a ReplicaSet that outlived its record a version again: on its way out unless Git still names it."""
+    """Give a ReplicaSet that outlived its record a version again: a retired one, unless Git still names it."""
     record = world.record
     usable = view.ours and not view.deleting and view.snapshot.text and view.number and is_genuine(view.snapshot)
     if not usable or record.version(view.snapshot.digest) or record.numbered(view.number):
@@ -109,13 +110,13 @@ def _take_back(world: World, view: ReplicaSetView) -> World:
 
 
 def _source(world: World, digest: str) -> Source:
-    """The commit that brought a snapshot, where main still says so."""
+    """The commit that brought a snapshot, where main still names it."""
     documents = (world.desired.primary, world.desired.target)
     return next((one.source for one in documents if one and one.snapshot.digest == digest), Source(commit=""))
 
 
 def remember_size(world: World) -> World:
-    """Remember the replicas the target asks for, for the time when it cannot be read."""
+    """Record the replicas that the target asks for, for the time when it cannot be read."""
     target, record = world.target, world.record
     if not target or target.replicas == record.replicas:
         return world

@@ -1,6 +1,6 @@
-"""Reads records of older releases: that a version was rolled back stood on the version, and its number was its order.
+"""Upgrades records of older releases, which marked a rollback on the version, and took its number as the order.
 
-Nothing else is left of either: what is read here is written as holds with a cause, and as an order of its own.
+This release writes holds with a cause instead, and a separate order.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gitops_bg.core.world import World
 
 
 def upgraded(world: World) -> World:
-    """The same world with a record as this release writes it."""
+    """Return the same world with a record as this release writes it."""
     record = world.record
     served = [version for version in record.versions if version.was_active] if not record.routing.activations else []
     if not (served or record.routing.past_digests):
@@ -31,13 +31,13 @@ def upgraded(world: World) -> World:
 
 
 def _order(record: Record, served: list[Version]) -> tuple[str, ...]:
-    """As it was understood: forgotten versions first, then by number."""
+    """The order of older releases: forgotten versions first, then by number."""
     known = tuple(version.digest for version in served)
     return (*(digest for digest in record.routing.past_digests if digest not in known), *known)
 
 
 def _with_facts(record: Record) -> Record:
-    """A version that was rolled back has a hold with that cause: the one in force, or one that was passed over."""
+    """Give each version that was rolled back a hold with that cause: the one in force, or a lifted one."""
     bad = {version.digest for version in record.versions if version.rolled_back}
     holds = tuple(
         replace(hold, cause=Cause.ROLLED_BACK) if hold.digest in bad and hold.cause is Cause.UNKNOWN else hold

@@ -1,1 +1,1 @@
-"""Steps that move live traffic, and what goes with it: preview, ports, draining, stabilization, holds, giving up."""
+"""Steps that move live traffic, and what goes with it: preview, ports, draining, stabilization, holds, aborts."""

@@ -1,7 +1,7 @@
-"""The step that ends the way of a version which does not arrive: past its progress deadline, or wanted by nobody.
+"""The step that aborts a version that does not arrive: past its progress deadline, or promoted by nobody in time.
 
-Every end is a hold with an event, as `abort` makes it; live traffic is never touched here. It looks at what is, not at
-what has just happened, so a field that is switched on later holds for what failed before.
+Every abort puts a hold and writes an event, as `abort` does; live traffic is never touched here. The step looks at the
+present state, not at what just happened, so a field that is set later also applies to versions that failed before.
 """
 
 from gitops_bg.core.checks.availability import is_expired, is_in_flight
@@ -15,7 +15,9 @@ from gitops_bg.core.world import World
 
 
 def abort_rollout(world: World, version: Version, *, cause: Cause, reason: str, by: str = "") -> World:
-    """Abort a version on its way: hold it, and have ``primary.yaml`` name live traffic again where it named it."""
+    """Abort a version on its way: hold it, and make ``primary.yaml`` name the live version again where it named this
+    one.
+    """
     waits, active = awaited(world.desired.looks), world.active
     world = put_hold(world, version, cause=cause, reason=reason, by=by, event=Event.ABORTED, awaits=waits)
     if active is None or world.desired_digest != version.digest:
@@ -24,9 +26,10 @@ def abort_rollout(world: World, version: Version, *, cause: Cause, reason: str, 
 
 
 def abort_late(world: World) -> World:
-    """Abort what exceeded its progress deadline, if ``progressDeadlineAbort`` says so (argo-rollouts.md §1.3).
+    """Abort versions that exceeded their progress deadline, if ``progressDeadlineAbort`` is set (argo-rollouts.md
+    §1.3).
 
-    Never the way back, and never the first deployment: there is nothing to return to.
+    Never a rollback, and never the first deployment: there is nothing to return to.
     """
     if not world.spec.progress_deadline_abort or world.active is None or world.suspended:
         return world
@@ -44,7 +47,9 @@ def _is_late(world: World, version: Version) -> bool:
 
 
 def abort_expired(world: World) -> World:
-    """Abort a candidate that nobody promoted in ``expireAfterSeconds``; while Git is away, nobody could."""
+    """Abort a candidate that nobody promoted within ``expireAfterSeconds``; not while Git is unreachable, when nobody
+    could.
+    """
     candidate, strategy = world.candidate, world.spec.strategy
     if candidate is None or strategy.on_expire is not OnExpire.ABORT or not is_expired(world, candidate):
         return world

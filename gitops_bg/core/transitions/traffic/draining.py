@@ -1,8 +1,8 @@
-"""The step that notes when live traffic has really arrived: until then, and `drainSeconds` longer, nobody is retired.
+"""The step that notes when live traffic has arrived: until then, and `drainSeconds` longer, no version is retired.
 
 A Service moves in one write, its EndpointSlices a little later. The version that traffic left keeps its pods until the
-slices of the active Service hold exactly the new ones. No longer than ``progressDeadlineSeconds``: where somebody else
-keeps an address in the slices, nothing would ever be scaled down.
+slices of the active Service hold exactly the new ones, but no longer than ``progressDeadlineSeconds``: otherwise a
+foreign address in the slices would prevent every scale-down.
 """
 
 from dataclasses import replace
@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 
 
 def note_endpoints_synced(world: World) -> World:
-    """Keep the time at which the endpoints of the active Service were first exactly the pods of the active version."""
+    """Record when the endpoints of the active Service were first exactly the pods of the active version."""
     active = world.active
     if active is None or active.routed_at or not _is_routed(world, active):
         return world

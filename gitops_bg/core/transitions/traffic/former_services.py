@@ -1,7 +1,7 @@
-"""Services that carried live traffic until app.yaml named others: followed for a while, then said. Writes nothing.
+"""Services that carried live traffic until app.yaml named others: they follow for a while, then are reported.
 
-Clients still come through the old name. So it moves with live traffic as long as its manifest is in Git, and for a
-whole ``scaleDownDelaySeconds`` after it left. The agent does not delete it.
+Clients still use the old name. So such a Service moves with live traffic as long as its manifest is in Git, and for a
+whole ``scaleDownDelaySeconds`` afterwards. The agent does not delete it. Writes nothing.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gitops_bg.core.world import World
 
 
 def note_former_services(world: World) -> World:
-    """Remember each Service of ours that Git names no longer, since when, until it is gone or named again."""
+    """Record each Service of ours that Git no longer names, and since when, until it is deleted or named again."""
     record, views = world.record, world.observed.former_services
     if not (views or record.routing.former_services):
         return world
@@ -28,7 +28,7 @@ def note_former_services(world: World) -> World:
 
 
 def _dated(world: World, former: FormerService) -> FormerService:
-    """Where the folder cannot be read whole, nothing leaves it."""
+    """Set when the Service left Git. Where the folder cannot be read whole, nothing has left it."""
     if any(each.service == former.name for each in world.desired.ports):
         return replace(former, left_at=None)
     if former.left_at or not world.desired.whole:

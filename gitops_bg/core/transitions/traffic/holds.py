@@ -1,7 +1,7 @@
 """Holds: "this digest is not to be promoted again until somebody says so" (DESIGN §2). Put and lifted here only.
 
-That a digest was bad is one fact with a cause. Lifting the hold lets it be promoted again, through every gate; the fact
-goes only once live traffic has come to it again (decision 16).
+A hold on a bad digest records a fact with a cause. Lifting the hold allows a promotion again, through every gate; the
+fact goes only once live traffic has come to the digest again (decision 16).
 """
 
 from dataclasses import replace
@@ -25,9 +25,9 @@ def put_hold(
     event: Event = Event.HELD,
     awaits: Awaited | None = None,
 ) -> World:
-    """Put a hold on a version, once, and say so in the ledger; ``awaits`` where it is no decision of Git.
+    """Put a hold on a version, once, and note it in the ledger; ``awaits`` is set where Git did not decide it.
 
-    That the version was bad before is not forgotten for a hold that does not speak against the version itself.
+    A hold that does not speak against the version itself does not erase that the version was bad before.
     """
     if world.record.held(version.digest):
         return world
@@ -38,9 +38,9 @@ def put_hold(
 
 
 def overrule_retry(world: World, digest: str, decided: Source) -> World:
-    """A retry that main let in before a change that speaks against its digest asks for nothing any more.
+    """Drop a retry that came into main before a change that speaks against its digest.
 
-    Else a retry that nothing could answer yet, of an app that is suspended, would answer what came after it.
+    Otherwise a retry that could not be answered yet, of a suspended app, would later answer that change.
     """
     retry, asked = world.spec.retry, world.desired.retried_by
     if retry is None or asked is None or retry.digest != digest or retry.number <= world.record.operator.retry:
@@ -49,9 +49,9 @@ def overrule_retry(world: World, digest: str, decided: Source) -> World:
 
 
 def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
-    """Whether main let in a retry of a digest after a change that speaks against it, one that the record has answered.
+    """Whether a retry of a digest came into main after a change that speaks against it, and the record has answered it.
 
-    A record that begins has answered all there are, and hears of the change only then.
+    A new record has answered all existing retries, and learns of the change only afterwards.
     """
     retry, asked = world.spec.retry, world.desired.retried_by
     if retry is None or asked is None or retry.digest != digest or retry.number > world.record.operator.retry:
@@ -60,7 +60,7 @@ def is_wanted_since(world: World, digest: str, decided: Source) -> bool:
 
 
 def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = "") -> World:
-    """End the hold on a digest, if there is one, and say so in the ledger; the fact stays."""
+    """Lift the hold on a digest, if there is one, and note it in the ledger; the fact stays."""
     hold = world.record.objection(digest)
     if hold is None or hold.lifted is how:
         return world
@@ -71,7 +71,9 @@ def lift_hold(world: World, digest: str, *, how: Lift, reason: str, by: str = ""
 
 
 def lift_all(world: World) -> World:
-    """A new digest in the target ends every other hold: what was held is not asked for any more (gitops.md §3)."""
+    """Lift every other hold when the target names a new digest: nobody asks for the held ones any more
+    (gitops.md §3).
+    """
     others = (hold for hold in (*world.record.past_holds, *world.record.holds) if hold.digest != world.target_digest)
     for hold in others:
         world = lift_hold(world, hold.digest, how=Lift.PASSED_OVER, reason="the target names a new version")
@@ -79,7 +81,7 @@ def lift_all(world: World) -> World:
 
 
 def without_objection(record: Record, digest: str) -> Record:
-    """The record with nothing that speaks against a digest."""
+    """Return the record without anything that speaks against a digest."""
     if record.objection(digest) is None:
         return record
     holds = tuple(hold for hold in record.holds if hold.digest != digest)
@@ -87,7 +89,7 @@ def without_objection(record: Record, digest: str) -> Record:
 
 
 def _lifted(record: Record, digest: str, how: Lift) -> Record:
-    """What never spoke against the version itself is over with its hold; that it was bad stays."""
+    """Lift the hold. A cause against the version itself stays as a fact; any other is gone with the hold."""
     said = [hold for hold in (*record.past_holds, *record.holds) if hold.digest == digest and hold.cause.is_bad]
     record, kept = without_objection(record, digest), [replace(hold, lifted=how, awaits=None) for hold in said[-1:]]
     return replace(record, past_holds=(*record.past_holds, *kept)[-PAST_HOLDS:])

@@ -1,7 +1,7 @@
-"""The step that notes what ports each version is served with (DESIGN §3, §4.2).
+"""The step that records the ports that each version is served with (DESIGN §3, §4.2).
 
 A targetPort that only another version has would leave a Service without endpoints. So the ports of live traffic belong
-to what is promoted: they move with the selector, in one write, and back with it. Pure questions; changes nothing.
+to the promoted version: they move with the selector, in one write, and back with it.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from gitops_bg.core.world import World
 
 
 def note_ports(world: World) -> World:
-    """Remember the ports that each version is served with: where to come back to, once Git says others."""
+    """Record the ports that each version is served with: a rollback restores them once Git says others."""
     for version in world.record.versions:
         known = _remembered(world, version)
         if known != version.ports:
@@ -28,7 +28,7 @@ def _remembered(world: World, version: Version) -> tuple[ServicePorts, ...]:
         return ()
     names = tuple(_routed(world, version))
     if not names and version.was_active and not version.ports:
-        names = tuple(name for name, _ in world.active_services)  # It served before anybody remembered this.
+        names = tuple(name for name, _ in world.active_services)  # It served before any release recorded the ports.
     if not names:
         return version.ports
     derived = derived_ports(world.snapshot(version).text)

@@ -1,4 +1,4 @@
-"""The step that chooses where the preview Service points: the newest candidate, once its pods are ready."""
+"""The step that chooses the target of the preview Service: the newest candidate, once its pods are ready."""
 
 from dataclasses import replace
 
@@ -12,9 +12,11 @@ from gitops_bg.core.world import World
 
 
 def choose_preview(world: World) -> World:
-    """Point the preview to the candidate that is ready; until then, and for a held version, stay; else follow live.
+    """Point the preview to the ready candidate; until it is ready, and for a held one, keep it; else follow live
+    traffic.
 
-    A version that ``primary.yaml`` names keeps it until hooks and analysis are done with it: they ask through it.
+    A version that ``primary.yaml`` names keeps the preview until its hooks and analysis have ended, because they use
+    it.
     """
     if world.spec.strategy.preview_service is None:
         digest = ""

@@ -1,7 +1,7 @@
-"""`promote --full`: one version goes without pause, analyses and preview size. Every other gate stands.
+"""`promote --full`: one version moves without pause, analyses and preview size. Every other gate stays.
 
-It holds for the version that is on its way when it is asked for, and ends by itself: once that version serves, or is
-not wanted any more (argo-rollouts.md §2.4).
+It applies to the version on its way at the time of the request, and ends by itself once that version serves, or is no
+longer wanted (argo-rollouts.md §2.4).
 """
 
 from dataclasses import replace
@@ -15,7 +15,7 @@ from gitops_bg.core.world import World
 
 
 def promote_full(world: World, request: Request) -> World:
-    """Hurry what is on its way forward; or, with nothing on its way, what serves and is still being judged."""
+    """Speed up the version on its way forward, or, without one, end the analysis of the serving version."""
     version = world.incoming if world.switch_kind is SwitchKind.PROMOTION else None
     version = version or (None if world.incoming else world.candidate)
     if world.active is None:
@@ -29,7 +29,7 @@ def promote_full(world: World, request: Request) -> World:
 
 
 def end_full(world: World) -> World:
-    """Forget it once its version serves, or is not on its way any more."""
+    """End it once its version serves, or is not on its way any more."""
     version = world.record.version(world.record.operator.promote_full)
     if not world.record.operator.promote_full or (version and is_in_flight(world, version)):
         return world

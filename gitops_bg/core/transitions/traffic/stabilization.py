@@ -1,9 +1,9 @@
-"""The step that watches a promoted version until it has proven itself: pods that fail after the switch are a failure.
+"""The step that watches a promoted version until it is proven: pods that fail after the switch are a failure.
 
-From its promotion until it served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where it
-has fewer available pods than it was switched with, for that long, traffic goes back by itself: override, commit, hold
-(DESIGN §4.5), also while another version waits to take over. Afterwards never: an outage months later is not cured by
-an old version.
+From its promotion until it has served for ``progressDeadlineSeconds`` without a break, a version is on probation. Where
+it has fewer available pods than at its switch, for that long, traffic goes back by itself: override, commit, hold
+(DESIGN §4.5), even while another version waits to take over. After the probation it never does: an old version does not
+cure an outage months later.
 """
 
 from dataclasses import replace
@@ -17,7 +17,7 @@ from gitops_bg.core.world import World
 
 
 def watch_active(world: World) -> World:
-    """Note how the active version on probation does; end its probation, or leave it for the last good version."""
+    """Note the state of the active version on probation; end its probation, or leave it for the last good version."""
     active = world.active
     if active is None or active.stabilization is None or world.suspended or _is_being_left(world):
         return world
@@ -30,7 +30,7 @@ def watch_active(world: World) -> World:
 
 
 def _is_being_left(world: World) -> bool:
-    """Whether traffic goes back already, or is moving forward now; one that waits for gates rescues nobody."""
+    """Whether traffic is going back, or moving forward, already; a version that waits for gates helps nobody."""
     switch = world.record.routing.switch
     return world.incoming is not None and (
         world.switch_kind is SwitchKind.ROLLBACK or (switch is not None and not switch.withdrawn)
@@ -38,7 +38,7 @@ def _is_being_left(world: World) -> bool:
 
 
 def _noted(world: World, active: Version, stabilization: Stabilization) -> Stabilization:
-    """The same probation with the time of the last change; nobody is late for what happened in a suspension."""
+    """The probation with the time of its last change; a suspension does not count as lateness."""
     is_unready = world.available(active.digest) < min(stabilization.pods, world.full_size)
     just_resumed = world.record.operator.suspended and not world.suspended
     if is_unready is stabilization.unready and not (is_unready and just_resumed):
@@ -51,7 +51,7 @@ def _prove(world: World, active: Version) -> World:
 
 
 def _fail(world: World, active: Version, stabilization: Stabilization) -> World:
-    """Go back, if there is anything to go back to; the hold comes with the movement (``switching``)."""
+    """Roll back, if there is a version to go back to; the hold comes with the movement (``switching``)."""
     good = world.rollback_target
     if good is None:
         return world

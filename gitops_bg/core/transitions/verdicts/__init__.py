@@ -1,1 +1,1 @@
-"""Steps that ask analyses and hooks, take their answers in, and draw the consequences."""
+"""Steps that run analyses and hooks, read their answers, and act on them."""

@@ -1,7 +1,7 @@
-"""The step that begins analysis runs, takes measurements in, and draws the consequences (argo-rollouts.md §3).
+"""The step that begins analysis runs, reads measurements, and acts on the verdicts (argo-rollouts.md §3).
 
-Failed or error limit → before promotion: abort and hold; after: roll back. Inconclusive → a pause, which a promotion
-or a retry answers with a fresh run. Nothing is measured here: `Decision.measurements` says what is due.
+Failed or error limit → before promotion: abort and hold; after: roll back. Inconclusive → a pause, which a promotion or
+a retry answers with a new run. Nothing is measured here: `Decision.measurements` lists what is due.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from gitops_bg.core.world import World
 
 
 def advance_analyses(world: World) -> World:
-    """Take in what was measured, and act on the verdicts; a run that nobody wants any more has none."""
+    """Read measurements, and act on the verdicts; a run that nobody needs any more has none."""
     world = _answer_pause(drop_stale(world))
     for stage in AnalysisStage:
         world = _take_in(world, stage)
@@ -32,12 +32,12 @@ def advance_analyses(world: World) -> World:
 
 
 def begin_runs(world: World) -> World:
-    """Begin the runs that are due, now that it is known who is available and who is on the way."""
+    """Begin the runs that are due, now that it is known which versions are available and on their way."""
     return _begin_post(_begin_pre(drop_stale(world)))
 
 
 def await_verdict(world: World, to: Version, origin: Version | None, switch_kind: SwitchKind) -> World:
-    """Traffic has just moved: forward, a run is to judge it. First deployments and ways back are not judged."""
+    """Await the verdict on a promotion once traffic has moved. First deployments and rollbacks are not analysed."""
     is_judged = plan_of(world, POST) is not None and world.record.operator.promote_full != to.digest
     if switch_kind is not SwitchKind.PROMOTION or origin is None or not is_judged:
         return world
@@ -45,7 +45,7 @@ def await_verdict(world: World, to: Version, origin: Version | None, switch_kind
 
 
 def skip_verdict(world: World, by: str) -> World:
-    """Somebody takes what serves for good without waiting for the end of its analysis."""
+    """End the analysis of the serving version early, because somebody accepts the version as it is."""
     run, active = world.record.run(POST), world.active
     if run is None or active is None or not world.record.keeps_warm(run.fallback):
         return world
@@ -54,7 +54,9 @@ def skip_verdict(world: World, by: str) -> World:
 
 
 def _let_fallback_go(world: World, run: AnalysisRun) -> World:
-    """Its warm time begins with the end of the run, unless traffic or somebody wants it again."""
+    """Start the scale-down delay of the former version with the end of the run, unless traffic or somebody wants it
+    again.
+    """
     version = world.record.version(run.fallback)
     if version is None or not version.retiring:
         return world
@@ -62,7 +64,7 @@ def _let_fallback_go(world: World, run: AnalysisRun) -> World:
 
 
 def drop_stale(world: World) -> World:
-    """Forget runs of another rollout, and end those whose version or whose plan is gone, or that traffic leaves."""
+    """Forget runs of other rollouts, and end runs whose version or plan is gone, or whose version traffic leaves."""
     for run in world.record.analyses.runs:
         if _is_stale(world, run):
             waited_for = world.record.keeps_warm(run.fallback)
@@ -87,9 +89,9 @@ def _is_stale(world: World, run: AnalysisRun) -> bool:
 
 
 def _begin_pre(world: World) -> World:
-    """Not before the preview Service reaches its pods and no others, whatever was measured earlier (W4, W12).
+    """Begin the run before promotion, once the preview Service reaches exactly its pods (W4, W12).
 
-    Never for a first deployment: nothing serves that it could be kept from.
+    Earlier measurements do not matter. Never for a first deployment: there is no serving version to protect.
     """
     version, plan = _next_forward(world), plan_of(world, PRE)
     if version is None or plan is None or plan.unknown or world.frozen or not is_in_preview(world, version):
@@ -104,7 +106,7 @@ def _begin_pre(world: World) -> World:
 
 
 def _next_forward(world: World) -> Version | None:
-    """The version whose promotion is to be judged next; the way back is never judged."""
+    """The version whose promotion is analysed next; a rollback never is."""
     if not world.record.routing.traffic:
         return None
     coming = world.incoming
@@ -115,7 +117,9 @@ def _next_forward(world: World) -> Version | None:
 
 
 def _begin_post(world: World) -> World:
-    """Not before the endpoints have followed the Service: what is measured would be the old pods, too."""
+    """Begin the run after promotion, once the endpoints have followed the Service: until then it would measure the old
+    pods as well.
+    """
     run, plan, arrived = world.record.run(POST), plan_of(world, POST), arrived_at(world)
     if run is None or run.started_at or plan is None or plan.unknown or arrived is None or arrived > world.now:
         return world
@@ -127,7 +131,7 @@ def _started(world: World, run: AnalysisRun, plan: Plan, stable: str) -> World:
 
 
 def _answer_pause(world: World) -> World:
-    """``primary.yaml`` names a version whose run before promotion was inconclusive: somebody wants it measured anew."""
+    """Start a new run where ``primary.yaml`` names a version whose run before promotion was inconclusive."""
     run = world.record.run(PRE)
     if run is None or not run.paused or run.named or world.primary_digest != run.digest:
         return world
@@ -135,14 +139,14 @@ def _answer_pause(world: World) -> World:
 
 
 def measure_again(world: World) -> World:
-    """An operator answers a pause: every run that was inconclusive is run afresh."""
+    """Answer a pause for an operator: start every inconclusive run anew."""
     for run in world.record.analyses.runs:
         world = _with_run(world, anew(run)) if run.paused else world
     return world
 
 
 def retry_live(world: World, version: Version, by: str) -> World:
-    """A retry of the version that serves: a new, numbered rollout that only has to pass the run after promotion."""
+    """Retry the serving version: a new, numbered rollout that only has to pass the run after promotion."""
     run = world.record.run(POST)
     if run is None or not run.paused or run.digest != version.digest:
         return world
@@ -188,14 +192,16 @@ def _roll_back(world: World, run: AnalysisRun, reason: str) -> World:
 
 
 def leave(world: World, cause: Cause, reason: str, by: str) -> World:
-    """Take traffic back from a version whose analysis after promotion is not over, before its verdict."""
+    """Move traffic back from a version whose analysis after promotion is not over, before its verdict."""
     run = world.record.run(POST)
     back = _way_back(world, run) if run else None
     return override(world, back, cause=cause, reason=reason, by=by) if back else world
 
 
 def _way_back(world: World, run: AnalysisRun) -> Version | None:
-    """To the version that traffic left for this one, kept warm for it (DESIGN §4.5); never where traffic may not go."""
+    """The version to roll back to: the one that traffic left for this one, kept warm for it (DESIGN §4.5), if traffic
+    may go there.
+    """
     fallback = world.record.version(run.fallback)
     usable = fallback and world.snapshot(fallback).text and may_return_without_gates(world.record, fallback)
     return fallback if usable else world.rollback_target

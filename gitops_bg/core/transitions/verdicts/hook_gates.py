@@ -1,7 +1,7 @@
-"""The step that consults hooks: begins to ask, takes answers in, and draws the consequences (flagger.md §3.4).
+"""The step that asks hooks: it begins to ask, reads answers, and acts on them (flagger.md §3.4).
 
-Refused too often before promotion: abort and hold. A rollback hook that says yes: back at once. A backend that is
-down neither promotes nor rolls back. None of them is asked about a way back, and none stands in one (I6).
+Too many refusals before promotion: abort and hold. A rollback hook that accepts: back at once. An unreachable backend
+neither promotes nor rolls back. No hook is asked about a rollback, and none blocks one (I6).
 """
 
 from dataclasses import replace
@@ -37,23 +37,23 @@ from gitops_bg.core.transitions.verdicts.analysis import leave
 from gitops_bg.core.world import World
 
 ASKED = (CONFIRM_ROLLOUT, ROLLBACK, PRE_ROLLOUT, ROLLOUT, CONFIRM_PROMOTION)
-"""The types that answer a question, in the order in which they come up; the others only listen (`notifications`)."""
+"""The types that answer a question, in the order in which they are asked; the others only listen (`notifications`)."""
 
 
 def take_hook_answers(world: World) -> World:
-    """Take in what hooks say, and act on it."""
+    """Read the answers of hooks, and act on them."""
     for step in (_drop_stale, _take_in, _expire, _draw_consequences):
         world = step(world)
     return world
 
 
 def begin_hooks(world: World) -> World:
-    """Begin to ask what is to be asked, now that it is known who is available and who is on the way."""
+    """Begin to ask the hooks that are due, now that it is known which versions are available and on their way."""
     return _ask_people(_begin(_drop_stale(world)))
 
 
 def _drop_stale(world: World) -> World:
-    """Forget runs of former rollouts and of hooks that are gone; the last ones stay to be shown."""
+    """Forget runs of former rollouts and of removed hooks; the last runs stay for the status."""
     kept = tuple(run for run in world.record.hook_state.runs if not _is_stale(world, run))
     return (
         world if kept == world.record.hook_state.runs else world.with_part(replace(world.record.hook_state, runs=kept))
@@ -81,7 +81,7 @@ def _take_in(world: World) -> World:
 
 
 def _taken(world: World, hook: Hook, before: HookRun, after: HookRun) -> World:
-    """The first refusal is worth telling; the next ones are shown only. A rollback hook refuses when all is well."""
+    """Note the first refusal in the ledger; later ones are only shown. A rollback hook refuses when all is well."""
     world = _with_run(world, before, after)
     is_first = before.refused == 0 < after.refused
     return _tell(world, hook, after) if is_first and hook.type is not ROLLBACK else world
@@ -94,7 +94,7 @@ def _tell(world: World, hook: Hook, run: HookRun) -> World:
 
 
 def _expire(world: World) -> World:
-    """Follow deadlines, also those that somebody has just changed."""
+    """Apply deadlines, including those that somebody has just changed."""
     for hook, run in tuple(asked_about(world)):
         moment = expires_at(run, hook)
         expired = moment is not None and world.now >= moment
@@ -122,7 +122,7 @@ def _draw_consequences(world: World) -> World:
 
 
 def _begin(world: World) -> World:
-    """Begin to ask each hook as soon as those before it have said yes. Nothing begins while the app stands still."""
+    """Begin to ask each hook as soon as those before it have accepted. Nothing begins while the app is frozen."""
     if world.frozen:
         return world
     for version in world.record.versions:
@@ -161,7 +161,7 @@ def _is_about_to_move(world: World, version: Version) -> bool:
 
 
 def _ask_people(world: World) -> World:
-    """A manual gate answers with what somebody did to it."""
+    """Answer for a manual gate according to what somebody did to it."""
     for hook, run in tuple(asked_about(world)):
         if hook.manual:
             is_open = world.record.gate(hook.name) is not None

@@ -1,8 +1,8 @@
-"""The runs that are over: how many are remembered, and how little of each. Decides nothing about versions or traffic.
+"""The runs that are over: how many are remembered, and how much of each. Decides nothing about versions or traffic.
 
-The limits are those of `spec.analysis` (argo-rollouts.md §1.3): the newest are kept, good and other ones
-apart; the last run of each stage is in ``Record.analyses.runs`` and beyond any limit. A record is one object of the
-cluster, which takes about 1 MiB: of a run that is over only verdict, counts and the last answers stay.
+The limits are those of `spec.analysis` (argo-rollouts.md §1.3): the newest successful and the newest other runs are
+kept; the last run of each stage is in ``Record.analyses.runs``, without a limit. A record is one object of the cluster,
+which takes about 1 MiB: only verdict, counts and the last answers of an ended run stay.
 """
 
 from dataclasses import replace
@@ -12,14 +12,14 @@ from gitops_bg.core.model.metrics import AnalysisPhase
 from gitops_bg.core.world import World
 
 MOST_CHARACTERS = 64 * 1024
-"""Of all remembered runs together; the oldest beyond it are forgotten, whatever the limits say."""
+"""The most characters of all remembered runs together; the oldest beyond it are forgotten, whatever the limits say."""
 
 _FRAME = 250
-"""Characters of a run, or of a metric of it, beside its texts."""
+"""Characters of a run, or of one of its metrics, in addition to its texts."""
 
 
 def remember(world: World, run: AnalysisRun) -> World:
-    """Put a run that makes room into the history; one that still measured ends so. One that never began leaves none."""
+    """Move a replaced run into the history, ended if it was still measuring. A run that never began leaves nothing."""
     if run.started_at is None:
         return world
     past = _light(terminated(run, world.now) if run.running else run)
@@ -27,7 +27,7 @@ def remember(world: World, run: AnalysisRun) -> World:
 
 
 def forget_runs(world: World) -> World:
-    """Forget the oldest runs beyond the limits, also after these were lowered, and those of versions that are gone."""
+    """Forget the oldest runs beyond the limits, also after the limits were lowered, and runs of forgotten versions."""
     room = {True: world.spec.successful_run_history_limit, False: world.spec.unsuccessful_run_history_limit}
     characters, kept = MOST_CHARACTERS, []
     for run in reversed(world.record.analyses.past):

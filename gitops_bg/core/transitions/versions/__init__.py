@@ -1,1 +1,1 @@
-"""Steps in the life of versions and their pods: registered, available, restarted, let go, archived, forgotten."""
+"""Steps in the life of versions and their pods: registered, available, restarted, retired, archived, forgotten."""

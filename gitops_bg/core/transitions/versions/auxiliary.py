@@ -1,4 +1,4 @@
-"""The step that remembers the auxiliary objects of an app, also after they left Git, until they are gone."""
+"""The step that remembers the auxiliary objects of an app until they are deleted, even after they left Git."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ from gitops_bg.core.world import World
 
 
 def remember_auxiliary(world: World) -> World:
-    """Remember what Git says, and what it said before as long as that may be live: else nobody would delete it.
+    """Remember what Git names, and what it named before as long as that may be live: otherwise nobody would delete it.
 
-    Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is gone.
+    Where the folder cannot be read whole, nothing has left it. The autoscaler counts until its copy is deleted.
     """
     desired, record = world.desired, world.record
     if not (desired.auxiliary_objects or record.auxiliary_objects):

@@ -1,4 +1,4 @@
-"""The step that watches candidates come up: since when they are available, and whether they take too long."""
+"""The step that watches candidates start: since when they are available, and whether they take too long."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from gitops_bg.core.world import World
 
 
 def note_availability(world: World) -> World:
-    """Keep the times of every version that is on its way forward."""
+    """Note the times of every version that is on its way forward."""
     for version in world.record.versions:
         if is_in_flight(world, version):
             world = _note(world, version)
@@ -19,7 +19,7 @@ def note_availability(world: World) -> World:
 
 
 def _note(world: World, version: Version) -> World:
-    if awaits_confirmation(world, version) or leak_to(world, version):  # It has no progress deadline yet.
+    if awaits_confirmation(world, version) or leak_to(world, version):  # No progress deadline yet.
         return world.with_version(replace(version, available_since=None, waiting_since=None))
     if is_available(world, version):
         return world if version.available_since else _came_up(world, version)
@@ -39,7 +39,7 @@ def _failed(world: World, version: Version) -> World:
 
 
 def _given_more_time(world: World, version: Version) -> World:
-    """Somebody raised the deadline, and it is not over yet."""
+    """Clear the failure: somebody raised the deadline, and it has not passed yet."""
     on_its_way = replace(version, failure="")
     reason = f"progressDeadlineSeconds is {world.spec.progress_deadline_seconds} now"
     return world.with_version(on_its_way).noting(Event.RECOVERED, to=on_its_way, reason=reason)
@@ -52,5 +52,5 @@ def _came_up(world: World, version: Version) -> World:
 
 
 def _resumed(world: World) -> bool:
-    """A suspension has just ended: nothing was done during it, so nobody was late."""
+    """Whether a suspension has just ended: it counts for no deadline, because nothing happened during it."""
     return world.record.operator.suspended and not world.suspended

@@ -1,8 +1,8 @@
-"""`restartAt`: pods older than that are evicted, so that their ReplicaSets make new ones (argo-rollouts.md §1.3).
+"""`restartAt`: evict pods older than that, so that their ReplicaSets create new ones (argo-rollouts.md §1.3).
 
-One version after the other: the live one, a candidate, then the rest; never so many at once that fewer than
-``replicas - maxUnavailable`` stay available. Nobody watches pods: the agent lists them only while a restart has begun,
-which is why that is in the record. Traffic comes first: nothing is evicted while it is on its way.
+One version after the other: the live one, a candidate, then the rest; never so many pods at once that fewer than
+``replicas - maxUnavailable`` stay available. The agent does not watch pods: it lists them only while a restart has
+begun, which is why the record says so. Traffic comes first: nothing is evicted while it is moving.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from gitops_bg.core.world import World
 
 
 def note_restart(world: World) -> World:
-    """Begin, go on with, end or cancel the restart that the spec asks for."""
+    """Begin, continue, end or cancel the restart that the spec asks for."""
     at, restart = world.spec.restart_at, world.record.operator.restart
     if at is None or at == world.record.operator.restarted:
         return world if restart is None else _with(world, None)
@@ -34,7 +34,7 @@ def note_restart(world: World) -> World:
 
 
 def _go_on(world: World, restart: Restart) -> World:
-    """Ask for the next evictions, or end; nothing is known where the pods were not looked at yet."""
+    """Request the next evictions, or end the restart; wait where the pods have not been listed yet."""
     pods = world.observed.pods
     if not restart.begun or pods is None or _waits(world, restart):
         return world
@@ -54,7 +54,7 @@ def _waits(world: World, restart: Restart) -> bool:
 
 
 def _in_order(world: World) -> list[Version]:
-    """The live one, a candidate, then the oldest first."""
+    """The versions in the order of the restart: the live one, a candidate, then the oldest first."""
 
     def place(version: Version) -> tuple[bool, bool, int]:
         is_candidate = version.stage is Stage.CANDIDATE and not version.retiring
@@ -64,7 +64,7 @@ def _in_order(world: World) -> list[Version]:
 
 
 def _next(world: World, group: PodGroup, old: list[PodView]) -> Iterator[PodView]:
-    """Those that serve nobody at once; of the others, oldest first, as many as may be missing."""
+    """The next pods to evict: all that serve nobody; of the others, oldest first, as many as may be missing."""
     yield from (pod for pod in old if not is_up(world, pod))
     serving = sorted((pod for pod in old if is_up(world, pod)), key=lambda pod: (pod.created_at, pod.name))
     yield from serving[: max(0, group.spare)]
@@ -79,7 +79,7 @@ def _ask(world: World, restart: Restart, version: Version, pods: tuple[PodView, 
 
 
 def _given_time(world: World, version: Version) -> Version:
-    """Pods that are missing because they are being restarted are no failure: deadlines that still run begin anew."""
+    """Restart the deadlines that still run: pods missing because of the restart are no failure."""
     waiting = version.waiting_since if version.failure else version.waiting_since and world.now
     stabilization = version.stabilization
     if stabilization and stabilization.unready:

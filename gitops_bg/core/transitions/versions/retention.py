@@ -1,7 +1,7 @@
-"""How long versions that are not wanted any more stay warm, and when they go to the archive.
+"""How long versions that are no longer wanted stay warm, and when they are archived.
 
-What is kept is when a version was let go; its deadline follows from that and the spec of now, so an edit of a delay
-holds at once, also for versions let go before it. Never touches a version that traffic goes to, or may go to (I2).
+The record keeps when a version was retired; the deadline follows from that and the present spec, so an edited delay
+applies at once, even to versions retired before. Never touches a version that traffic goes to, or may go to (I2).
 """
 
 from dataclasses import replace
@@ -15,15 +15,15 @@ from gitops_bg.core.world import World
 
 
 def retire(world: World, version: Version, *, aborted: bool = False) -> Version:
-    """``version`` no longer wanted: warm for the delay of its way out, then to be archived."""
+    """Return ``version`` as no longer wanted: warm for the delay of its retirement, then archived."""
     way_out = Retirement(world.now, _deadline(world, version, world.now, aborted=aborted), aborted)
     return replace(version, retirement=way_out, waiting_since=None)
 
 
 def follow_delays(world: World) -> World:
-    """Give every version on its way out the deadline that the spec of now says (argo-rollouts.md §1.1).
+    """Give every retired version the deadline of the present spec (argo-rollouts.md §1.1).
 
-    One that an older release let go keeps the deadline of then: when that was is not known.
+    A version retired by an older release keeps its deadline: the time of its retirement is unknown.
     """
     for version in world.record.versions:
         way_out = version.retirement
@@ -35,9 +35,10 @@ def follow_delays(world: World) -> World:
 
 
 def _deadline(world: World, version: Version, since: datetime, *, aborted: bool) -> datetime | None:
-    """None: it stays for ever, or until the verdict about its successor is in; 0 seconds: it goes at once.
+    """When a retired version is archived. None: never, or when the verdict on its successor is known.
 
-    So goes a candidate whose pods did not come up: nobody goes back to it. One that was aborted stays to be looked at.
+    With a delay of 0 seconds, at once. A candidate whose pods did not come up is archived at once as well: nobody goes
+    back to it. An aborted one stays for inspection.
     """
     if world.record.keeps_warm(version.digest):
         return None
@@ -49,7 +50,7 @@ def _deadline(world: World, version: Version, since: datetime, *, aborted: bool)
 
 
 def archive(world: World) -> World:
-    """Take versions whose time is up to the archive, at 0 pods; the newest keep their delay up to the limit."""
+    """Archive versions whose delay is over, at 0 pods; the newest keep their delay, up to the limit."""
     if world.suspended:
         return world
     retiring = sorted((v for v in world.record.versions if v.retiring), key=lambda v: v.number, reverse=True)
@@ -65,7 +66,7 @@ def archive(world: World) -> World:
 
 
 def _on_call(world: World) -> str:
-    """The version to go back to stays while the one that it was left for fails (``stabilization``)."""
+    """The digest to keep for a rollback, while the version on probation fails (``stabilization``); or empty."""
     stabilization = world.active.stabilization if world.active else None
     good = world.rollback_target if stabilization and stabilization.unready else None
     return good.digest if good else ""

@@ -1,4 +1,4 @@
-"""The life of versions: registering them, wanting them again, forgetting them. How long they stay is `retention`."""
+"""The life of versions: registering them, wanting them again, forgetting them. `retention` says how long they stay."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ AGAIN = "it is the target again, and was given up: "
 
 
 PAST_DIGESTS = 100
-"""How many digests of versions that served a record keeps, beside those of the versions it knows."""
+"""How many digests of versions that served a record keeps, in addition to those of its versions."""
 
 
 def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) -> World:
@@ -46,13 +46,15 @@ def register(world: World, snapshot: Snapshot, source: Source, number: int = 0) 
 
 
 def _number_before(world: World, digest: str) -> int:
-    """The number that the ledger knows a digest by, where it is asked because the record was gone; 0 for none."""
+    """The number that the ledger knows for a digest, where the ledger was read because the record was lost;
+    0 for none.
+    """
     memory = world.desired.memory
     return dict(memory.numbers).get(digest, 0) if memory else 0
 
 
 def start_rollout(world: World, version: Version, source: Source | None = None) -> World:
-    """Begin a new, numbered attempt to bring a known version forward; nothing of an earlier one counts."""
+    """Begin a new, numbered attempt to promote a known version; nothing of an earlier attempt counts."""
     started = replace(
         version,
         snapshot=world.snapshot(version),
@@ -71,13 +73,13 @@ def start_rollout(world: World, version: Version, source: Source | None = None) 
 
 
 def retain(world: World, version: Version) -> Version:
-    """``version`` with its text at hand and no deadline, out of the archive: traffic is to go back to it."""
+    """Return ``version`` with its text, without a deadline, out of the archive: traffic is to go back to it."""
     stage = stage_after(version.stage, StageEvent.RECALLED)
     return replace(version, snapshot=world.snapshot(version), stage=stage, retirement=None)
 
 
 def choose_candidate(world: World) -> World:
-    """Follow the target: register what is new, supersede or cancel what is not wanted any more (DESIGN §4)."""
+    """Follow the target: register a new version, supersede or cancel versions no longer wanted (DESIGN §4)."""
     if not world.frozen:
         world = _follow_target(world)
     return _release_unwanted(world)
@@ -107,7 +109,7 @@ def _follow_target(world: World) -> World:
 
 
 def _hold_again(world: World, target: Target, objection: Hold) -> World:
-    """A newer target had lifted its hold; that this one is named again is not somebody saying so."""
+    """Put the hold that a newer target had lifted back: naming the version again does not clear it."""
     digest = world.resolve(target.snapshot)
     if world.record.version(digest) is None:
         world = register(world, target.snapshot, target.source)
@@ -129,7 +131,7 @@ def _is_wanted(world: World, version: Version) -> bool:
         return True
     if world.record.held(version.digest):
         return False
-    # Where the target cannot be read or nothing new may start, what it named before is kept as it is.
+    # Where the target cannot be read or nothing new may start, the version it last named stays as it is.
     unclear = world.frozen or not world.target
     return version.stage is Stage.CANDIDATE and (unclear or version.digest == world.target_digest)
 
@@ -150,10 +152,11 @@ def _release(world: World, version: Version) -> World:
 
 
 def forget(world: World) -> World:
-    """Drop the oldest archived versions beyond ``revisionHistoryLimit``, and texts nobody needs from the record.
+    """Forget the oldest archived versions beyond ``revisionHistoryLimit``, and remove texts that the record does not
+    need.
 
-    The last good version is never dropped, and has its text: going back must stay possible (I6). That a dropped one
-    served, or was bad, is remembered by its digest: a revert to it still goes the way it would have (gitops.md §3).
+    The last good version is never forgotten, and keeps its text: a rollback must stay possible (I6). That a forgotten
+    version served, or was bad, stays known by its digest: a revert to it has the same effect (gitops.md §3).
     """
     record, needed = world.record, _needed(world)
     archived = [version for version in record.versions if can(version.stage, StageEvent.FORGOTTEN)]
@@ -167,12 +170,12 @@ def forget(world: World) -> World:
 
 def _needed(world: World) -> set[str]:
     good = world.rollback_target
-    named = {world.primary_digest, world.target_digest}  # Forgotten, it would begin anew with every pass.
+    named = {world.primary_digest, world.target_digest}  # If it were forgotten, it would begin anew in every pass.
     return {world.record.routing.traffic, world.desired_digest, *named, good.digest if good else ""}
 
 
 def _kept(world: World, version: Version, needed: set[str]) -> Version:
-    """With its text where that is needed; without it where the ReplicaSet has the same."""
+    """The version with its text where that is needed; without it where the ReplicaSet has the same text."""
     if version.digest in needed:
         return version if version.snapshot.text else replace(version, snapshot=world.snapshot(version))
     if version.stage is not Stage.ARCHIVED or not version.snapshot.text:

@@ -1,4 +1,4 @@
-"""How an app looks to the policies of others: healthy, on the move, or waiting for nothing but its turn."""
+"""An app as seen by the policies of others: healthy, moving, or waiting only for its turn."""
 
 from dataclasses import replace
 from datetime import timedelta

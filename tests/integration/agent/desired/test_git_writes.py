@@ -1,4 +1,4 @@
-"""What decisions want of Git, written together: one that cannot be written whole keeps no other from it."""
+"""The Git writes of several decisions, made together: one that fails does not stop the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A main that moved backwards moves nothing, in no direction, until it is back or somebody accepts it (DESIGN §4)."""
+"""A main that moved backwards moves no traffic until it is back or somebody accepts it (DESIGN §4)."""
 
 from datetime import UTC, datetime
 

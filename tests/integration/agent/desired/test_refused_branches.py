@@ -1,4 +1,4 @@
-"""A remote that refuses a branch: said with its words on every screen, tried ever more rarely, and no other suffers."""
+"""A remote that refuses a branch: every view shows its message, retries get rarer, and no other branch is affected."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Alerts on their way from Git to the apps that use them; the others are left alone (DESIGN §8)."""
+"""Changed alerts in Git reach the apps that use them; other apps are not queued (DESIGN §8)."""
 
 from __future__ import annotations
 

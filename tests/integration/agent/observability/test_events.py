@@ -1,4 +1,4 @@
-"""What people hear of a rollout, on Kubernetes and at /metrics: each thing once, also across restarts."""
+"""A rollout's Events in Kubernetes and series at /metrics: each once, also across restarts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Logs: one line per decision, readable by machines or people, forged by nobody, and never a secret."""
+"""Logs: one line per decision, for machines or people; no input can forge a line, and no line has a secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the executor says it did is what the server shows, on both clusters."""
+"""The executor's report of its work equals what the server shows, on both clusters."""
 
 from __future__ import annotations
 

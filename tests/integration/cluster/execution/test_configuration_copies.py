@@ -1,4 +1,4 @@
-"""Copies of ConfigMaps and Secrets on both clusters: made, seen, made again, deleted; and what is left alone."""
+"""Copies of ConfigMaps and Secrets on both clusters: created, observed, restored, deleted; foreign objects stay."""
 
 from __future__ import annotations
 

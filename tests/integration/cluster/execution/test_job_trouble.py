@@ -1,4 +1,4 @@
-"""Jobs while the API server refuses, fails and forgets: an error that can pass, never a second Job."""
+"""Jobs while the API server refuses, fails and forgets: a transient error, never a second Job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measuring by a Job: started once, whatever happens; heard of when it ends; gone when nobody needs it any more."""
+"""Measuring by a Job: started once, whatever happens; reported when it ends; deleted when it is no longer needed."""
 
 from __future__ import annotations
 
